@@ -6,17 +6,18 @@ import MoultStore
 
 extension Project {
     /// Brings a store back to an older version. If every value of the store has a place there, the store is migrated
-    /// back; otherwise nothing is changed, and the report has the losses and the newest backup of that version, which
+    /// back. Otherwise nothing is changed, and the report names the losses and the newest backup of that version, which
     /// ``restore(_:to:options:)`` restores.
     ///
     /// The report's errors: `usage` for a version that is newer than the store's; `storeUnknown`, `noPath`, `locked`,
-    /// `insufficientStorage`; `cancelled`, `migrationFailed`, `verificationFailed` with the store as it was.
+    /// `insufficientStorage`; and `cancelled`, `migrationFailed`, `verificationFailed`, which leave the store
+    /// unchanged.
     ///
     /// - Parameters:
     ///   - store: the store's path.
     ///   - version: the name of the older version; nil for the current one.
-    ///   - isRehearsal: whether to do everything on a copy that is not kept.
-    ///   - options: how the store is changed.
+    ///   - isRehearsal: whether to work on a temporary copy.
+    ///   - options: the options of the change.
     public func downgrade(
         _ store: String, to version: String? = nil, isRehearsal: Bool = false, options: RunOptions = RunOptions()
     ) -> StoreTask<DowngradeReport> {
@@ -26,14 +27,14 @@ extension Project {
         }
     }
 
-    /// Says what is wrong with a store, why, and which command helps: its files, the programs that have it open, runs
-    /// that did not end, pages, version, the migration to come, free space, rows and backups. Nothing is changed.
+    /// Diagnoses a store: what is wrong, why, and which command helps. It examines its files, the programs that have it
+    /// open, unfinished runs, pages, version, the next migration, free space, rows and backups. Nothing is changed.
     ///
     /// - Parameters:
     ///   - store: the store's path.
     ///   - version: the name of the version to migrate to; nil for the current one.
-    ///   - options: where backups are.
-    /// - Throws: what reading the models again throws. What cannot be examined is a finding.
+    ///   - options: the options that locate the backups.
+    /// - Throws: the errors of reading the models again. A check that could not be done is a finding.
     public func diagnose(
         _ store: String, aimingAt version: String? = nil, options: RunOptions = RunOptions()
     ) async throws -> DiagnosisReport {
@@ -42,13 +43,13 @@ extension Project {
         }
     }
 
-    /// Reads what is readable of a damaged store into a new one. The damaged store is not changed.
+    /// Reads the readable parts of a damaged store into a new one. The damaged store is not changed.
     ///
     /// - Parameters:
     ///   - store: the store's path.
     ///   - path: the new store; nothing may exist there.
     ///   - version: the name of the store's version; nil for the one that the store's metadata or the model inside it
-    ///     name, otherwise for the one that places the most rows (its `reason`).
+    ///     names, otherwise for the one that places the most rows (the report's `reason`).
     /// - Throws: `usage` if the path is taken, `locked`, `notAStore`, `cancelled`; then nothing is made.
     public func salvage(_ store: String, into path: String, as version: String? = nil) async throws -> SalvageReport {
         try await onThread { isCancelled in
@@ -60,7 +61,7 @@ extension Project {
 }
 
 extension StoreKeeper {
-    /// Reads what is readable of the damaged store into a new one.
+    /// Reads the readable parts of the damaged store into a new one.
     ///
     /// - Parameter version: returns the store's version; nil for the one that the store names.
     package func salvage(
@@ -76,8 +77,8 @@ extension StoreKeeper {
     /// Brings the store back to an older version, if every value has a place there; otherwise nothing is changed.
     ///
     /// - Parameters:
-    ///   - answers: those that the way forward needed, and values for what the older version requires.
-    ///   - noticed: receives the findings before anything is done.
+    ///   - answers: the answers that the way forward needed, and values that the older version requires.
+    ///   - noticed: receives the findings before anything is changed.
     package func downgrade(
         to target: String? = nil, answers: (ModelVersions) throws -> Answers, isRehearsal: Bool,
         _ observer: MigrationObserver = .none, noticed: ([Finding]) -> Void = { _ in }

@@ -8,38 +8,38 @@ import MoultTools
     import Darwin
 #endif
 
-/// The command line as a library: plain `moult` is one line over ``main(_:arguments:)``, and an app's own tool is one
-/// that hands in the app's code.
+/// The command line as a library. Plain `moult` is one call of ``main(_:arguments:)``; an app's own tool is one call
+/// that also passes the app's code.
 public enum MoultCommand {
     package static let version = MoultVersion.number
 
-    /// Runs a command line to its end and leaves the process with its exit code.
+    /// Runs a command line and exits the process with its exit code.
     ///
     /// - Parameters:
-    ///   - registry: the app's code, which only the app's own tool can have; plain `moult` has none.
-    ///   - arguments: without the program's name.
+    ///   - registry: the app's code, which only the app's own tool has; empty for plain `moult`.
+    ///   - arguments: the arguments without the program's name.
     public static func main(
         _ registry: MigrationRegistry, arguments: [String] = Array(CommandLine.arguments.dropFirst())
     ) async -> Never {
-        // A pipe whose reader went away must not end a migration half said.
+        // A closed pipe must not end a migration halfway.
         signal(SIGPIPE, SIG_IGN)
         keepStandardStreams()
         Connection.keepNoMemoryStatistics()
         let number = await onLargeStack { await run(registry, arguments: arguments) }
         if number == ExitCode.unread.number {
-            // The work is done; now the process ends as any other whose reader has gone.
+            // The work is done, so the process now ends like any other whose reader is gone.
             signal(SIGPIPE, SIG_DFL)
             kill(getpid(), SIGPIPE)
         }
         exit(number)
     }
 
-    /// The same without an app's code.
+    /// Runs a command line without an app's code, and exits the process.
     public static func main(arguments: [String] = Array(CommandLine.arguments.dropFirst())) async -> Never {
         await main(MigrationRegistry(), arguments: arguments)
     }
 
-    /// Does work on a thread whose stack does not depend on what the system gives to threads.
+    /// Runs work on a thread with a stack of known size, whatever the system's default is.
     private static func onLargeStack(_ work: @escaping @Sendable () async -> Int32) async -> Int32 {
         let number = await withCheckedContinuation { (continuation: CheckedContinuation<Int32?, Never>) in
             let thread = JoinedThread.start {
@@ -51,8 +51,8 @@ public enum MoultCommand {
         return await work()
     }
 
-    /// A stream that was closed gives its number to the next file that is opened, which would get what is printed. In its
-    /// place comes one that takes nothing.
+    /// Opens /dev/null in place of closed standard streams. Otherwise the next opened file would get the stream's
+    /// number, and with it the printed output.
     private static func keepStandardStreams() {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
             _ = open("/dev/null", O_RDONLY)
@@ -87,7 +87,7 @@ public enum MoultCommand {
         return hasFailed ? number : error == EPIPE ? ExitCode.unread.number : ExitCode.unwritten.number
     }
 
-    /// Runs a command line; its exit code, and whether it has ended with an error.
+    /// Runs a command line, and returns its exit code and whether it ended with an error.
     private static func end(
         of arguments: [String], _ registry: MigrationRegistry, _ console: Console
     ) async -> (number: Int32, hasFailed: Bool) {
@@ -165,7 +165,7 @@ public enum MoultCommand {
         return .done
     }
 
-    /// The verb that the first words name, and the arguments after them.
+    /// Returns the verb that the first words name, and the arguments after them.
     private static func find(_ words: [String]) throws -> (verb: Verb, path: String, rest: [String]) {
         var verb = try choose(words.first ?? "", among: Verb.all, under: "")
         var path = verb.name

@@ -7,40 +7,40 @@ import Synchronization
     import Darwin
 #endif
 
-/// The name of the program as a person has typed it: `moult`, or an app's own tool.
+/// The name of the program as typed: `moult`, or an app's own tool.
 enum Program {
     static let name: String = {
         let name = CommandLine.arguments.first.map(Path.name(of:)) ?? "moult"
-        // SwiftPM builds a plugin's tool under another name than a person types.
+        // SwiftPM builds a plugin's tool under a different name.
         return name == "moult-tool" ? "moult" : name
     }()
 
-    /// A text of help or of an error, with every command as it is typed here.
+    /// Returns a help or error text with every command in the form typed for this program.
     static func named(_ text: String, as name: String = name) -> String {
         guard name != "moult", text.contains("moult ") else { return text }
         return Verb.all.reduce(text) { text, verb in
-            // A name that ends with moult may stand there already.
+            // A program name that ends with "moult" may already be there.
             text.replacing("\(name) \(verb.name)", with: "moult \(verb.name)")
                 .replacing("moult \(verb.name)", with: "\(name) \(verb.name)")
         }
     }
 }
 
-/// The process's environment. Foundation's own would cost several milliseconds at the start.
+/// The process's environment. Foundation's own costs several milliseconds at startup.
 enum Environment {
-    /// The variable's value, or nil if it is not set or empty.
+    /// Returns the variable's value, or nil if it is unset or empty.
     static func value(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static let wasDebuggingAsked = Atomic(false)
 
-    /// Whether to say what Core Data says of a migration: `MOULT_MIGRATION_DEBUG=1`, or Core Data's own argument.
+    /// Whether to print Core Data's messages about a migration: `MOULT_MIGRATION_DEBUG=1`, or Core Data's own argument.
     static var isDebuggingMigration: Bool {
         wasDebuggingAsked.load(ordering: .relaxed) || (value("MOULT_MIGRATION_DEBUG") ?? "0") != "0"
     }
 
-    /// Takes `-com.apple.CoreData.MigrationDebug 1` out of the arguments, wherever it stands, as Core Data does.
+    /// Returns the arguments without `-com.apple.CoreData.MigrationDebug 1`, at any position, as in Core Data.
     static func withoutCoreDataArguments(_ arguments: [String]) -> [String] {
         guard let place = arguments.firstIndex(of: "-com.apple.CoreData.MigrationDebug") else { return arguments }
         let level = arguments.dropFirst(place + 1).first
@@ -55,45 +55,47 @@ package struct ExitCode: Sendable, Hashable {
 
     /// Done, or nothing to do.
     package static let done = ExitCode(number: 0)
-    /// Findings; or behind or different where `--check` asks.
+    /// Findings, or the store is behind or different and `--check` was given.
     package static let findings = ExitCode(number: 1)
     package static let wrongUsage = ExitCode(number: 2)
-    /// Somebody has to decide: a question, a lock, a store ahead or unknown.
+    /// Needs a decision: a question, a lock, or a store that is ahead or unknown.
     package static let refused = ExitCode(number: 3)
     /// Not a usable store or model.
     package static let unusable = ExitCode(number: 4)
-    /// Failed; the store is as it was.
+    /// Failed; the store is unchanged.
     package static let failed = ExitCode(number: 5)
-    /// The budget was used up; called again, it continues. The store is as it was.
+    /// The budget was used up; run again to continue. The store is unchanged.
     package static let unfinished = ExitCode(number: 6)
-    /// Standard output, or the file of --profile, could not be written, such as to a full disk; what the verb did is done.
+    /// Standard output, or the file of --profile, could not be written, for example to a full disk; the verb's work is
+    /// done.
     package static let unwritten = ExitCode(number: 74)
-    /// Standard output has no reader any more, as after `| head`: what a shell says of a program that SIGPIPE has ended.
+    /// Standard output has no reader any more, as after `| head`. A shell reports this number for a program ended by
+    /// SIGPIPE.
     package static let unread = ExitCode(number: 128 + SIGPIPE)
 }
 
-/// A wish to stop, by Control-C or a polite kill. The second one ends the process at once, which is safe too: the mark
-/// that the first has left says that the run has not died of itself.
+/// An interrupt, by Control-C, SIGTERM or SIGHUP. A second one ends the process at once, which is safe too: the file
+/// that the first one left shows that the run did not crash.
 enum Interruption {
     private static let flag = Atomic(false)
-    /// The address of the mark's path, which stays as long as the process; zero where the verb works on no store.
+    /// The address of the file's path, valid for the life of the process; zero if the verb works on no store.
     private static let address = Atomic<UInt>(0)
 
     private static var mark: UnsafePointer<CChar>? { UnsafePointer(bitPattern: address.load(ordering: .acquiring)) }
 
     static var isWished: Bool { flag.load(ordering: .relaxed) }
 
-    /// Whether somebody wishes to stop, for work that asks often; from now on a wish is heard.
+    /// A check for interrupts, for work that polls. Reading this property starts listening for them.
     static var heard: @Sendable () -> Bool {
         listen()
         return { isWished }
     }
 
-    /// - Parameter path: where a wish leaves its mark.
+    /// - Parameter path: the file that an interrupt writes.
     static func mark(at path: String) { address.store(UInt(bitPattern: strdup(path)), ordering: .releasing) }
 
     private static func listen() {
-        // Made here: nothing may be made in a signal handler.
+        // Initialise here, because a signal handler must not allocate.
         _ = (isWished, mark)
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { Interruption.note($0) }
@@ -115,15 +117,15 @@ enum Interruption {
         guard let path = mark else { return }
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
         guard file >= 0 else { return }
-        // A new time of the file is what counts.
+        // Only the new time of the file matters.
         var byte = UInt8(ascii: "\n")
         _ = write(file, &byte, 1)
         close(file)
     }
 
-    /// Removes the mark of a process that ends by itself.
+    /// Removes the file of a process that ends normally.
     static func end() {
-        // A later signal leaves none.
+        // A later signal writes no file.
         let address = address.exchange(0, ordering: .acquiringAndReleasing)
         guard isWished, let path = UnsafePointer<CChar>(bitPattern: address) else { return }
         unlink(path)

@@ -3,25 +3,25 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-// The words of a model are MoultModel's; here they are under Core Data's names, so that one import is enough.
+// Core Data's names for the types of MoultModel, so that one import is enough.
 
-/// One version of a model: `NSManagedObjectModel`. A value here, which is whole whenever it exists.
+/// One version of a model: `NSManagedObjectModel`. It is a value type that is always valid.
 public typealias ManagedObjectModel = MoultModel.ManagedObjectModel
-/// An entity as a model declares it: `NSEntityDescription`.
+/// An entity in a model: `NSEntityDescription`.
 public typealias EntityDescription = MoultModel.EntityDescription
 /// The common features of attributes, relationships and fetched properties: `NSPropertyDescription`.
 public typealias PropertyDescription = MoultModel.PropertyDescription
-/// An attribute as a model declares it: `NSAttributeDescription`, and `NSDerivedAttributeDescription` too.
+/// An attribute in a model: `NSAttributeDescription` and `NSDerivedAttributeDescription`.
 public typealias AttributeDescription = MoultModel.AttributeDescription
 /// The type of an attribute, with Core Data's numbers: `NSAttributeType`.
 public typealias AttributeType = MoultModel.AttributeType
-/// The value of an attribute, in the form that a store keeps it in.
+/// The value of an attribute, in the form in which it is stored.
 public typealias AttributeValue = MoultModel.AttributeValue
-/// A relationship as a model declares it: `NSRelationshipDescription`.
+/// A relationship in a model: `NSRelationshipDescription`.
 public typealias RelationshipDescription = MoultModel.RelationshipDescription
-/// The effect of the deletion of an object on the other end of a relationship: `NSDeleteRule`.
+/// The rule for the destinations of a relationship when its object is deleted: `NSDeleteRule`.
 public typealias DeleteRule = MoultModel.DeleteRule
-/// A stored query that hangs on an entity: `NSFetchedPropertyDescription`.
+/// A stored query that belongs to an entity: `NSFetchedPropertyDescription`.
 public typealias FetchedPropertyDescription = MoultModel.FetchedPropertyDescription
 /// An index of an entity: `NSFetchIndexDescription`.
 public typealias FetchIndexDescription = MoultModel.FetchIndexDescription
@@ -43,46 +43,47 @@ public typealias PropertyMapping = MoultModel.PropertyMapping
 public typealias ValueTransform = MoultModel.ValueTransform
 /// A Swift type that an attribute's values convert to and from.
 public typealias AttributeConvertible = MoultModel.AttributeConvertible
-/// The code of an app that its migrations call, by name.
+/// The app's code for its migrations, by name.
 public typealias MigrationRegistry = MoultObjects.MigrationRegistry
 /// The losses that an app accepts.
 public typealias AcceptedLosses = MoultModel.AcceptedLosses
 /// Objects, values or links that a migration does not carry over, with their count.
 public typealias MigrationLoss = MoultModel.MigrationLoss
-/// The one error of Moult, with Core Data's constant and number (`MigrationError.coreData`).
+/// Moult's error type, with Core Data's constant and number (`MigrationError.coreData`).
 public typealias MigrationError = MoultBasics.MigrationError
 
 extension ManagedObjectModel {
     /// A named subset of a model's entities.
     public typealias Configuration = MoultModel.Configuration
-    /// A fetch request that a model keeps under a name.
+    /// A named fetch request stored in a model.
     public typealias FetchRequestTemplate = MoultModel.FetchRequestTemplate
 }
 
-/// The identity of an object in its store; valid in every thread, and once it is permanent in every process.
+/// The identity of an object in its store. It is valid on every thread and, once permanent, in every process.
 public typealias ManagedObjectID = MoultModel.ObjectID
 
 extension ManagedObjectID {
-    /// True until the first save of the object; a temporary identity is good in this process only.
+    /// Whether the identity is temporary, until the object's first save. It is then valid only in this process.
     public var isTemporaryID: Bool { isTemporary }
 
-    /// `x-coredata://UUID/Entity/p1`, as Core Data writes it.
+    /// Returns the identity as a URI in Core Data's form, `x-coredata://UUID/Entity/p1`.
     public func uriRepresentation() -> URL {
         URL(string: description) ?? URL(fileURLWithPath: "/dev/null")
     }
 }
 
-// The words of migration policies, so that one import is enough.
+// The names for migration policies, so that one import is enough.
 
-/// Code that makes the objects of an entity mapping: `NSEntityMigrationPolicy`.
+/// Code that creates the objects of an entity mapping: `NSEntityMigrationPolicy`.
 public typealias EntityMigrationPolicy = MoultObjects.EntityMigrationPolicy
-/// The state that the policies of one migration share, such as which objects became of which: `NSMigrationManager`.
+/// The state shared by the policies of one migration, such as the destination objects of each source object:
+/// `NSMigrationManager`.
 public typealias MigrationManager = MoultObjects.MigrationManager
 /// An object of the old version, which a policy reads.
 public typealias SourceObject = MoultObjects.SourceObject
-/// An object of the new version, which a policy makes.
+/// An object of the new version, which a policy creates.
 public typealias DestinationObject = MoultObjects.DestinationObject
 /// The decision of a policy about a source object: kept, dropped, merged or quarantined.
 public typealias InstanceOutcome = MoultObjects.InstanceOutcome
-/// The counts of what became of the source objects of one entity mapping.
+/// The number of source objects of one entity mapping for each outcome.
 public typealias InstanceCounts = MoultObjects.InstanceCounts

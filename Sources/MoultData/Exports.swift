@@ -1,8 +1,8 @@
-// SwiftData's import brings Foundation and Observation along; so does this one.
+// Like SwiftData, importing this module also imports Foundation and Observation.
 @_exported import Foundation
 @_exported import Observation
 
-// Foundation has UndoManager on a Mac.
+// On a Mac, Foundation has UndoManager.
 #if !canImport(Darwin)
     @_exported public import class MoultCoreData.UndoManager
 #endif

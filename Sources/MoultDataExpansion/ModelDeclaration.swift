@@ -2,11 +2,11 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A class with `@Model`, as far as its source says what it is.
+/// A class with `@Model`, as far as its source code shows.
 struct ModelDeclaration {
     let syntax: ClassDeclSyntax
     let properties: [PersistedProperty]
-    /// The argument lists of `#Unique` and of `#Index`.
+    /// The argument lists of `#Unique` and `#Index`.
     let uniqueness: [LabeledExprListSyntax]
     let indices: [LabeledExprListSyntax]
 
@@ -22,10 +22,10 @@ struct ModelDeclaration {
     var name: String { syntax.name.text }
     var hasInitializer: Bool { syntax.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) } }
 
-    /// Whether a property may be a relationship, as far as its source tells.
+    /// Whether a property may be a relationship, as far as the source shows.
     var mayLeadToModels: Bool { properties.contains { $0.relationship != nil || $0.mayBeModel } }
 
-    /// Returns the source location of the class and its properties as an expression; nil for source that is in no file.
+    /// Returns the source location of the class and its properties as an expression; nil for source without a file.
     func declaration(in context: some MacroExpansionContext) -> String? {
         func place(of node: some SyntaxProtocol) -> AbstractSourceLocation? {
             context.location(of: node, at: .afterLeadingTrivia, filePathMode: .fileID)
@@ -38,10 +38,10 @@ struct ModelDeclaration {
         return "MoultData.Schema.SourceDeclaration(file: \(own.file), line: \(own.line), properties: \(list))"
     }
 
-    /// The first name after the colon: the class that it inherits from, where it inherits from one.
+    /// The first inherited type, which is the superclass if there is one.
     var parent: TypeSyntax? { syntax.inheritanceClause?.inheritedTypes.first?.type }
 
-    /// Returns the access modifier of a member that the macro adds, so that it is visible wherever the class is.
+    /// Returns the access modifier for a member that the macro adds, which makes it as visible as the class.
     func access(isOverridable: Bool) -> String {
         for modifier in syntax.modifiers {
             switch modifier.name.tokenKind {
@@ -54,8 +54,8 @@ struct ModelDeclaration {
         return ""
     }
 
-    /// Reports everything that cannot be persisted, each at its own place; false where the class has to have an
-    /// initialiser and has none.
+    /// Reports everything that cannot be persisted, each at its own location, and a class that needs an initialiser but
+    /// has none.
     func check(isSubclass: Bool, in context: some MacroExpansionContext) {
         for case let variable? in syntax.memberBlock.members.map({ $0.decl.as(VariableDeclSyntax.self) }) {
             if let found = Self.fault(of: variable) { context.diagnose(found) }
@@ -67,7 +67,8 @@ struct ModelDeclaration {
         }
     }
 
-    /// A class without stored properties of its own inherits its parent's initialisers.
+    /// Whether the class needs an initialiser. Without stored properties of its own, it inherits those of its
+    /// superclass.
     private func needsInitializer(isSubclass: Bool) -> Bool { !hasInitializer && !(isSubclass && properties.isEmpty) }
 
     private static func fault(of variable: VariableDeclSyntax) -> Diagnostic? {
@@ -98,8 +99,8 @@ struct ModelDeclaration {
         return nil
     }
 
-    /// Two relationships of one class that name each other. (Of two classes, the compiler says it itself: each key path
-    /// waits for the other.)
+    /// Reports two relationships of one class that declare each other as inverses. Across two classes, the compiler
+    /// reports it: each key path depends on the other.
     private func reportInverses(in context: some MacroExpansionContext) {
         for property in properties {
             guard let named = inverse(of: property), let other = properties.first(where: { $0.name == named }),
@@ -112,7 +113,7 @@ struct ModelDeclaration {
         }
     }
 
-    /// The property of this class that a relationship names as its inverse.
+    /// Returns the property of this class that a relationship declares as its inverse.
     private func inverse(of property: PersistedProperty) -> String? {
         let arguments = property.relationship?.arguments?.as(LabeledExprListSyntax.self)
         guard
@@ -133,7 +134,7 @@ struct ModelDeclaration {
 }
 
 extension PatternBindingSyntax {
-    /// Whether it is nil until it is set: `Int?` and `Int!`.
+    /// Whether the property is implicitly nil at first: `Int?` and `Int!`.
     fileprivate var startsAsNil: Bool {
         typeAnnotation?.type.is(OptionalTypeSyntax.self) ?? false
             || typeAnnotation?.type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) ?? false
@@ -141,7 +142,7 @@ extension PatternBindingSyntax {
 }
 
 extension LabeledExprSyntax {
-    /// The list in `[\.a, \.b]`, `.binary([\.a])` and `.rtree([\.a])`.
+    /// The list of key paths in `[\.a, \.b]`, `.binary([\.a])` and `.rtree([\.a])`.
     var keyPathList: [KeyPathExprSyntax]? {
         let call = expression.as(FunctionCallExprSyntax.self)
         let list = (call?.arguments.first?.expression ?? expression).as(ArrayExprSyntax.self)
@@ -151,7 +152,7 @@ extension LabeledExprSyntax {
     }
 }
 
-/// The errors of `@Model` and its companion macros, each with a sentence that says what to do.
+/// The diagnostics of `@Model` and its companion macros, each with a sentence that says how to fix the problem.
 enum ModelDiagnostic: DiagnosticMessage {
     case notAClass(kind: String)
     case notAnActor
@@ -166,7 +167,8 @@ enum ModelDiagnostic: DiagnosticMessage {
     case inverseOnBothSides(property: String, inverse: String)
     case constraintNotOfKeyPaths(macro: String)
 
-    /// SwiftData compiles observers and never calls them; it compiles such a constant and does not keep it.
+    /// A warning where SwiftData compiles the code but ignores it: it never calls observers, and does not store such a
+    /// constant.
     var severity: DiagnosticSeverity {
         switch self {
         case .observers, .constant: .warning

@@ -3,8 +3,8 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@Model`: makes a class a `PersistentModel`, observable, with accessors that lead to its backing data and a
-/// description of its properties.
+/// `@Model`: makes a class an observable `PersistentModel`, with accessors to its backing data and a description of its
+/// properties.
 struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
     static func expansion(
         of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
@@ -12,7 +12,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
     ) throws -> [DeclSyntax] {
         guard let syntax = declaration.as(ClassDeclSyntax.self) else { return [] }
         let model = ModelDeclaration(syntax)
-        // A class whose parent is a model conforms already; so does one that says so itself.
+        // A subclass of a model already conforms, and so does a class that declares the conformance itself.
         let isSubclass =
             !protocols.contains { $0.isPersistentModel } && model.parent.map { !$0.isPersistentModel } ?? false
         model.check(isSubclass: isSubclass, in: context)
@@ -41,14 +41,14 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
         guard declaration.is(ClassDeclSyntax.self) else {
-            // Said here, because the compiler does not ask for the members of an enum.
+            // Report it here, because the compiler does not ask for the members of an enum.
             let kind = declaration.introducer.text
             context.diagnose(Diagnostic(node: declaration.introducer, message: ModelDiagnostic.notAClass(kind: kind)))
             return []
         }
         guard !protocols.isEmpty else { return [] }
-        // What the main actor has is asked there, or the program stops. Everything else is asked from anywhere, also in
-        // a module whose declarations belong to the main actor by default.
+        // The conformance of a main actor class traps when it is used elsewhere. Any other is nonisolated, even in a
+        // module whose declarations belong to the main actor by default.
         let isMainActors = declaration.attributes.contains(named: "MainActor")
         let names = protocols.map { (isMainActors && $0.isPersistentModel ? "@preconcurrency " : "") + "\($0.trimmed)" }
         let word = isMainActors ? "" : "nonisolated "
@@ -59,7 +59,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
 }
 
 extension DeclGroupSyntax {
-    /// The word that begins the declaration: `struct`, `enum`, `actor`, …
+    /// The keyword that begins the declaration: `struct`, `enum`, `actor`, …
     fileprivate var introducer: TokenSyntax {
         let declaration = Syntax(self)
         return declaration.as(StructDeclSyntax.self)?.structKeyword ?? declaration.as(EnumDeclSyntax.self)?.enumKeyword
@@ -75,11 +75,11 @@ extension TypeSyntax {
     }
 }
 
-/// The members that `@Model` adds to a class: its backing data, what observes it, its initialiser for objects that a
+/// The members that `@Model` adds to a class: its backing data, its observation, its initialiser for objects that a
 /// context reads, and the description of its properties.
 struct ModelMembers {
     let model: ModelDeclaration
-    /// The parent's name, for a class whose parent is a model.
+    /// The superclass's name, if the superclass is a model.
     let parent: String?
     /// The source location of the class, as an expression.
     let declaration: String?
@@ -94,14 +94,14 @@ struct ModelMembers {
         let backing: [DeclSyntax] = ["private var _$backingData: any MoultData.BackingData = MoultData.OwnValues()"]
         let observing: [DeclSyntax] =
             parent == nil ? ["\(raw: access)let _$observationRegistrar = Observation.ObservationRegistrar()"] : []
-        // A class without an initialiser or properties of its own inherits its parent's.
+        // A class without an initialiser or properties of its own inherits its superclass's initialisers.
         let initializer = parent != nil && !model.hasInitializer && model.properties.isEmpty ? [] : [initializer]
         return backing + observing + [persistentBackingData, ownValues] + initializer + [properties] + metadata
             + choices
     }
 
     private var access: String { model.access(isOverridable: false) }
-    /// For members that a subclass overrides.
+    /// The modifiers of members that a subclass overrides.
     private var overridable: String { (parent == nil ? "" : "override ") + model.access(isOverridable: true) }
 
     private var persistentBackingData: DeclSyntax {
@@ -125,14 +125,14 @@ struct ModelMembers {
 
     private var constants: [PersistedProperty] { model.properties.filter(\.isConstant) }
 
-    /// The declarations of how constants are kept. A property that can be set has a peer for that.
+    /// The declarations of the accessors for constants. A variable has a peer declaration for this.
     private var choices: [DeclSyntax] {
         let lines = constants.map { "\n    static let \($0.choiceName) = \($0.choice(in: model.name))" }
         return lines.isEmpty ? [] : ["private enum _$Constants {\(raw: lines.joined())\n}"]
     }
 
-    /// The declaration of `_$ownValues`. It writes the values of constants when a context asks for them: their
-    /// initialisation has no accessor.
+    /// The declaration of `_$ownValues`. It writes the values of constants when a context reads it, because no accessor
+    /// sees their initialisation.
     private var ownValues: DeclSyntax {
         let inherited = parent == nil ? "" : "super._$ownValues + "
         let written = constants.map { property in
@@ -161,7 +161,7 @@ struct ModelMembers {
             """
     }
 
-    /// The properties as key paths of a subclass: `\Dog.name` and `\Animal.name` are different key paths.
+    /// The properties, with key paths rooted in the subclass: `\Dog.name` and `\Animal.name` are different key paths.
     private var properties: DeclSyntax {
         let list = model.properties.map { "\n        \(description(of: $0))," }.joined()
         let inherited = parent.map { "\($0)._$properties(of: _MoultModel.self) + " } ?? ""
@@ -185,7 +185,7 @@ struct ModelMembers {
         attribute.arguments?.as(LabeledExprListSyntax.self)?.trimmedDescription ?? ""
     }
 
-    /// Made once: contexts and fetches ask for it with every object.
+    /// The declaration of the metadata, created once because contexts and fetches read it for every object.
     private var metadata: [DeclSyntax] {
         [
             "private static let _$metadata = MoultData.Schema.ModelMetadata(\(raw: metadataArguments))",
@@ -206,7 +206,7 @@ struct ModelMembers {
         return arguments.joined(separator: ", ")
     }
 
-    /// `[\.a, \.b]` as key paths of this class.
+    /// Returns `[\.a, \.b]` as key paths of this class.
     private func keyPaths(_ argument: LabeledExprSyntax) -> String? {
         argument.keyPathList.map { paths in
             let named = paths.map { path in
@@ -220,7 +220,7 @@ struct ModelMembers {
 }
 
 extension LabeledExprSyntax {
-    /// `.binary`, or what the list is wrapped in.
+    /// The kind of the index: `.binary`, or the case that wraps the list.
     fileprivate var indexKind: String {
         let called = expression.as(FunctionCallExprSyntax.self)?.calledExpression.as(MemberAccessExprSyntax.self)
         return ".\(called?.declName.baseName.text ?? "binary")"

@@ -2,23 +2,23 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// A stored property of a model that the store keeps.
+/// A stored property of a model that is persisted.
 struct PersistedProperty {
     /// The property's name, without backticks.
     let name: String
-    /// The name where the source declares it.
+    /// The name as the source declares it.
     let pattern: IdentifierPatternSyntax
     let initialValue: ExprSyntax?
-    /// `@Attribute(…)` and `@Relationship(…)`, where the property has them.
+    /// The attributes `@Attribute(…)` and `@Relationship(…)`, if the property has them.
     let attribute: AttributeSyntax?
     let relationship: AttributeSyntax?
-    /// Whether its type may be a model, or a collection of models, as far as its source tells.
+    /// Whether the type may be a model or a collection of models, as far as the source shows.
     let mayBeModel: Bool
 
-    /// Whether it is a `let`, which an initialiser sets: read once, when a context makes the object.
+    /// Whether the property is a `let`, which an initialiser sets: it is read once, when a context makes the object.
     let isConstant: Bool
 
-    /// Nil for what is not kept: computed, static, lazy and transient properties, and constants with a value.
+    /// Returns nil for a property that is not persisted: computed, static, lazy, transient, or a constant with a value.
     init?(_ variable: VariableDeclSyntax) {
         guard variable.isInstanceStored,
             variable.attribute(named: "Transient") == nil, !variable.has(.lazy),
@@ -35,7 +35,7 @@ struct PersistedProperty {
         mayBeModel = binding.typeAnnotation.map { $0.type.mayBeModel } ?? (initialValue?.isLiteral == false)
     }
 
-    /// The transformer of `@Attribute(.transformable(by: …))`.
+    /// The transformer in `@Attribute(.transformable(by: …))`.
     var transformer: ExprSyntax? {
         let options = attribute?.arguments?.as(LabeledExprListSyntax.self)?.map(\.expression) ?? []
         for option in options {
@@ -47,21 +47,21 @@ struct PersistedProperty {
         return nil
     }
 
-    /// The name as an expression or a pattern has to spell it.
+    /// The name as spelled in an expression or a pattern.
     var spelling: String { Keyword.isReserved(name) ? "`\(name)`" : name }
 
-    /// Returns an expression for the choice that reads and writes values of the property; the model makes it once.
+    /// Returns an expression for the property's accessor, which the model creates once.
     func access(in model: String) -> String { "\(model).\(isConstant ? "_$Constants." : "")\(choiceName)" }
 
     var choiceName: String { "_$kept_\(name)" }
 
-    /// Whether `@Attribute(.codable)` stands on it.
+    /// Whether the property has `@Attribute(.codable)`.
     private var isEncoded: Bool {
         let options = attribute?.arguments?.as(LabeledExprListSyntax.self)?.map(\.expression) ?? []
         return options.contains { $0.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "codable" }
     }
 
-    /// The choice, as an expression of `MoultData`.
+    /// Returns the expression that selects the accessor in `MoultData`.
     func choice(in model: String) -> String {
         if isEncoded { return "MoultData._encodedProperty(\\\(model).\(spelling))" }
         guard let transformer else { return "MoultData._property(\\\(model).\(spelling))" }
@@ -70,7 +70,7 @@ struct PersistedProperty {
 }
 
 extension VariableDeclSyntax {
-    /// Whether every object has storage for it: no accessors but observers, not static.
+    /// Whether every object stores the property: it is not static and has no accessors other than observers.
     var isInstanceStored: Bool {
         !has(.static) && !has(.class) && bindings.allSatisfy { $0.accessorBlock.map(\.holdsObserversOnly) ?? true }
     }
@@ -118,7 +118,7 @@ extension AccessorBlockSyntax {
 }
 
 extension Keyword {
-    /// Whether a name needs backticks to be one. (After a dot or a backslash path, backticks never hurt.)
+    /// Returns whether a name needs backticks. After a dot or in a key path, backticks do no harm.
     fileprivate static func isReserved(_ name: String) -> Bool {
         [
             "associatedtype", "as", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
@@ -130,8 +130,7 @@ extension Keyword {
     }
 }
 
-/// `@_PersistedProperty`, which `@Model` puts on every property that the store keeps: its accessors lead to the
-/// model's backing data.
+/// `@_PersistedProperty`, which `@Model` adds to every persisted property: its accessors use the model's backing data.
 struct PersistedPropertyMacro: AccessorMacro, PeerMacro {
     static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
@@ -164,8 +163,8 @@ struct PersistedPropertyMacro: AccessorMacro, PeerMacro {
         ]
     }
 
-    /// Returns a constant that says how the property is kept, chosen once, and a property of no size. The initialiser
-    /// of every class has to set the latter, so the compiler continues to ask that every property has a value.
+    /// Returns a constant with the property's accessor, selected once, and a property of size zero. Every initialiser
+    /// has to set the latter, so that the compiler still requires a value for every property.
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext

@@ -2,7 +2,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// Every macro that `MoultData` declares.
+/// All macros that `MoultData` declares.
 package enum ProvidedMacros {
     package static var all: [any Macro.Type] {
         [
@@ -12,7 +12,7 @@ package enum ProvidedMacros {
     }
 }
 
-/// `@Attribute`, `@Relationship` and `@Transient`: words that `@Model` reads, and that make nothing of their own.
+/// `@Attribute`, `@Relationship` and `@Transient`: markers that `@Model` reads and that expand to nothing.
 struct PropertyMarkerMacro: PeerMacro {
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
@@ -20,15 +20,14 @@ struct PropertyMarkerMacro: PeerMacro {
     ) throws -> [DeclSyntax] { [] }
 }
 
-/// `#Unique` and `#Index`: words that `@Model` reads, and that make nothing of their own.
+/// `#Unique` and `#Index`: markers that `@Model` reads and that expand to nothing.
 struct ModelConstraintMacro: DeclarationMacro {
     static func expansion(
         of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] { [] }
 }
 
-/// `@ModelActor`: gives an actor a container, an executor over a context of its own, and the initialiser that makes
-/// both.
+/// `@ModelActor`: adds a container, an executor with its own context, and an initialiser for both to an actor.
 struct ModelActorMacro: MemberMacro, ExtensionMacro {
     static func expansion(
         of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
@@ -66,8 +65,9 @@ struct ModelActorMacro: MemberMacro, ExtensionMacro {
     }
 }
 
-/// `@_ModelInitializer`, which `@Model` puts on initialisers: when the model is there, the context of one that it leads
-/// to may take it in. Inside of an initialiser the properties' own accessors do not know the model yet.
+/// `@_ModelInitializer`, which `@Model` adds to initialisers. At the end of an initialiser, the context of an object
+/// that the model refers to may insert the model: the accessors cannot offer it, because `self` is not available in
+/// them yet.
 struct ModelInitializerMacro: BodyMacro {
     static func expansion(
         of node: AttributeSyntax, providingBodyFor declaration: some DeclSyntaxProtocol & WithOptionalCodeBlockSyntax,
@@ -79,7 +79,7 @@ struct ModelInitializerMacro: BodyMacro {
         let statements = Array(body.statements)
         let call: CodeBlockItemSyntax = "_$backingData._wasWritten(by: self)"
         guard body.mayReturnEarly else { return statements.last?.endsFlow == true ? statements : statements + [call] }
-        // A way out before there is a model would have to be told from one after.
+        // In a throwing or failable initialiser, an early exit may come before the model is complete.
         let isPlain = initializer.optionalMark == nil && initializer.signature.effectSpecifiers?.throwsClause == nil
         return isPlain ? ["defer { _$backingData._wasWritten(by: self) }"] + statements : statements
     }
@@ -92,7 +92,7 @@ extension CodeBlockSyntax {
 }
 
 extension CodeBlockItemSyntax {
-    /// Whether nothing behind it is ever run.
+    /// Whether execution never continues after this item.
     fileprivate var endsFlow: Bool {
         if item.is(ThrowStmtSyntax.self) { return true }
         let name = item.as(FunctionCallExprSyntax.self)?.calledExpression.trimmedDescription

@@ -2,8 +2,8 @@ import MoultDataExpansion
 @_spi(PluginMessage) import SwiftCompilerPluginMessageHandling
 import SwiftSyntaxMacros
 
-/// The program that the compiler asks for the macros. It stands apart from them because tests of a plugin make SwiftPM
-/// build everything twice; and the toolchain lacks `SwiftCompilerPlugin`, whose work this is.
+/// The compiler plugin for the macros. It is a separate target because tests of a plugin make SwiftPM build everything
+/// twice. It replaces `SwiftCompilerPlugin`, which the toolchain lacks.
 @main
 struct MoultDataPlugin: PluginProvider {
     static func main() throws {

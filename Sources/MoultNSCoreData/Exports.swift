@@ -1,9 +1,8 @@
-// Core Data's own names, of which MoultCoreData has the types: only they come with this import, and what Core Data's import
-// brings along.
+// Exports Core Data's own names, whose types are in MoultCoreData, and everything that importing Core Data includes.
 @_exported import Foundation
 
 #if !canImport(Darwin)
-    // Foundation has UndoManager on a Mac.
+    // On a Mac, Foundation has UndoManager.
     @_exported import class MoultCoreData.UndoManager
     @_exported import let MoultCoreData.NSAffectedObjectsErrorKey
     @_exported import let MoultCoreData.NSAffectedStoresErrorKey

@@ -3,15 +3,15 @@ import MoultBasics
 import MoultModel
 import Synchronization
 
-/// Runs asynchronous work to its end on the thread that waits for it.
+/// Runs asynchronous work to completion on the calling thread.
 ///
-/// The thread is the executor of the work: no thread of the pool has to be free, so any number may wait at once. What
-/// the work hands to an actor runs where that actor runs. It never ends where it needs an actor whose thread is the one
-/// that waits, such as the main actor on the main thread.
+/// The calling thread is the executor of the work, so no thread of the pool needs to be free, and any number of calls
+/// may wait at once. Work that belongs to an actor runs on that actor's executor. The call never returns if that
+/// executor needs the waiting thread, such as the main actor on the main thread.
 package enum BlockingTask {
-    /// - Parameter timeLimit: after which the work is cancelled and given up; nil waits for as long as it takes. Work
-    ///   that never suspends has to end by itself.
-    /// - Throws: what the work throws; `policyFailed` if it has taken too long.
+    /// - Parameter timeLimit: the time after which the work is cancelled and abandoned; nil waits for as long as it
+    ///   takes. Work that never suspends is not interrupted.
+    /// - Throws: any error of the work; `policyFailed` if the time limit passes.
     package static func run<Result>(
         timeLimit: Duration? = nil, _ work: sending @escaping () async throws -> sending Result
     ) throws -> sending Result {
@@ -24,7 +24,7 @@ package enum BlockingTask {
         }
         if let timeLimit, !executor.runJobs(for: timeLimit) {
             task.cancel()
-            // Most work ends when it hears of that; what does not is left alone, and its result dropped.
+            // Most work ends on cancellation. Work that does not is abandoned, and its result is dropped.
             _ = executor.runJobs(for: .seconds(1))
             throw MigrationError(
                 .policyFailed, "It did not end within \(timeLimit).",
@@ -34,7 +34,7 @@ package enum BlockingTask {
         return try outcome.take()
     }
 
-    /// Handed from one thread to another, and used by one at a time.
+    /// A value handed from one thread to another and used by one at a time.
     private struct Unchecked<Value>: @unchecked Sendable {
         let value: Value
         init(_ value: Value) { self.value = value }
@@ -50,9 +50,9 @@ package enum BlockingTask {
     }
 }
 
-/// Runs jobs on the one thread that has called ``runJobs()``.
+/// Runs jobs on the one thread that calls ``runJobs()``.
 private final class WaitingExecutor: TaskExecutor, Sendable {
-    /// Nil ends the run.
+    /// The queue of jobs; nil ends the run.
     private let jobs = Mutex<[UnownedJob?]>([])
     private let count = DispatchSemaphore(value: 0)
 
@@ -64,7 +64,7 @@ private final class WaitingExecutor: TaskExecutor, Sendable {
         count.signal()
     }
 
-    /// Runs jobs until the work has ended; false where the time is up before.
+    /// Runs jobs until the work ends. Returns false if the time limit passes first.
     func runJobs(for limit: Duration?) -> Bool {
         let end = limit.map { DispatchTime.now() + $0 / .seconds(1) } ?? .distantFuture
         while count.wait(timeout: end) == .success {
@@ -75,17 +75,17 @@ private final class WaitingExecutor: TaskExecutor, Sendable {
     }
 }
 
-// Closures that wait for something: an actor, a file, a server. Each call is a task of its own, and the statement stands
-// still until it has ended, so that a million rows are a million waits one after the other. What can be asked once for
-// many values is better asked before the migration, or in a policy.
+// Closures that wait for an actor, a file or a server. Each call is a task of its own and blocks the statement until it
+// ends, so a million rows wait a million times, one after another. If one request can answer for many values, make it
+// before the migration, or in a policy.
 
 extension ValueTransform {
     /// A closure that may wait.
     ///
     /// - Parameters:
-    ///   - timeLimit: how long one call may wait; then its task is cancelled, and the migration fails.
-    ///   - body: one value for each argument, nil for none. It must not need the thread that waits, such as the main
-    ///     actor in a migration that runs on the main thread.
+    ///   - timeLimit: the longest that one call may wait; after it, the task is cancelled and the migration fails.
+    ///   - body: receives one value for each argument, nil for no value. It must not need the waiting thread, such as
+    ///     the main actor in a migration that runs on the main thread.
     public convenience init(
         _ name: String, timeLimit: Duration = .seconds(60),
         _ body: @escaping @Sendable ([AttributeValue?]) async throws -> AttributeValue?
@@ -97,7 +97,7 @@ extension ValueTransform {
 }
 
 extension PropertyMapping {
-    /// Computes the attribute from one value of each row by a closure that may wait.
+    /// Computes the attribute from one value of each row with a closure that may wait.
     ///
     /// ```swift
     /// PropertyMapping("city", from: "postcode") { (postcode: String?) in try await directory.city(postcode) }
@@ -106,9 +106,9 @@ extension PropertyMapping {
     /// - Parameters:
     ///   - name: the destination's attribute.
     ///   - source: an attribute of the source, or a key path over to-one relationships.
-    ///   - timeLimit: how long one call may wait; then its task is cancelled, and the migration fails.
-    ///   - transform: called for one row after the other; nil is no value. What it throws ends the migration with an
-    ///     error that names the entity, the key, the property and the value.
+    ///   - timeLimit: the longest that one call may wait; after it, the task is cancelled and the migration fails.
+    ///   - transform: called for one row after another; nil is no value. An error that it throws ends the migration
+    ///     with an error that names the entity, the key, the property and the value.
     public init<Value: AttributeConvertible & Sendable, Result: AttributeConvertible>(
         _ name: String, from source: String, timeLimit: Duration = .seconds(60),
         _ transform: @escaping @Sendable (Value?) async throws -> Result?
@@ -121,7 +121,7 @@ extension PropertyMapping {
             })
     }
 
-    /// As with one value, from two.
+    /// Computes the attribute from two values of each row with a closure that may wait.
     public init<
         First: AttributeConvertible & Sendable, Second: AttributeConvertible & Sendable, Result: AttributeConvertible
     >(

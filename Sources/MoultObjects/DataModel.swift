@@ -1,5 +1,5 @@
-/// A common interface to the objects of one class, for code that does not depend on the framework that keeps them: Core
-/// Data's face and SwiftData's each have one, so that an app can move from the one to the other behind it.
+/// A common interface to the objects of one class, independent of the framework that stores them. The Core Data and
+/// SwiftData compatibility layers each have an implementation, so that an app can move from one to the other behind it.
 ///
 ///     func titles(in model: some DataModel<Note>) throws -> [String] {
 ///         let context = model.createContext()
@@ -8,9 +8,9 @@
 public protocol DataModel<Record> {
     /// The class of the objects.
     associatedtype Record
-    /// The context in which objects are read and changed; it belongs to one thread at a time.
+    /// The context in which objects are read and changed. One thread at a time may use it.
     associatedtype Context
-    /// The fetch that says which objects are read, in the face's own words.
+    /// The fetch request that selects the objects to read, in the framework's own type.
     associatedtype Fetch
 
     /// The fetch of all objects.
@@ -18,11 +18,11 @@ public protocol DataModel<Record> {
 
     func createContext() -> Context
 
-    /// - Throws: what the face throws for a fetch that it cannot do.
+    /// - Throws: the framework's error for a fetch that it cannot perform.
     func fetch(_ fetch: Fetch, in context: Context) throws -> [Record]
 
-    /// Saves what has changed in the context; nothing is done where nothing has.
+    /// Saves the changes in the context; does nothing if there are none.
     ///
-    /// - Throws: what the face throws where the store cannot have it; nothing is saved then.
+    /// - Throws: the framework's error if the store cannot accept the changes; then nothing is saved.
     func save(_ context: Context) throws
 }

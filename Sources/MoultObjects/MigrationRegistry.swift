@@ -2,49 +2,51 @@ import MoultBasics
 import MoultModel
 import MoultPlan
 
-/// The code of an app that its migrations call, by the names that mapping models and plans give it.
+/// The app's code that its migrations call, registered under the names that mapping models and plans use.
 ///
-/// An app's own tool hands one to the command line; the library takes one with its options. A plan holds names only,
-/// so that it stays a value: a program without the code can read it, and refuses to run it.
+/// An app's own tool passes a registry to the command line; the library takes one in its options. A plan holds only
+/// names, so it stays a value: a program without the code can read the plan but refuses to run it.
 public struct MigrationRegistry: Sendable {
     /// The code of custom stages and of the steps of a version, by name.
     package var steps: [String: StepCode] = [:]
-    /// Mapping models and stages to take instead of what is inferred.
+    /// Mapping models and stages that replace inferred ones.
     package var stages: [RegisteredStage] = []
-    /// Mapping models made in code, whose versions are looked up by name.
+    /// Mapping models made in code. Their versions are looked up by name.
     package var mappings: [RegisteredMapping] = []
-    /// The factories of the migration policies that mapping models name; each makes one object for every run.
+    /// The factories of the migration policies that mapping models name; each makes one object per run.
     public var policies: [String: @Sendable () -> EntityMigrationPolicy] = [:]
-    /// Gives the versions of the app's model, for an app's own tool that is called without `--model`; nil if the
-    /// command line has to name the model. Asked for only by a verb that needs them.
+    /// Returns the versions of the app's model, for an app's own tool that is called without `--model`; nil if the
+    /// command line must name the model. Only commands that need the versions call it.
     public var models: (@Sendable () throws -> ModelVersions)?
-    /// The rules that the data must satisfy before and after a migration and after steps that are named.
+    /// The rules that the data must satisfy before and after a migration, and after named steps.
     public var rules: [ValidationRule] = []
-    /// The accepted losses: data that a stage may lose although both versions have it and none of its code has read it.
+    /// The accepted losses: data that a stage may lose although both versions have it and no code of the stage has read
+    /// it.
     public var acceptedLosses = AcceptedLosses.none
-    /// Whether the fixes of the rules are applied in a migration; without it rules only find.
+    /// Whether a migration applies the fixes of the rules; otherwise rules only report violations.
     public var appliesFixes = false
-    /// Whether fixes may put more than a quarter of an entity's objects into the quarantine.
+    /// Whether fixes may quarantine more than a quarter of an entity's objects.
     public var allowsLargeQuarantine = false
 
-    /// The plan whose versions these are, for rules that judge it, also where it has faults; nil if there is none.
+    /// The outline of the app's plan, for rules that check it even if it has errors; nil if there is none.
     package var plan: PlanOutline?
 
-    /// Registers what makes a migration policy.
+    /// Registers the factory of a migration policy.
     ///
     /// - Parameter name: the class name that the mapping model gives, such as `App.Post2ToPost3MigrationPolicy`.
     public mutating func register(
         policy make: @escaping @Sendable () -> EntityMigrationPolicy, named name: String
     ) { policies[name] = make }
 
-    /// - Parameter models: such as `{ try ModelVersions(contentsOf: url) }`, or versions that are made in code.
+    /// - Parameter models: such as `{ try ModelVersions(contentsOf: url) }`, or a closure that returns versions made in
+    ///   code.
     public init(models: (@Sendable () throws -> ModelVersions)? = nil) { self.models = models }
 }
 
 /// The code of one step of a stage, which changes the objects of a store of one version, and its undo.
 package struct StepCode: Sendable {
-    /// Changes objects and saves; what is not saved when it returns is saved for it. It may run again from the start
-    /// on a store that it has never seen changed.
+    /// Changes objects and saves. Changes left unsaved on return are saved automatically. The code may run again from
+    /// the start, on a store without any of its changes.
     package var execute: @Sendable (ObjectContext) throws -> Void
     /// Called when this step or anything after it fails; nil if there is nothing outside the store to undo.
     package var undo: (@Sendable (ObjectContext) throws -> Void)?
@@ -58,7 +60,7 @@ package struct StepCode: Sendable {
     }
 }
 
-/// A mapping model that an app has made in code, for the way from one version to another.
+/// A mapping model that an app has made in code, from one version to another.
 package struct RegisteredMapping: Sendable {
     package var name: String
     package var from: String
@@ -67,21 +69,21 @@ package struct RegisteredMapping: Sendable {
 }
 
 extension MigrationRegistry {
-    /// Registers a mapping model to follow between two versions, instead of what would be inferred.
+    /// Registers a mapping model to use between two versions, in place of an inferred one.
     ///
-    /// What it leaves out is completed as Core Data would (``MoultModel/MappingModel/completed(from:to:)``): a mapping
-    /// with its default expression for each property that an entity mapping does not name.
+    /// Properties that an entity mapping does not name get a mapping with its default expression, as in Core Data
+    /// (``MoultModel/MappingModel/completed(from:to:)``).
     ///
     /// - Parameters:
     ///   - from: the version's name, and `to` likewise.
-    ///   - name: what plans and errors call it; `from to to` where it is nil.
+    ///   - name: the name in plans and errors; `from to to` if nil.
     public mutating func register(mapping: MappingModel, from: String, to: String, named name: String? = nil) {
         mappings.append(RegisteredMapping(name: name ?? "\(from) to \(to)", from: from, to: to, mapping: mapping))
     }
 
-    /// Everything that is to be taken instead of what is inferred, for the versions given.
+    /// Returns everything that replaces inferred mappings and stages, for the given versions.
     ///
-    /// - Throws: `noPath` if a mapping model is registered for a version that there is not.
+    /// - Throws: `noPath` if a mapping model is registered for a version that does not exist.
     package func stages(in versions: ModelVersions) throws(MigrationError) -> [RegisteredStage] {
         var stages = stages
         for registered in mappings {
@@ -109,7 +111,7 @@ extension ModelVersions {
     }
 }
 
-/// The contents of a SwiftData plan, for rules that judge it, whether or not a store can be opened with it.
+/// The contents of a SwiftData plan, for rules that check it whether or not it can open a store.
 package struct PlanOutline: Sendable {
     /// The versions whose models are valid, oldest first.
     package let versions: [ModelVersion]
@@ -131,7 +133,7 @@ package struct PlanOutline: Sendable {
     package struct Declaration: Sendable, Hashable {
         /// `Module/File.swift`, as `#fileID` has it.
         package let file: String
-        /// From 1.
+        /// The line, counted from 1.
         package let line: Int
         /// The line of each property.
         package let properties: [String: Int]

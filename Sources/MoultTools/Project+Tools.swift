@@ -1,14 +1,14 @@
 import Moult
 
 extension Project {
-    /// Writes every version of the model as JSON, and a bundle of all in Xcode's form.
+    /// Writes every version of the model as JSON, and all of them as one `.xcdatamodeld` bundle.
     ///
     /// - Parameters:
-    ///   - folder: the folder for the files; it is created.
+    ///   - folder: the folder for the files; it is created if necessary.
     ///   - name: the name of the bundle, without `.xcdatamodeld`.
-    ///   - replacing: whether a file that holds another model of the same name is replaced.
-    /// - Returns: the names of the versions that were written.
-    /// - Throws: `wouldReplace` if there is such a file; what writing throws.
+    ///   - replacing: whether to replace a file that holds another model of the same name.
+    /// - Returns: the names of the written versions.
+    /// - Throws: `wouldReplace` if such a file exists and `replacing` is false; any error from writing.
     @discardableResult
     public func exportSchema(
         to folder: String, name: String = "Model", replacing: Bool = false
@@ -24,12 +24,12 @@ extension Project {
     ///
     /// - Parameters:
     ///   - source: an `.xcdatamodeld`, `.xcdatamodel`, a model as JSON, a folder of versions, or an `.xcmappingmodel`.
-    ///   - output: the product, or the folder for it; nil for the working folder.
-    ///   - module: the Swift module of classes whose name begins with a dot.
+    ///   - output: the path of the product, or a folder for it; nil for the current directory.
+    ///   - module: the Swift module of classes whose names begin with a dot.
     ///   - isRehearsal: whether to check the source and write nothing.
-    /// - Returns: what was written. Errors in the source are in it too; nothing is written then.
-    /// - Throws: `wouldReplace` for a path with something else; `usage` for one that ends wrongly; what reading and
-    ///   writing throw.
+    /// - Returns: the compiled files, or the errors in the source. With an error, nothing is written.
+    /// - Throws: `wouldReplace` if the path holds something else; `usage` if it has the wrong extension; any error from
+    ///   reading or writing.
     public static func compile(
         _ source: String, to output: String? = nil, module: String? = nil, isRehearsal: Bool = false
     ) async throws -> CompileReport {
@@ -46,9 +46,9 @@ extension Project {
     ///   - revision: a git revision to compare with, such as `origin/main`; nil for none.
     ///   - lock: the lock file to compare with; nil for `moult.lock` next to the model.
     ///   - store: a store whose objects the findings count; nil for none.
-    /// - Throws: `usage` for a rule that does not exist, and without git or that revision; `modelInvalid` for a lock file
-    ///   that cannot be read; `modelNotFound` if it has no versions of this model; `storeUnknown` for a store of another
-    ///   app.
+    /// - Throws: `usage` if a rule does not exist, git is missing or the revision is unknown; `modelInvalid` if the
+    ///   lock file cannot be read; `modelNotFound` if the lock file has no versions of this model; `storeUnknown` for a
+    ///   store of another app.
     public func lint(
         profiles: Set<LintProfile> = [], ignoring: Set<String> = [], since revision: String? = nil,
         lock: String? = nil, countingObjectsOf store: String? = nil

@@ -1,14 +1,14 @@
 import Moult
 import MoultBasics
 
-/// The answer of a tool: one value, as JSON and as text.
+/// The answer of a tool, available as JSON and as text.
 package protocol ToolAnswer: Sendable {
     var document: JSONValue { get }
     func lines(style: TextStyle) -> [String]
 }
 
 extension MigrationError {
-    /// The remedy of an error about what a tool was asked; a face that has a help names it there.
+    /// The remedy for an invalid request. A front end that has its own help names the help instead.
     package static let wrongRequestRemedy = "Correct the arguments of the call."
 
     package static func wrongRequest(_ message: String) -> MigrationError {

@@ -6,7 +6,7 @@ import MoultSQLite
 import MoultStore
 import MoultTesting
 
-// The words of other modules that a request to a tool needs.
+// Short names for the types of other modules that a tool's request uses.
 
 package typealias ExportSelection = StoreExport.Selection
 package typealias ExportFormat = ExportWriter.Format

@@ -1,12 +1,13 @@
 import MoultBasics
 import MoultSQLite
 
-/// Compares a store with what it was before some of its objects were mended: `main` with the attached schema `source`.
+/// Compares a store after fixes to some of its objects with the original: `main` with the attached schema `source`.
 ///
-/// Whoever mended them has noted what it meant to change in the temporary tables `moult_fixed` (table, key, property),
-/// `moult_gone` and `moult_new` (table, key), the rowid of a pair among the first. Everything else must be as it was.
+/// The fixing code records its intended changes in the temporary tables `moult_fixed` (table, key, property),
+/// `moult_gone` and `moult_new` (table, key). For a pair, the key in `moult_gone` is its rowid. Everything else must be
+/// unchanged.
 package struct ChangeVerifier {
-    /// The rows of objects, in one table.
+    /// The rows of a table's objects.
     package struct Table: Sendable, Equatable {
         package var name: String
         package var columns: [Column]
@@ -19,15 +20,15 @@ package struct ChangeVerifier {
 
     package struct Column: Sendable, Equatable {
         package var name: String
-        /// The property that may be noted as changed; nil for a column that nothing changes.
+        /// The property whose change may be recorded; nil for a column that never changes.
         package var property: String?
-        /// The table of the objects that a key leads to: it ends where its object is gone.
+        /// The table that a key refers to. The key may become NULL when its object is deleted.
         package var destination: String?
-        /// The key's column, for one that goes with a key: it changes where that does.
+        /// The key column that this column accompanies: the two change together.
         package var key: String?
-        /// Whether it holds the entity number of the object that the key leads to.
+        /// Whether the column holds the entity number of the object that the key refers to.
         package var isEntity: Bool
-        /// Whether it counts the writes of the row: it grows as objects are written, and never falls.
+        /// Whether the column counts the writes of the row: it may grow when objects are written, but never decreases.
         package var grows: Bool
 
         package init(
@@ -42,9 +43,9 @@ package struct ChangeVerifier {
     /// The pairs of a many-to-many relationship.
     package struct Pairs: Sendable, Equatable {
         package var name: String
-        /// The key columns, each with the table that it leads to.
+        /// The key columns, each with the table that it refers to.
         package var keys: [Column]
-        /// The columns with the places in ordered lists.
+        /// The columns with the positions in ordered lists.
         package var orders: [String]
 
         package init(name: String, keys: [Column], orders: [String] = []) {
@@ -55,14 +56,14 @@ package struct ChangeVerifier {
     let connection: Connection
     let tables: [Table]
     let pairs: [Pairs]
-    /// Tables that grow as objects are written: history and the counters of keys.
+    /// The tables that grow when objects are written: the history and the key counters.
     private let growing: Set<String>
 
     package init(_ connection: Connection, tables: [Table], pairs: [Pairs], growing: Set<String> = []) {
         (self.connection, self.tables, self.pairs, self.growing) = (connection, tables, pairs, growing)
     }
 
-    /// - Throws: `verificationFailed` where anything differs that was not noted.
+    /// - Throws: `verificationFailed` if anything differs that was not recorded.
     package func verify() throws {
         for table in tables { try verify(table) }
         let ends = ends
@@ -71,7 +72,7 @@ package struct ChangeVerifier {
         let known = Set(tables.map(\.name) + pairs.map(\.name)).union(growing)
         let others = try connection.catalogue(schema: "source").tables.filter { !known.contains($0.name) }
         let virtual = others.filter(\.isVirtual).map(\.name)
-        // The rows of a virtual table lie in tables that are named after it, and follow the objects by triggers.
+        // A virtual table stores its rows in tables named after it, and triggers keep them in step with the objects.
         for other in others where !virtual.contains(where: { other.name == $0 || other.name.hasPrefix($0 + "_") }) {
             try verifySame(other.name)
         }
@@ -112,7 +113,7 @@ package struct ChangeVerifier {
         }
     }
 
-    /// The columns in which some row differs, which are few, by one pass over the rows for many columns.
+    /// Returns the columns in which any row differs, usually few, checking many columns in each pass over the rows.
     private func differing(_ table: Table, _ rows: String) throws -> [Column] {
         var found: [Column] = []
         for start in stride(from: 0, to: table.columns.count, by: Self.columnsAtOnce) {
@@ -125,7 +126,7 @@ package struct ChangeVerifier {
         return found
     }
 
-    /// Each is named twice, and SQLite takes 2,000 columns in aggregates.
+    /// The number of columns in a pass. Each is named twice, and SQLite allows 2,000 columns in aggregates.
     private static let columnsAtOnce = 500
 
     private func select(_ column: Column, _ table: Table, _ rows: String) -> String {
@@ -165,10 +166,10 @@ package struct ChangeVerifier {
         let new = pairs.keys.compactMap { key in
             key.destination.map { isNoted("moult_new", $0, "p.\(key.name.quotedName)") }
         }
-        // Of a pair whose ends are no objects its own row is noted.
+        // A pair without objects at its ends is recorded itself.
         let leaves = (gone + [isNoted("moult_gone", pairs.name, "p.rowid")]).conditions(joinedBy: "OR")
         let comes = new.isEmpty ? "0" : new.conditions(joinedBy: "OR")
-        // A lookup never finds a pair with NULL.
+        // A lookup never finds a pair that contains NULL.
         func differs(_ schema: String) -> String {
             let same = zip(keys, columns).map { "q.\($1.quotedName) IS \($0)" }.conditions(joinedBy: "AND")
             let hasNull = keys.map { "\($0) IS NULL" }.conditions(joinedBy: "OR")
@@ -189,7 +190,7 @@ package struct ChangeVerifier {
         try verifyOrders(pairs)
     }
 
-    /// The places of pairs that stay: every row is one of the old store, but for the pairs that are new.
+    /// Verifies the positions of the remaining pairs: every row must exist in the old store, unless its pair is new.
     private func verifyOrders(_ pairs: Pairs) throws {
         let name = pairs.name.quotedName
         for order in pairs.orders.map(\.quotedName) {
@@ -225,11 +226,11 @@ package struct ChangeVerifier {
             remedy: "The store is unchanged. Report this as a bug, with the rules.")
     }
 
-    /// The counter of writes may grow in a row that was noted, in one that differs otherwise, and in one that a link
-    /// leads to which came, went or changed. Anything else was written for nothing, and an app that holds the object
-    /// would be told of a conflict.
+    /// Verifies the write counters. A counter may grow in a recorded row, in a row that differs otherwise, and in a row
+    /// at the end of a link that was added, removed or changed. Any other row was written unnecessarily, and an app
+    /// with the object in memory would see a conflict.
     ///
-    /// - Parameter ends: as ``ends``.
+    /// - Parameter ends: the statements in ``ends``.
     func verifyCounter(of table: Table, _ ends: [String: [String]]) throws {
         guard let counter = table.columns.first(where: \.grows)?.name.quotedName else { return }
         let name = table.name.quotedName
@@ -251,7 +252,7 @@ package struct ChangeVerifier {
             "\(suspects) AND s.Z_PK NOT IN (SELECT key FROM temp.moult_end)")
     }
 
-    /// By table, statements that select its rows that a changed link leads to, before or after.
+    /// For each table, statements that select its rows that a changed link refers to, before or after the change.
     var ends: [String: [String]] {
         var ends: [String: [String]] = [:]
         for table in tables {

@@ -1,23 +1,23 @@
 import MoultBasics
 import MoultSQLite
 
-/// An index that does not list as many entries as its table has rows, or that cannot be read.
+/// An index whose number of entries differs from the number of rows in its table, or that cannot be read.
 ///
-/// Counting reads the pages of the index alone, which `quick_check` does not compare with anything. An index with a
-/// condition is not counted: what it should list only a look at each row says.
+/// Counting reads only the pages of the index, which `quick_check` does not compare with anything. A partial index is
+/// not counted, because its expected count would require evaluating its condition for each row.
 package struct IndexCount: Sendable, Equatable {
     package let index: String
     package let table: String
     package let rows: Int64
-    /// Nil where a page of it is of another b-tree.
+    /// The number of entries; nil if one of the index's pages belongs to another b-tree.
     package let entries: Int64?
-    /// Whether every index of the table lists more than there is, so that the table has lost rows and not one index is
-    /// stale. Then the indexes are the only evidence of the rows, and must not be made again.
+    /// Whether every index of the table has more entries than the table has rows, so that the table has lost rows and
+    /// no index is stale. The indexes are then the only evidence of the rows, and must not be rebuilt.
     package fileprivate(set) var lacksRows = false
 
-    /// All of a database, or of some tables, table by table.
+    /// Returns the differences in a database or in some tables, table by table.
     ///
-    /// - Throws: `unsupported` where an index needs what only the app knows.
+    /// - Throws: `unsupported` if an index needs a function or collation that only the app has.
     package static func differences(
         _ connection: Connection, schema: String = "main", of chosen: [String]? = nil
     ) throws -> [IndexCount] {
@@ -54,14 +54,14 @@ package struct IndexCount: Sendable, Equatable {
 
     private static func entries(_ connection: Connection, _ place: String, _ index: String) throws -> Int64? {
         do {
-            // Without a condition SQLite counts by the smallest index, whichever is named.
+            // Without a condition, SQLite counts by the smallest index, whatever INDEXED BY says.
             return try connection.integer("SELECT count(*) FROM \(place) INDEXED BY \(index.quotedName) WHERE 1")
         } catch let error as MigrationError where error.code == .storeCorrupted {
             return nil
         }
     }
 
-    /// Whether the index cannot be made again without a loss, or not at all.
+    /// Whether the index cannot be rebuilt, or not without a loss.
     package var isDamage: Bool { lacksRows || entries == nil }
 
     package var message: String {
@@ -74,7 +74,7 @@ package struct IndexCount: Sendable, Equatable {
 
     package var remedy: Remedy { isDamage ? MigrationError.damagedStoreRemedy : "\(.repair) makes it again." }
 
-    /// The refusal of a store that has such an index.
+    /// Returns the error that refuses a store with such an index.
     package func refusal(_ store: String) -> MigrationError {
         MigrationError(
             .storeCorrupted, "The database is damaged. \(message)", place: store,
@@ -82,17 +82,17 @@ package struct IndexCount: Sendable, Equatable {
     }
 }
 
-/// An index whose entries are not those of its table's rows, so that a query by it gives other rows than one without it.
+/// An index whose entries do not match its table's rows, so that queries with and without it give different results.
 ///
-/// A program that wrote while the index was not in the catalogue leaves one, and so does damage within a page.
+/// The cause is a program that wrote while the index was not in the catalogue, or damage within a page.
 package struct IndexFault: Sendable, Equatable {
     package let index: Catalogue.Entry
-    /// SQLite's words for the first difference.
+    /// SQLite's message for the first difference.
     package let message: String
     /// The number of values of a unique index that occur more than once in the table.
     package let doubles: Int64
 
-    /// All of a database, by `integrity_check`, in the order in which it names them.
+    /// Returns the faults that `integrity_check` reports for a database, in its order.
     package static func all(_ connection: Connection, schema: String = "main") throws -> [IndexFault] {
         let indexes = try connection.catalogue(schema: schema).entries.filter { $0.kind == .index }
         var found: [(index: Catalogue.Entry, message: String)] = []
@@ -111,7 +111,8 @@ package struct IndexFault: Sendable, Equatable {
         }
     }
 
-    /// An index on an expression or with a condition is not asked about: SQLite refuses to make it where it is not unique.
+    /// Returns the number of repeated values. Skips expression and partial indexes: SQLite itself refuses to rebuild
+    /// these if values repeat.
     private static func doubles(of index: Catalogue.Entry, _ connection: Connection, schema: String) throws -> Int64 {
         let isUnique = try connection.integer(
             "SELECT count(*) FROM pragma_index_list(?, ?) WHERE name = ? AND \"unique\" AND NOT partial",
@@ -131,6 +132,7 @@ package struct IndexFault: Sendable, Equatable {
 }
 
 extension String {
-    /// `row 3 missing from index Z_Post_byDate`, `wrong # of entries in index …`, `non-unique entry in index …`.
+    /// Whether the message is about an index: `row 3 missing from index Z_Post_byDate`, `wrong # of entries in index
+    /// …`, `non-unique entry in index …`.
     func isAbout(_ index: Catalogue.Entry) -> Bool { hasSuffix(" index \(index.name)") }
 }

@@ -1,12 +1,11 @@
-/// The rows and columns of the source that a migration had to carry over unchanged, in SQL's own words.
+/// The rows and columns of the source that a migration must carry over unchanged, in SQL terms.
 package struct MigrationExpectation: Sendable, Equatable {
-    /// Rows of one table of the source that became rows of one table of the destination, with keys that differ by the
-    /// same number.
+    /// Rows of a source table that became rows of a destination table, with all keys shifted by the same number.
     package struct Rows: Sendable, Equatable {
         package var sourceTable: String
         package var table: String
         package var entities: [Entity]
-        /// The number that was added to their keys.
+        /// The number added to the keys.
         package var keyShift: Int64
 
         package init(sourceTable: String, table: String, entities: [Entity], keyShift: Int64 = 0) {
@@ -14,17 +13,17 @@ package struct MigrationExpectation: Sendable, Equatable {
         }
     }
 
-    /// One entity's rows, with the columns whose values stay.
+    /// The rows of one entity, with the columns whose values stay unchanged.
     package struct Entity: Sendable, Equatable {
         package var sourceName: String
         package var sourceNumber: Int
         package var name: String
         package var number: Int
         package var columns: [Column]
-        /// The columns of further conditions that pick other rows of the same entity for the same one: each row is as
-        /// one of them says.
+        /// The columns for further conditions that select other rows of the same source entity for the same
+        /// destination: each row must match one of the lists.
         package var alternatives: [[Column]] = []
-        /// Whether a condition may have left some of the rows out.
+        /// Whether a condition may have excluded some of the rows.
         package var isPicked: Bool
 
         package init(
@@ -38,7 +37,7 @@ package struct MigrationExpectation: Sendable, Equatable {
     package struct Column: Sendable, Hashable {
         package var source: String
         package var destination: String
-        /// SQL that stands in for a value that is nil in the source.
+        /// The SQL expression that replaces NULL in the source.
         package var ifNil: String?
 
         package init(source: String, destination: String, ifNil: String? = nil) {
@@ -46,9 +45,9 @@ package struct MigrationExpectation: Sendable, Equatable {
         }
     }
 
-    /// The pairs of one relationship on both sides.
+    /// The pairs of a relationship in both stores.
     package struct Pairs: Sendable, Equatable {
-        /// The place where pairs are kept: rows of `table` with a key in each of two columns.
+        /// A place that stores pairs: rows of `table` with a key in each of two columns.
         package struct Place: Sendable, Hashable {
             package var table: String
             package var owner: String
@@ -59,7 +58,7 @@ package struct MigrationExpectation: Sendable, Equatable {
             }
         }
 
-        /// The changes of the keys of the objects at one end: the numbers added, by the entity numbers of either store.
+        /// The changes of the keys at one end: the numbers added, by the entity numbers of either store.
         package struct KeyShifts: Sendable, Equatable {
             /// The tables of the objects.
             package var sourceTable: String
@@ -79,9 +78,9 @@ package struct MigrationExpectation: Sendable, Equatable {
         package var destination: Place
         package var ownerTable: String
         package var destinationTable: String
-        /// Whether only some pairs can be kept: a to-many that became to-one.
+        /// Whether only some pairs can be kept, as for a to-many that became to-one.
         package var isLossy: Bool
-        /// Of the owners and of their destinations; nil where every object keeps its key.
+        /// The key shifts of the owners and of their destinations; nil if every object keeps its key.
         package var ownerShifts: KeyShifts?
         package var destinationShifts: KeyShifts?
 
@@ -95,7 +94,7 @@ package struct MigrationExpectation: Sendable, Equatable {
         }
     }
 
-    /// Columns of a table that stays which are none of the model's.
+    /// The columns of a remaining table that do not belong to the model.
     package struct Own: Sendable, Equatable {
         package let table: String
         package let columns: [String]
@@ -108,10 +107,10 @@ package struct MigrationExpectation: Sendable, Equatable {
 
     package var rows: [Rows]
     package var own: [Own] = []
-    /// The source entities whose rows leave, by name and table.
+    /// The source entities whose rows are removed, by name and table.
     package var removed: [(name: String, number: Int, table: String)]
     package var pairs: [Pairs]
-    /// The entities of the destination of which others make objects too.
+    /// The destination entities whose objects come from other sources too.
     package var open: Set<String> = []
 
     package init(rows: [Rows] = [], removed: [(name: String, number: Int, table: String)] = [], pairs: [Pairs] = []) {

@@ -1,7 +1,7 @@
 import MoultBasics
 import MoultSQLite
 
-/// Compares a migrated store with what it was made from: `main` with the attached schema `source`, row by row.
+/// Compares a migrated store with its original row by row: `main` with the attached schema `source`.
 package struct MigrationVerifier {
     let connection: Connection
     package let expectation: MigrationExpectation
@@ -11,7 +11,7 @@ package struct MigrationVerifier {
         self.expectation = expectation
     }
 
-    /// No row too many or too few; no value is compared, and no pair.
+    /// Verifies the numbers of rows, without comparing any values or pairs.
     package func verifyCounts() throws {
         var made: [Made: [(rows: MigrationExpectation.Entity, count: Int64)]] = [:]
         for rows in expectation.rows {
@@ -31,14 +31,14 @@ package struct MigrationVerifier {
         let number: Int
     }
 
-    /// Compares rows, all or those of the source whose keys lie in a range.
+    /// Compares all rows, or those of the source with keys in a range.
     package func verify(_ rows: MigrationExpectation.Rows, keys: ClosedRange<Int64>? = nil) throws {
         let condition = keys.map { " AND s.Z_PK BETWEEN \($0.lowerBound) AND \($0.upperBound)" } ?? ""
         let differing = try connection.integer(comparison(rows, "count(*)") + condition) ?? 0
         if differing > 0 { throw try difference(rows, differing) }
     }
 
-    /// Of the rows that a condition may have left out, those that are there.
+    /// Returns how many of the rows that a condition may have excluded exist.
     private func picked(_ entity: MigrationExpectation.Entity, _ rows: MigrationExpectation.Rows) throws -> Int64 {
         try connection.integer(
             """
@@ -48,7 +48,7 @@ package struct MigrationVerifier {
             """) ?? 0
     }
 
-    /// No row too many or too few, over all that became one entity.
+    /// Verifies the total number of rows from all sources of an entity.
     private func verifyTotals(_ made: [Made: [(rows: MigrationExpectation.Entity, count: Int64)]]) throws {
         for (table, all) in Dictionary(grouping: made, by: \.key.table) {
             let counts = try self.counts("main", table, all.map(\.key.number))
@@ -65,7 +65,7 @@ package struct MigrationVerifier {
         }
     }
 
-    /// The rows of the source that have no equal in the destination.
+    /// Returns a statement for the rows of the source without an equal row in the destination.
     private func comparison(_ rows: MigrationExpectation.Rows, _ result: String) throws -> String {
         let numbers = rows.entities.map { "\($0.sourceNumber)" }.joined(separator: ", ")
         let needed = rows.entities.filter { !$0.isPicked }.map { "\($0.sourceNumber)" }.joined(separator: ", ")
@@ -74,7 +74,7 @@ package struct MigrationVerifier {
             ? "0"
             : rows.entities.allSatisfy { !$0.isPicked } ? "d.Z_PK IS NULL" : "d.Z_PK IS NULL AND s.Z_ENT IN (\(needed))"
         let differences = differences(rows).conditions(joinedBy: "OR")
-        // A row that was left out has nothing to compare.
+        // An excluded row has nothing to compare.
         let different = missing == "d.Z_PK IS NULL" ? differences : "d.Z_PK IS NOT NULL AND (\(differences))"
         let untouched = try untouched
         return """
@@ -84,7 +84,7 @@ package struct MigrationVerifier {
             """
     }
 
-    /// The key of the destination's row; of rows that a condition picks, others may have it.
+    /// Returns the join with the destination's row by key. If conditions select rows, another row may have the key.
     private func join(_ rows: MigrationExpectation.Rows) -> String {
         let key = rows.keyShift == 0 ? "s.Z_PK" : "s.Z_PK + \(rows.keyShift)"
         let picked = rows.entities.filter(\.isPicked).map { "\($0.number)" }.joined(separator: ", ")
@@ -123,7 +123,7 @@ package struct MigrationVerifier {
         return "d.\(column.destination.quotedName) IS NOT \(expected)"
     }
 
-    /// Says which row and column differ first.
+    /// Returns an error with the first row and column that differ.
     private func difference(_ rows: MigrationExpectation.Rows, _ count: Int64) throws -> MigrationError {
         let key = try connection.integer(comparison(rows, "s.Z_PK") + " ORDER BY s.Z_PK LIMIT 1") ?? 0
         for entity in rows.entities where entity.alternatives.isEmpty {
@@ -148,7 +148,7 @@ package struct MigrationVerifier {
         )
     }
 
-    /// Compares an app's own columns in every row that is still there; a table that stays keeps the numbers of its rows.
+    /// Compares the app's own columns in every remaining row; a table that stays keeps its row numbers.
     package func verify(_ own: MigrationExpectation.Own) throws {
         let differences = own.columns.map { "d.\($0.quotedName) IS NOT s.\($0.quotedName)" }
         let changed = try connection.integer(
@@ -180,7 +180,7 @@ package struct MigrationVerifier {
         let other = new(source.destination, pairs.destinationShifts)
         let isNot = Lookup.misses(
             [owner, other], [destination.owner, destination.destination], in: "main.\(destination.table.quotedName)")
-        // Each pair is asked for its ends: a list of either end must not lead to the pairs.
+        // Look up the ends for each pair, with `+`: do not let SQLite look up the pairs from a list of ends.
         let lost = try connection.integer(
             """
             SELECT count(*) FROM \(all(source, "source")) \
@@ -200,12 +200,12 @@ package struct MigrationVerifier {
         """
     }
 
-    /// The key in the destination of the object whose key in the source a column of `p` holds.
+    /// Returns the destination key of the object whose source key is in a column of `p`.
     private func new(_ column: String, _ shifts: MigrationExpectation.Pairs.KeyShifts?) -> String {
         key(column, "+", shifts?.bySource, "source", shifts?.sourceTable)
     }
 
-    /// The key in the source of the object whose key in the destination a column of `p` holds.
+    /// Returns the source key of the object whose destination key is in a column of `p`.
     private func old(_ column: String, _ shifts: MigrationExpectation.Pairs.KeyShifts?) -> String {
         key(column, "-", shifts?.byDestination, "main", shifts?.table)
     }
@@ -215,7 +215,7 @@ package struct MigrationVerifier {
     ) -> String {
         let key = "p.\(column.quotedName)"
         guard let shifts, let table else { return key }
-        // A key that leads to no object, or to one that leaves, becomes none.
+        // A key of a missing or removed object becomes NULL.
         let cases = shifts.sorted { $0.key < $1.key }.map { " WHEN \($0.key) THEN \($0.value)" }.joined()
         let number = "(SELECT o.Z_ENT FROM \(schema).\(table.quotedName) AS o WHERE o.Z_PK = \(key))"
         return "(\(key) \(sign) CASE \(number)\(cases) END)"
@@ -223,10 +223,10 @@ package struct MigrationVerifier {
 
     // MARK: - Words
 
-    /// Rows by entity number, from one pass over the table.
+    /// Returns the numbers of rows by entity number, from one pass over the table.
     private func counts(_ schema: String, _ table: String, _ numbers: [Int]) throws -> [Int: Int64] {
         let list = numbers.map(String.init).joined(separator: ", ")
-        // Rows of one entity need no sorting.
+        // Rows of a single entity need no sorting.
         let select = numbers.count == 1 ? "SELECT \(list), count(*)" : "SELECT Z_ENT, count(*)"
         let group = numbers.count == 1 ? "" : " GROUP BY Z_ENT"
         var counts: [Int: Int64] = [:]
@@ -242,8 +242,8 @@ package struct MigrationVerifier {
             remedy: "The store was left as it is. Report this as a bug, with the plan.")
     }
 
-    /// Rows of statements that migration policies have changed stand in a temporary table, `made` beside those that
-    /// they have added.
+    /// Whether migration policies have written rows with statements. A temporary table lists these rows, with the flag
+    /// `made` for those that were added.
     private var hasPolicyRows: Bool {
         get throws {
             try connection.integer("SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_policy_rows'") == 1

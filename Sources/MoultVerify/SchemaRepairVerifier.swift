@@ -1,21 +1,21 @@
 import MoultBasics
 import MoultSQLite
 
-/// Compares a store whose missing tables, columns and indexes were made with what it was before: `main` with the attached
-/// schema `source`.
+/// Compares a store after adding missing tables, columns and indexes with the original: `main` with the attached schema
+/// `source`.
 ///
-/// Everything that was there must be there unchanged, and nothing else may be new than what was asked for.
+/// Everything in the original must be unchanged, and only the requested objects may be new.
 package struct SchemaRepairVerifier {
-    /// A column that was added.
+    /// An added column.
     package struct Column: Sendable, Equatable {
         package var table: String
         package var name: String
         package var type: String
-        /// The entity numbers of the rows that have a value there.
+        /// The entity numbers of the rows that have a value in the column.
         package var numbers: [Int]
-        /// The value, in SQL over the row `t`; nil for none.
+        /// The SQL expression for the value in row `t`; nil for NULL.
         package var value: String?
-        /// The column that lists hang on, for one that holds places in them.
+        /// The key column of the list, for a column of positions in ordered lists.
         package var listKey: String?
 
         package init(
@@ -27,12 +27,12 @@ package struct SchemaRepairVerifier {
     }
 
     let connection: Connection
-    /// The tables, indexes and triggers that are new, each with its text.
+    /// The new tables, indexes and triggers, each with its SQL.
     let objects: [StoreShape.Object]
     let columns: [Column]
-    /// The numbers of the entities that `Z_PRIMARYKEY` names now.
+    /// The numbers of the entities now in `Z_PRIMARYKEY`.
     let numbers: [Int]
-    /// The indexes that are there no more.
+    /// The removed indexes.
     let gone: [String]
 
     package init(
@@ -42,7 +42,7 @@ package struct SchemaRepairVerifier {
         (self.columns, self.numbers) = (columns, numbers)
     }
 
-    /// - Throws: `verificationFailed` where anything differs that was not asked for.
+    /// - Throws: `verificationFailed` if anything differs that was not requested.
     package func verify() throws {
         let (before, after) = try (connection.catalogue(schema: "source"), connection.catalogue())
         try verifyObjects(before, after)
@@ -61,7 +61,7 @@ package struct SchemaRepairVerifier {
 
     private func verifyObjects(_ before: Catalogue, _ after: Catalogue) throws {
         let now = Dictionary(after.entries.map { (key($0), $0.sql) }, uniquingKeysWith: { first, _ in first })
-        // What was asked for in other words is compared with those.
+        // An altered entry is compared with its requested SQL instead.
         let altered = Set(columns.map { "table \($0.table)" } + objects.map { "\($0.kind) \($0.name)" })
         for entry in before.entries where !altered.contains(key(entry)) {
             if entry.kind == .index, gone.contains(entry.name) { continue }
@@ -77,7 +77,7 @@ package struct SchemaRepairVerifier {
 
     private func key(_ entry: Catalogue.Entry) -> String { "\(entry.kind.rawValue) \(entry.name)" }
 
-    /// Whether SQLite makes the entry by itself for a new table: the index of its key, the tables of an R-tree.
+    /// Returns whether SQLite made the entry itself for a new table: the index of its key, or the tables of an R-tree.
     private func isPart(_ entry: Catalogue.Entry) -> Bool {
         objects.contains { object in
             guard object.kind == "table" else { return false }
@@ -87,12 +87,13 @@ package struct SchemaRepairVerifier {
         }
     }
 
-    /// The rows of a virtual table lie in tables of their own; its module may not be here.
+    /// Returns whether a table is virtual. Its rows are stored in tables of their own, and its module may be
+    /// unavailable here.
     private func isVirtual(_ table: String, _ catalogue: Catalogue) -> Bool {
         catalogue.table(table)?.isVirtual == true
     }
 
-    /// The old columns are as they were, and the new ones follow them.
+    /// Verifies that the old columns are unchanged and that the new ones follow them.
     private func verifyColumns(of table: String) throws {
         let (before, after) = try (connection.columns(of: table, schema: "source"), connection.columns(of: table))
         let added = columns.filter { $0.table == table }.map { Catalogue.Column(name: $0.name, declaredType: $0.type) }
@@ -134,14 +135,14 @@ package struct SchemaRepairVerifier {
         let list = column.numbers.map(String.init).joined(separator: ", ")
         let wrong: String
         if let key = column.listKey?.quotedName {
-            // Each object of a list has a place of its own.
+            // Each object of a list has its own position.
             wrong = """
                 SELECT count(*) - count(DISTINCT \(name)) FROM \(table) AS t WHERE t.\(key) IS NOT NULL \
                 GROUP BY t.\(key) HAVING count(*) > count(DISTINCT \(name))
                 """
         } else {
             let value = column.value.map { "CASE WHEN t.Z_ENT IN (\(list)) THEN \($0) END" } ?? "NULL"
-            // The column's declared type may turn a number into another kind of number.
+            // The column's declared type may convert a number to another kind of number.
             wrong = "SELECT 1 FROM \(table) AS t WHERE \(name) IS NOT \(value)"
         }
         let count = try connection.integer("SELECT count(*) FROM (\(wrong))") ?? 0
@@ -158,7 +159,7 @@ package struct SchemaRepairVerifier {
     }
 }
 
-/// Compares a table that was made anew with the old one, while both are there.
+/// Compares a rebuilt table with the old one, while both exist.
 package struct RebuildVerifier {
     package struct Column: Sendable {
         let name: String
@@ -166,8 +167,8 @@ package struct RebuildVerifier {
         let numbers: [Int]?
 
         /// - Parameters:
-        ///   - origin: what the old table calls it.
-        ///   - numbers: the entity numbers of the rows that have it; nil for all.
+        ///   - origin: the name of the column in the old table.
+        ///   - numbers: the entity numbers of the rows that have the column; nil for all.
         package init(_ name: String, origin: String, numbers: [Int]?) {
             (self.name, self.origin, self.numbers) = (name, origin, numbers)
         }
@@ -179,7 +180,7 @@ package struct RebuildVerifier {
     let columns: [Column]
     private let rows: String
 
-    /// - Parameter left: which rows `s` of the old table the new one does not have, as SQL; nil for none.
+    /// - Parameter left: the SQL condition for rows `s` of the old table that the new one lacks; nil for none.
     package init(
         _ connection: Connection, table: String, old: String, keys: [Column], columns: [Column],
         without left: String? = nil
@@ -188,7 +189,7 @@ package struct RebuildVerifier {
         (self.connection, self.table, self.keys, self.columns) = (connection, table, keys, columns)
     }
 
-    /// - Throws: `verificationFailed` where a row is missing, is one too many, or has another value.
+    /// - Throws: `verificationFailed` if a row is missing, is surplus, or has a different value.
     package func verify() throws {
         let counts = try [rows, "main.\(table.quotedName)"].map {
             try connection.integer("SELECT count(*) FROM \($0)") ?? 0
@@ -207,7 +208,7 @@ package struct RebuildVerifier {
         throw failure("\(differing) of its \(Quantity.count(counts[0], "row")) are missing or have another value.")
     }
 
-    /// A value is as it was where the row's entity has it, and nothing elsewhere.
+    /// Returns the condition for a wrong value: it must be unchanged for entities with the column, and NULL for others.
     private func difference(_ column: Column) -> String {
         let (new, old) = ("d.\(column.name.quotedName)", "s.\(column.origin.quotedName)")
         guard let numbers = column.numbers else { return "\(new) IS NOT \(old)" }

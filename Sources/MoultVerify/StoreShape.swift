@@ -1,10 +1,11 @@
 import MoultSQLite
 
-/// The expected shape of a store, in SQL's own words.
+/// The expected shape of a store, in SQL terms.
 ///
-/// Who verifies shares no code with who made the store: it is given names and numbers, and asks the file itself.
+/// The verifier shares no code with the writer of the store: it receives names and numbers, and queries the file
+/// itself.
 package struct StoreShape: Sendable, Equatable {
-    /// One table, index or trigger that a fresh store has, with its text.
+    /// A table, index or trigger of a new store, with its SQL.
     package struct Object: Sendable, Hashable {
         package var kind: String
         package var name: String
@@ -13,7 +14,7 @@ package struct StoreShape: Sendable, Equatable {
         package init(kind: String, name: String, sql: String) { (self.kind, self.name, self.sql) = (kind, name, sql) }
     }
 
-    /// One row of `Z_PRIMARYKEY` and the table whose keys it counts.
+    /// A row of `Z_PRIMARYKEY`, and the table whose keys it counts.
     package struct EntityNumber: Sendable, Hashable {
         package var number: Int
         package var name: String
@@ -25,17 +26,17 @@ package struct StoreShape: Sendable, Equatable {
         }
     }
 
-    /// A column that holds keys of objects: of a to-one relationship, an inverse-less one, or one side of a pair.
+    /// A column with keys of objects: of a to-one relationship, of one without an inverse, or of one side of a pair.
     package struct Reference: Sendable, Hashable {
         /// `Entity.relationship`
         package var place: String
         package var table: String
         package var column: String
-        /// The entity numbers of the rows that have it; empty for a join table.
+        /// The entity numbers of the rows that have the column; empty for a join table.
         package var numbers: [Int]
         package var targetTable: String
         package var targetNumbers: [Int]
-        /// The column beside it that holds the target's entity number.
+        /// The column next to it with the target's entity number.
         package var entityColumn: String?
 
         package init(
@@ -47,7 +48,7 @@ package struct StoreShape: Sendable, Equatable {
         }
     }
 
-    /// The two columns of a one-to-one relationship, which must name each other.
+    /// The two columns of a one-to-one relationship, which must refer to each other.
     package struct OneToOne: Sendable, Hashable {
         package var place: String
         package var table: String
@@ -64,7 +65,7 @@ package struct StoreShape: Sendable, Equatable {
         }
     }
 
-    /// The two columns of a relationship that is its own inverse, whose pairs stand there in both directions.
+    /// The two columns of a relationship that is its own inverse, which hold each pair in both directions.
     package struct Reflexive: Sendable, Hashable {
         /// `Entity.relationship`
         package var place: String
@@ -102,7 +103,7 @@ package struct StoreShape: Sendable, Equatable {
         }
     }
 
-    /// Columns whose values must not repeat among the rows of some entities.
+    /// Columns whose values must be unique among the rows of some entities.
     package struct Uniqueness: Sendable, Hashable {
         package var place: String
         package var table: String
@@ -135,18 +136,18 @@ package struct StoreShape: Sendable, Equatable {
     }
 }
 
-/// Whether rows hold two keys, in SQL whose cost does not depend on the indexes that a store has: SQLite looks for a pair
-/// in a list in an index, or in a sorted copy of the list that it makes once. `NOT EXISTS` would go through all rows for
-/// each pair where no index helps, and so would `NOT IN`, for the sake of NULL, where a pair is not found.
+/// SQL for whether rows contain two keys, at a cost that does not depend on the store's indexes: SQLite looks up a pair
+/// of a list in an index, or in a sorted copy of the list that it makes once. `NOT EXISTS` would scan all rows for each
+/// pair without an index; so would `NOT IN` for a missing pair, because of NULL.
 package enum Lookup {
-    /// 1 for a row whose keys are no row of a table, as SQL.
+    /// Returns SQL that is 1 for a row whose keys are not a row of a table.
     ///
     /// - Parameters:
-    ///   - keys: two keys as SQL.
-    ///   - columns: the columns that may hold them; one may be the table's own key, `Z_PK`.
+    ///   - keys: the two keys as SQL.
+    ///   - columns: the columns to search for them; one may be the table's own key, `Z_PK`.
     package static func misses(_ keys: [String], _ columns: [String], in table: String) -> String {
         let isByKey = columns.contains("Z_PK")
-        // A row that is found by its key has one value to compare: no index of that value is asked.
+        // A row found by its key has one value to compare, for which `+` rules out an index.
         let equal = zip(keys, columns).map { "q.\($1.quotedName) = \($1 == "Z_PK" ? $0 : "+\($0)")" }
         let list = columns.map(\.quotedName).joined(separator: ", ")
         let isFound =

@@ -1,11 +1,11 @@
 import MoultBasics
 import MoultSQLite
 
-/// The rows that a fault is about: by their keys, and by what they hold where that is asked for.
+/// The rows of a fault, by their keys and, on request, by their values.
 extension StoreVerifier {
     typealias Rows = (keys: [Int64], values: [String])
 
-    /// Returns the number of rows that a clause selects; nil for none.
+    /// Returns the number of rows that a clause selects; nil if there are none.
     ///
     /// - Parameter rows: a table with the alias `r`, and a condition.
     func count(_ rows: String) throws -> Int64? {
@@ -13,7 +13,7 @@ extension StoreVerifier {
         return count > 0 ? count : nil
     }
 
-    /// The first keys of the rows that a clause selects; a pair may have none.
+    /// Returns the first keys of the rows that a clause selects; a pair may have none.
     func keys(_ rows: String, _ column: String = "Z_PK") throws -> Rows {
         let key = "r.\(column.quotedName)"
         let keys = try connection.rows("SELECT \(key) FROM \(rows) ORDER BY 1 LIMIT \(Finding.keyLimit)") {
@@ -22,7 +22,7 @@ extension StoreVerifier {
         return (keys.compactMap { $0 }, [])
     }
 
-    /// The first rows that share their values with another row.
+    /// Returns the first rows that share their values with another row.
     func repeated(_ constraint: StoreShape.Uniqueness) throws -> Rows {
         let columns = constraint.columns.map(\.quotedName)
         let owners = "Z_ENT IN (\(list(constraint.numbers)))"
@@ -54,7 +54,7 @@ extension StoreVerifier.Violation {
 
 /// The rows of persistent history.
 extension StoreVerifier {
-    /// Changes that no reader finds, and transactions whose texts are gone.
+    /// Returns changes that readers cannot find, and transactions whose strings are missing.
     package func history() throws -> [Violation] {
         let tables = Dictionary(shape.history.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         guard let changes = tables["CHANGE"], let transactions = tables["TRANSACTION"] else { return [] }

@@ -1,9 +1,9 @@
 import MoultBasics
 import MoultSQLite
 
-/// Checks one store against its shape and reports every fault it finds. It writes nothing.
+/// Checks a store against its shape and reports every fault. It writes nothing.
 package struct StoreVerifier {
-    /// A fault with the number of rows that have it; 1 for a fault of the catalogue.
+    /// A fault and the number of affected rows; 1 for a fault of the catalogue.
     package struct Violation: Sendable, Hashable {
         package var finding: Finding
         package var count: Int64
@@ -11,12 +11,12 @@ package struct StoreVerifier {
 
     let connection: Connection
     let shape: StoreShape
-    /// The schema to look at: `main`, or the name an attached store goes by.
+    /// The schema to check: `main`, or the name of an attached store.
     let schema: String
-    /// Whether findings have the values of the rows that they name.
+    /// Whether findings include the values of the rows that they name.
     let withValues: Bool
-    /// Whether a row whose entity number is none of its table's counts as one of each entity there: what it would have of
-    /// faults once it gets a number.
+    /// Whether to check a row with an invalid entity number as each entity of its table, to find the faults that it
+    /// would have with a valid number.
     private let countsStrangers: Bool
 
     package init(
@@ -27,10 +27,10 @@ package struct StoreVerifier {
         (self.connection, self.shape, self.schema) = (connection, shape, schema)
     }
 
-    /// The faults of the catalogue and the entity numbers.
+    /// Returns the faults of the catalogue and of the entity numbers.
     package func structure() throws -> [Finding] { try objects() + numbers() }
 
-    /// One of the questions that are asked of the rows.
+    /// A check of the rows.
     package enum RowCheck: String, Sendable, CaseIterable {
         case strangers = "entity numbers"
         case references
@@ -40,12 +40,12 @@ package struct StoreVerifier {
         case external = "external files"
     }
 
-    /// The faults of the rows.
+    /// Returns the faults of the rows.
     package func rows(externalFileExists: ((String) throws -> Bool)? = nil) throws -> [Violation] {
         try RowCheck.allCases.flatMap { try rows($0, externalFileExists: externalFileExists) }
     }
 
-    /// The faults that one check finds.
+    /// Returns the faults that one check finds.
     package func rows(_ check: RowCheck, externalFileExists: ((String) throws -> Bool)? = nil) throws -> [Violation] {
         switch check {
         case .strangers: try strangers()
@@ -57,11 +57,12 @@ package struct StoreVerifier {
         }
     }
 
-    /// SQLite's own check of every page: `quick_check`, or `integrity_check`, which compares indexes with tables too.
+    /// Runs SQLite's own check of the pages: `quick_check`, or `integrity_check`, which also compares indexes with
+    /// tables.
     ///
     /// - Parameters:
-    ///   - tables: to look at these and their indexes alone; nil for all pages.
-    ///   - known: the indexes that do not match their tables, where that has been found already.
+    ///   - tables: the tables to check, with their indexes; nil for all pages.
+    ///   - known: the indexes that do not match their tables, if already known.
     package func pages(
         full: Bool = false, of tables: [String]? = nil, indexes known: [IndexFault]? = nil
     ) throws -> [Finding] {
@@ -70,7 +71,7 @@ package struct StoreVerifier {
             try connection.rows("PRAGMA \(schema.quotedName).\(check)(\(limit))") { $0.text(0) ?? "" }
         }
         let isWell = messages.allSatisfy { $0 == "ok" }
-        // Damaged pages may end the reading; they are named all the same.
+        // Damaged pages may end the check early, but are reported anyway.
         let indexes = known ?? (full && !isWell ? (try? IndexFault.all(connection, schema: schema)) ?? [] : [])
         let others = messages.filter { message in message != "ok" && !indexes.contains { message.isAbout($0.index) } }
         let counts = others.isEmpty ? try IndexCount.differences(connection, schema: schema, of: tables) : []
@@ -89,8 +90,8 @@ package struct StoreVerifier {
 
     // MARK: - The catalogue
 
-    /// The tables, indexes and triggers are those of a fresh store, word for word; the columns of a table may have
-    /// another order, for everyone asks for them by name.
+    /// Reports tables, indexes and triggers whose SQL is not that of a new store. The columns of a table may be in
+    /// another order, because they are always accessed by name.
     private func objects() throws -> [Finding] {
         let present = Dictionary(
             try connection.catalogue(schema: schema).entries.map { ("\($0.kind.rawValue) \($0.name)", $0.sql) },
@@ -112,14 +113,14 @@ package struct StoreVerifier {
         }
     }
 
-    /// Tables, indexes, triggers and views that neither a new store nor the store in another schema has.
+    /// Returns tables, indexes, triggers and views that neither a new store nor the store in another schema has.
     ///
-    /// - Parameter tables: others that may be there, with what belongs to them.
+    /// - Parameter tables: further tables to allow, with their indexes and triggers.
     package func surplus(besides source: String = "source", and tables: Set<String> = []) throws -> [Finding] {
         let known = Set(
             try connection.catalogue(schema: source).entries.map { "\($0.kind.rawValue) \($0.name)" }
                 + shape.objects.map { "\($0.kind) \($0.name)" })
-        // The tables in which a virtual table keeps its rows come with it.
+        // A virtual table brings the tables that store its rows.
         let shadows = shape.objects.filter { $0.sql.hasPrefix("CREATE VIRTUAL") }.map { $0.name + "_" }
         return try connection.catalogue(schema: schema).entries.compactMap { entry in
             let isExpected =
@@ -136,7 +137,7 @@ package struct StoreVerifier {
 
     private typealias PrimaryKeyRow = (name: String, superNumber: Int, max: Int64?)
 
-    /// `Z_PRIMARYKEY` numbers the entities as it should, and counts no fewer keys than there are.
+    /// Checks that `Z_PRIMARYKEY` has the right entity numbers, and that its key counters are not too low.
     private func numbers() throws -> [Finding] {
         var rows: [Int: PrimaryKeyRow] = [:]
         try connection.forEachRow("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM \(table("Z_PRIMARYKEY"))") { row in
@@ -156,7 +157,7 @@ package struct StoreVerifier {
                 if let row = rows[entity.number], row.name == entity.name {
                     return try counter(of: entity, row, "The next one")
                 }
-                // Core Data numbers them with the first transaction.
+                // Core Data assigns the numbers with the first transaction.
                 let isEmpty = try connection.integer("SELECT 1 FROM \(table(entity.table)) LIMIT 1") == nil
                 return isEmpty ? nil : unnumbered(entity, "\(.repair) gives persistent history its number.")
             }
@@ -183,7 +184,7 @@ package struct StoreVerifier {
             "\(next) would get a key that is taken: \(.repair) sets the counter right.")
     }
 
-    /// Every row belongs to an entity of its table.
+    /// Returns rows that do not belong to an entity of their table.
     private func strangers() throws -> [Violation] {
         try Dictionary(grouping: shape.entities, by: \.table).sorted { $0.key < $1.key }.compactMap { name, entities in
             let numbers = entities.map(\.number).sorted()
@@ -202,7 +203,7 @@ package struct StoreVerifier {
         try shape.references.compactMap { reference in
             let target = "t.Z_PK = r.\(reference.column.quotedName) AND t.Z_ENT IN (\(list(reference.targetNumbers)))"
             let agreement = reference.entityColumn.map { " AND t.Z_ENT IS r.\($0.quotedName)" } ?? ""
-            // Both ends of a pair are needed.
+            // A pair needs both ends.
             let present =
                 reference.numbers.isEmpty
                 ? ""
@@ -210,7 +211,7 @@ package struct StoreVerifier {
             let rows = """
                 \(table(reference.table)) AS r WHERE \(present)NOT EXISTS (SELECT 1 FROM \(table(reference.targetTable)) AS t WHERE \(target)\(agreement))
                 """
-            // The row of a join table has no key of its own.
+            // A row of a join table has no key of its own.
             let key = reference.numbers.isEmpty ? reference.column : "Z_PK"
             return try violation(
                 count(rows), "dangling-reference", .error, place: reference.place, "object refers",
@@ -237,8 +238,8 @@ package struct StoreVerifier {
         }
     }
 
-    /// Whether the other side of a one-to-one relationship was never written: it is NULL in every row, and no object is
-    /// named twice. Some apps of Apple's have such stores.
+    /// Whether one side of a one-to-one relationship was never written: it is NULL in every row, and no object is
+    /// referred to twice. Some of Apple's apps have such stores.
     private func isOneSided(_ pair: StoreShape.OneToOne, _ present: String) throws -> Bool {
         try connection.integer(
             """
@@ -248,7 +249,7 @@ package struct StoreVerifier {
     }
 
     private func oneSided(_ pair: StoreShape.OneToOne, _ present: String) throws -> Violation? {
-        // What leads to nothing is another fault.
+        // A dangling reference is a fault of its own.
         let rows = """
             \(present) AND EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) AS t \
             WHERE t.Z_PK = r.\(pair.column.quotedName))
@@ -260,7 +261,7 @@ package struct StoreVerifier {
         )?.naming(keys(rows))
     }
 
-    /// Core Data reads such a pair from one of its ends alone.
+    /// Returns one-to-one pairs stored at one end only. Core Data reads them from that end alone.
     private func oneSidedPairs() throws -> [Violation] {
         try shape.reflexives.compactMap { pair in
             let ends = ["r.\(pair.inverseColumn.quotedName)", "r.\(pair.column.quotedName)"]
@@ -274,7 +275,7 @@ package struct StoreVerifier {
         }
     }
 
-    /// Core Data reads each once, and a derived count counts all.
+    /// Returns repeated pairs. Core Data reads each pair once, but a derived count includes all.
     private func repeatedPairs() throws -> [Violation] {
         try shape.pairs.compactMap { pairs in
             let columns = pairs.columns.map(\.quotedName)
@@ -348,7 +349,7 @@ package struct StoreVerifier {
 
     func table(_ name: String) -> String { "\(schema.quotedName).\(name.quotedName)" }
 
-    /// Whether a row, with the alias `r`, is of the entities with these numbers, as SQL.
+    /// Returns SQL for whether a row with the alias `r` belongs to the entities with these numbers.
     private func isOf(_ numbers: [Int], _ table: String) -> String {
         let isOwn = "r.Z_ENT IN (\(list(numbers)))"
         guard countsStrangers else { return isOwn }
@@ -358,10 +359,10 @@ package struct StoreVerifier {
 
     func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
 
-    /// Nil where there is nothing to count.
+    /// Returns the fault with its count; nil if there is nothing to count.
     ///
     /// - Parameters:
-    ///   - one: what has the fault, with its verb, where there is one of it.
+    ///   - one: the subject and verb for a single case of the fault.
     ///   - rest: the rest of the sentence.
     func violation(
         _ count: Int64?, _ code: String, _ severity: Finding.Severity, place: String, _ one: String, plural: String,
@@ -380,8 +381,8 @@ package struct StoreVerifier {
 }
 
 extension String {
-    /// Whether two CREATE TABLE statements have the same columns, by name and declared type, and the same constraints;
-    /// SQLite's names and keywords ignore case.
+    /// Returns whether two CREATE TABLE statements have the same columns, by name and declared type, and the same
+    /// constraints. Names and keywords of SQLite are case-insensitive.
     fileprivate func defines(thatOf other: String) -> Bool {
         guard isOfTable, other.isOfTable, let one = TableDefinition(self), let two = TableDefinition(other) else {
             return false

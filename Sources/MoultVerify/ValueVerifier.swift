@@ -1,15 +1,15 @@
 import MoultBasics
 import MoultSQLite
 
-/// Finds the values of a store that cannot be read as the type of their attribute, by SQLite's own `typeof`.
+/// Finds the values of a store that cannot be read as their attribute's type, using SQLite's `typeof`.
 ///
-/// What Core Data and SwiftData write is accepted in each of its forms: a whole Date or Double that SQLite keeps as an
-/// integer, a Decimal as an integer, a REAL or a text of digits, infinities, NaN as NULL, texts that hold U+0000, a
-/// UUID of 16 bytes, and the leading byte of a value with external storage.
+/// Every form that Core Data and SwiftData write is accepted: a whole Date or Double that SQLite stores as an integer;
+/// a Decimal as an integer, a REAL or a text of digits; infinities; NaN as NULL; text that contains U+0000; a UUID of
+/// 16 bytes; and the leading byte of a value with external storage.
 package struct ValueVerifier {
-    /// The forms that values of a column may have.
+    /// The allowed form of a column's values.
     package enum Form: Sendable, Hashable {
-        /// An integer of these bounds.
+        /// An integer within bounds.
         case integer(ClosedRange<Int64>)
         case boolean
         /// An integer or a REAL: numbers and dates.
@@ -19,20 +19,20 @@ package struct ValueVerifier {
         case text
         case uuid
         case bytes
-        /// `01` and the value, or `02`, the name of a file and `00`.
+        /// The byte `01` and the value, or the byte `02`, the name of a file and the byte `00`.
         case externalBytes
     }
 
-    /// A column and what may be in it.
+    /// A column and the values allowed in it.
     package struct Column: Sendable, Hashable {
-        /// `Entity.attribute`, or `TABLE.COLUMN` for one of Core Data's own.
+        /// `Entity.attribute`, or `TABLE.COLUMN` for a column of Core Data's own.
         package var place: String
         package var table: String
         package var column: String
-        /// The entity numbers of the rows that have it; empty for all rows.
+        /// The entity numbers of the rows that have the column; empty for all rows.
         package var numbers: [Int]
         package var form: Form
-        /// Such as `a Date`.
+        /// The name of the type with its article, such as `a Date`.
         package var typeName: String
 
         package init(place: String, table: String, column: String, numbers: [Int], form: Form, typeName: String) {
@@ -45,15 +45,15 @@ package struct ValueVerifier {
     private let columns: [Column]
     private let withValues: Bool
 
-    /// - Parameter withValues: whether findings have the values at fault, as literals of SQL.
+    /// - Parameter withValues: whether findings include the faulty values, as SQL literals.
     package init(_ connection: Connection, columns: [Column], withValues: Bool = false) {
         (self.connection, self.columns, self.withValues) = (connection, columns, withValues)
     }
 
-    /// One finding for each column that has such a value, with their count and the keys of the first.
+    /// Returns one finding for each column with faulty values, with their count and the first keys.
     package func findings() throws -> [Finding] { try suspicious().compactMap(finding) }
 
-    /// The columns that have a value to look at, by one pass over each table.
+    /// Returns the columns with values to check, from one pass over each table.
     private func suspicious() throws -> [Column] {
         var found: [Column] = []
         for (table, columns) in Dictionary(grouping: columns, by: \.table).sorted(by: { $0.key < $1.key }) {
@@ -68,7 +68,7 @@ package struct ValueVerifier {
         return found
     }
 
-    /// Below SQLite's limit of the columns of a result.
+    /// The number of columns in a pass, below SQLite's limit for the columns of a result.
     private static let columnsAtOnce = 200
 
     private func finding(_ column: Column) throws -> Finding? {
@@ -78,7 +78,7 @@ package struct ValueVerifier {
         var values: [String] = []
         let name = column.column.quotedName
         let value = withValues ? "substr(quote(\(name)), 1, 200)" : "NULL"
-        // A table may have been made WITHOUT ROWID.
+        // Prefer Z_PK to rowid, because the table may have been created WITHOUT ROWID.
         let hasKey = try connection.columns(of: column.table).contains { $0.name.uppercased() == "Z_PK" }
         let key = hasKey ? "Z_PK" : "rowid"
         try connection.forEachRow(
@@ -108,7 +108,7 @@ package struct ValueVerifier {
 }
 
 extension ValueVerifier.Column {
-    /// A condition that every value at fault satisfies; 0 or 1 in each row.
+    /// A condition that every faulty value meets; 0 or 1 in each row.
     fileprivate var suspicion: String {
         let name = column.quotedName
         let owners = numbers.isEmpty ? "" : "Z_ENT IN (\(numbers.map(String.init).joined(separator: ", "))) AND "
@@ -121,13 +121,13 @@ extension ValueVerifier.Column {
             "typeof(\(name)) <> 'integer' OR \(name) < \(Self.literal(range.lowerBound)) OR \(name) > \(range.upperBound)"
         case .boolean: "typeof(\(name)) <> 'integer' OR \(name) NOT IN (0, 1)"
         case .number: "typeof(\(name)) NOT IN ('integer', 'real')"
-        // Beyond these a power of ten may be none that a Decimal has.
+        // Beyond these bounds, a Decimal may not have the power of ten.
         case .decimal:
             """
             typeof(\(name)) IN ('text', 'blob') \
             OR (typeof(\(name)) = 'real' AND \(name) <> 0 AND abs(\(name)) NOT BETWEEN 1e-100 AND 1e100)
             """
-        // Only bytes beyond ASCII may be no UTF-8; what stands behind U+0000 is seen by the length alone.
+        // Only bytes beyond ASCII can be invalid UTF-8; only the length shows what follows U+0000.
         case .text:
             """
             typeof(\(name)) <> 'text' OR \(name) GLOB '*[^' || char(1) || '-' || char(127) || ']*' \
@@ -143,10 +143,10 @@ extension ValueVerifier.Column {
         }
     }
 
-    /// SQLite reads the digits of the smallest integer as a REAL, because the sign is an operator.
+    /// Returns a literal. SQLite reads the digits of the smallest integer as a REAL, because the sign is an operator.
     private static func literal(_ number: Int64) -> String { number == .min ? "(\(number + 1) - 1)" : "\(number)" }
 
-    /// Whether a value that satisfies the condition is at fault.
+    /// Returns whether a value that meets the condition is faulty.
     fileprivate func isFault(_ cell: SQLiteCell, _ kind: String) -> Bool {
         switch form {
         case .text where kind == "text": String(validating: cell.ownText, as: UTF8.self) == nil
@@ -156,7 +156,8 @@ extension ValueVerifier.Column {
         }
     }
 
-    /// Digits with a sign, a point and a power of ten that a Decimal has: up to 128 bits, and a power of -128 to 127.
+    /// Returns whether a text is a Decimal: up to 128 bits of digits, with a sign, a point and a power of ten from -128
+    /// to 127.
     private static func isDecimal(_ text: String) -> Bool {
         var rest = text[...]
         func digits() -> Substring {

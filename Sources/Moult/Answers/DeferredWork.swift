@@ -3,27 +3,27 @@ import MoultEngine
 import MoultModel
 import MoultStore
 
-/// The work that a migration leaves for later, or the reasons why it leaves none.
+/// The work that a migration defers, or the reasons why it defers none.
 package struct DeferredWork: Sendable, Hashable {
-    /// A task that waits: one transaction.
+    /// A deferred task: one transaction.
     package struct Task: Sendable, Hashable {
         let kind: String
         let name: String
         let table: String
         let columns: [String]
         let rows: Int64
-        /// Nil where it is not known.
+        /// The size in bytes; nil if unknown.
         let bytes: Int64?
         let seconds: Double
         /// The effect of the task, in one sentence.
         package let sentence: String
     }
 
-    /// The reasons why nothing can wait; empty where work can wait.
+    /// The reasons why no work can be deferred; empty if some can.
     package let reasons: [String]
-    /// Sentences about work that does not wait although it takes time with the size of the store.
+    /// Sentences about work that is not deferred although its time grows with the size of the store.
     let notes: [String]
-    /// The tasks that wait.
+    /// The deferred tasks.
     package let tasks: [Task]
 
     package var isPossible: Bool { reasons.isEmpty }
@@ -88,7 +88,7 @@ extension [DeferredWork.Task] {
     /// The time of the longest task in seconds.
     package var longestUnit: Double { map(\.seconds).max() ?? 0 }
 
-    /// A line for each: what, rows, bytes and about how long.
+    /// Returns a line for each task: its kind, rows, bytes and approximate time.
     package func lines(style: TextStyle) -> [String] {
         guard !isEmpty else { return [] }
         var table = TextTable([.left("  what waits"), .right("rows"), .right("bytes"), .right("about")])
@@ -104,23 +104,23 @@ extension [DeferredWork.Task] {
 // MARK: - Reading
 
 extension JSONValue {
-    /// The elements of the member; none where there is none.
+    /// Returns the elements of the member; empty if there is none.
     func list(_ key: String) -> [JSONValue] { self[key]?.array ?? [] }
-    /// The string of the member; empty where there is none.
+    /// Returns the string of the member; empty if there is none.
     func text(_ key: String) -> String { self[key]?.string ?? "" }
-    /// The strings of the member; none where there is none.
+    /// Returns the strings of the member; empty if there is none.
     func texts(_ key: String) -> [String] { list(key).compactMap(\.string) }
 }
 
-/// The result of a call that does the work left by a deferred migration.
+/// The result of a call that performs the work left by a deferred migration.
 public struct FinishReport: Sendable {
-    /// The tasks that were done, in one sentence each.
+    /// The finished tasks, in one sentence each.
     public var done: [String] { tasksDone.map(\.sentence) }
-    /// The tasks that are still to be done.
+    /// The remaining tasks, in one sentence each.
     public var left: [String] { tasksLeft.map(\.sentence) }
-    /// The backup that was made before values were dropped; nil if none was needed.
+    /// The backup made before values were dropped; nil if none was needed.
     public let backup: StoreBackup?
-    /// The losses that the tasks have caused, counted.
+    /// The counted losses of the tasks.
     public let losses: [MigrationLoss]
     /// The time that the call took.
     public var duration: Duration { .seconds(seconds) }

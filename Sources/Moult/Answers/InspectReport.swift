@@ -9,18 +9,18 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
     private let recognition: StoreRecognition
     private let names: [String]
     private let counts: [(key: String, value: Int64?)]
-    /// The rows of the tables of history.
+    /// The row counts of the history tables.
     private let history: [String: Int64]
     private let withValues: Bool
 
-    /// Looks at a store without changing it.
+    /// Inspects a store without changing it.
     ///
     /// - Parameters:
-    ///   - versions: those that the store may be of; empty to use the model inside it.
-    ///   - withValues: whether the entries that an app keeps in the metadata are shown with their values.
-    /// - Throws: what looking at a file that is no store throws.
+    ///   - versions: the versions that the store may have; empty to use the model inside it.
+    ///   - withValues: whether to show the values of an app's own metadata entries.
+    /// - Throws: what examining a file that is not a store throws.
     package init(of store: String, in versions: ModelVersions, withValues: Bool = false) throws {
-        // Before any connection is open, whose locks reading the file would undo.
+        // Read the file before any connection is open: reading it later would drop the connection's locks.
         let header = try? POSIXSystem().read(store, prefix: 100)
         self = try StoreProbe.read(store) { probe in
             let snapshot = try StoreSnapshot(probe.connection, header: header)
@@ -41,13 +41,13 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
         self.counts = counts.sorted { $0.key.precedesInByteOrder($1.key) }
     }
 
-    /// The name of the store's version; nil if it is of none.
+    /// The name of the store's version; nil if it matches none.
     public var version: String? { names.first }
     /// The store's UUID.
     public var uuid: String { snapshot.metadata.uuid }
-    /// The level of the framework that wrote the store last; nil if the metadata do not say.
+    /// The level of the framework that last wrote the store; nil if the metadata does not contain it.
     public var framework: Int? { snapshot.metadata.framework }
-    /// Objects by entity, without those of sub-entities. An entity is missing if its objects cannot be counted.
+    /// Objects by entity, without those of sub-entities. An entity whose objects cannot be counted is missing.
     public var rowCounts: [String: Int64] {
         Dictionary(counts.compactMap { name, rows in rows.map { (name, $0) } }, uniquingKeysWith: { first, _ in first })
     }
@@ -74,7 +74,7 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
         ]
     }
 
-    /// The whole property list; of an app's own entries the keys alone unless values were asked for.
+    /// The whole property list; only the keys of an app's own entries unless values were requested.
     private var metadata: JSONValue {
         let own = snapshot.metadata.applicationEntries
         var entries: [String: JSONValue] = [:]
@@ -132,7 +132,7 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
 }
 
 extension PropertyList {
-    /// A property list as JSON: dates as text, data as base64.
+    /// A property list as JSON: dates as text, data as Base64.
     package var document: JSONValue {
         switch self {
         case .null: .null
@@ -151,10 +151,10 @@ extension PropertyList {
 }
 
 extension StoreSnapshot {
-    /// Objects by entity, without those of its sub-entities, for every entity that `Z_PRIMARYKEY` names; nil for one
-    /// whose table is not found.
+    /// Returns the number of objects of each entity in `Z_PRIMARYKEY`, without those of its sub-entities; nil for an
+    /// entity whose table is not found.
     ///
-    /// - Parameter model: the store's; without one, tables are found by Core Data's rule for their names.
+    /// - Parameter model: the store's model; without it, tables are found by Core Data's naming rule.
     package func objectCounts(of model: ManagedObjectModel?, over connection: Connection) throws -> [String: Int64?] {
         let layout = model.flatMap { try? StoreLayout(actual: self, model: $0) }
         let rows = Dictionary(entityRows.map { ($0.number, $0) }) { first, _ in first }
@@ -162,7 +162,7 @@ extension StoreSnapshot {
         var counts: [String: Int64?] = [:]
         for row in entityRows {
             var root = row
-            // Each step leads to a parent; a damaged table may lead in circles.
+            // Each step leads to a parent; in a damaged table, parents may form a cycle.
             for _ in rows where rows[root.superNumber] != nil { root = rows[root.superNumber] ?? root }
             let table = layout?.table(forEntity: row.name)?.name ?? "Z" + root.name.uppercased()
             guard columns[table]?.contains(where: { $0.name == "Z_ENT" }) == true else {
@@ -184,7 +184,7 @@ extension ObjectRow {
         return ["entity": .string(entityName), "pk": .integer(primaryKey), "values": .object(members)]
     }
 
-    /// The object for a person: its name, then a property a line.
+    /// Returns the object for a person: its name, then one property on each line.
     package func lines(style: TextStyle) -> [String] {
         var table = TextTable([.left(""), .left("")])
         for (name, value) in zip(shape.properties.withoutRepetition, values) { table.add("  " + name, value.text) }
@@ -202,7 +202,7 @@ extension PropertyValue {
         }
     }
 
-    /// As ``document``, with bytes as the document that they hold.
+    /// The ``document``, with bytes shown as the document that they contain.
     fileprivate var readable: JSONValue { readableBytes ?? document }
 
     private var readableBytes: JSONValue? {

@@ -1,7 +1,7 @@
 import MoultBasics
 
 extension MigrationError {
-    /// The document that stands in place of a verb's own when it fails.
+    /// The document that a failed command prints in place of its own.
     package var document: JSONValue {
         var facts: [JSONValue.Member] = [
             .init("code", .string(code.description)),
@@ -13,7 +13,7 @@ extension MigrationError {
         return ["format": 1, "error": .object(facts)]
     }
 
-    /// Returns the lines that a person reads: what was found, where, what lies under it, what to do next.
+    /// Returns the lines for a person: the problem, its place, its cause, and the remedy.
     package func lines(style: TextStyle) -> [String] {
         let place = place.printable
         let facts = [
@@ -35,7 +35,7 @@ extension Finding {
         ]
     }
 
-    /// - Parameter rule: the rule of lint that says the same.
+    /// - Parameter rule: the lint rule that reports the same.
     package func lines(style: TextStyle, rule: String? = nil) -> [String] {
         let severity =
             switch severity {
@@ -56,21 +56,21 @@ extension Finding {
 }
 
 extension String {
-    /// Printable, but with its line breaks.
+    /// Its printable lines.
     private var lineParts: [String] {
         split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
     }
 
     package var printableLines: String { lineParts.joined(separator: "\n") }
 
-    /// Printable with its line breaks, but for those in the name of a place.
+    /// Returns printable text that keeps its line breaks, except those in the name of a place.
     fileprivate func printableLines(naming place: String) -> String {
         place.isEmpty ? printableLines : replacing(place, with: place.printable).printableLines
     }
 }
 
 extension MigrationError {
-    /// Creates the error itself, or one that stands for an error of another type.
+    /// Creates the error itself, or one that wraps an error of another type.
     package init(any error: any Error) {
         self =
             error as? MigrationError

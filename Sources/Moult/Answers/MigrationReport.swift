@@ -3,13 +3,13 @@ import MoultEngine
 import MoultModel
 import MoultObjects
 
-/// The result of a migration, or of the rehearsal of one.
+/// The result of a migration or of its rehearsal.
 public struct MigrationReport: Sendable {
     /// The outcome of a call that migrates or rehearses.
     public enum Outcome: String, Sendable, Hashable, CaseIterable {
-        /// The store is of the version aimed at already.
+        /// The store already has the target version.
         case nothingToDo
-        /// The store is of the version aimed at now.
+        /// The store now has the target version.
         case migrated
         /// Everything was done and verified on a copy, and the store is unchanged.
         case rehearsed
@@ -31,11 +31,11 @@ public struct MigrationReport: Sendable {
     public let outcome: Outcome
     /// The name of the version before.
     public let from: String
-    /// The name of the version aimed at.
+    /// The name of the target version.
     public let to: String
     /// The name of the run in the store's history; nil if there was none.
     public private(set) var run: String?
-    /// Rows that were estimated to be touched.
+    /// The rows that the run was estimated to touch.
     public private(set) var rows: Int64 = 0
     /// The size of the store before, in bytes.
     public private(set) var bytesBefore: Int64 = 0
@@ -45,43 +45,43 @@ public struct MigrationReport: Sendable {
     public private(set) var timings: [Timing] = []
     /// The backup to go back to; nil if none was made or kept.
     public private(set) var backup: StoreBackup?
-    /// The losses, counted: objects, values and links that are not in the new store.
+    /// The counted losses: objects, values and links that are not in the new store.
     public private(set) var losses: [MigrationLoss] = []
-    /// The outcomes of the objects of entity mappings with migration policies, counted pass by pass.
+    /// The outcomes for objects of entity mappings with migration policies, counted pass by pass.
     public private(set) var policies: [InstanceCounts] = []
-    /// Objects that went to the quarantine, or would go there.
+    /// The number of objects that were, or would be, quarantined.
     public private(set) var quarantined: Int64 = 0
-    /// The outcome of recovering an earlier run that had not ended.
+    /// The outcome of recovering an earlier, unfinished run.
     public private(set) var recovery = RecoveryOutcome.nothing
-    /// The names of the backups that the retention policy let go.
+    /// The names of the backups that the retention policy removed.
     public private(set) var prunedBackups: [String] = []
-    /// The error that kept the cleanup from finishing, as on a full volume; nil if it is finished. The store is whole
-    /// in any case.
+    /// The error that prevented the cleanup, as on a full volume; nil if it is finished. The store is complete in
+    /// either case.
     public private(set) var unfinishedCleanup: MigrationError?
-    /// The findings about parts of a log or a rollback journal next to the store that a rehearsal has left out.
+    /// The findings about parts of a WAL or a rollback journal next to the store that a rehearsal has left out.
     public private(set) var findings: [Finding] = []
-    /// The new file of a migration into one; nil for any other.
+    /// The new file of a migration into another file; nil otherwise.
     public private(set) var destination: String?
-    /// The part of the whole migration that is done, 0 to 1; less than 1 only if it is paused.
+    /// The finished part of the whole migration, 0 to 1; less than 1 only if it is paused.
     public private(set) var fraction = 1.0
-    /// Sentences about what was done so that there is enough space.
+    /// Sentences about the measures taken to make enough space.
     package private(set) var spaceMade: [String] = []
 
-    /// The rules of the app that do not hold, or that could not be checked, when the run has ended.
+    /// The rules of the app that do not hold, or could not be checked, at the end of the run.
     public var rules: [Finding] { [Finding](ruleReports.last?.present ?? []) }
-    /// The tasks that are left for a later call to finish, in one sentence each.
+    /// The tasks left for a later call, in one sentence each.
     public var deferredWork: [String] {
         outcome == .nothingToDo || deferral?.isPossible != true ? [] : deferral?.tasks.map(\.sentence) ?? []
     }
     /// The free space that the run needs, in bytes.
     public var spaceNeeded: Int64 { space.total }
-    /// The time of all phases together.
+    /// The total time of all phases.
     public var duration: Duration { timings.reduce(.zero) { $0 + $1.duration } }
 
     private var deferral: DeferredWork?
     private var ruleReports: [RuleReport] = []
     private var space = SpaceRequirement(parts: [])
-    /// A sentence about the space that the run itself will need; nil for one that was made.
+    /// A sentence about the space that the run will need; nil for a finished run.
     private var spaceSentence: String?
     private var backupsOnTheWay: [String] = []
     private var pause: MigrationPause?
@@ -90,12 +90,12 @@ public struct MigrationReport: Sendable {
     private var seconds: Double { timings.reduce(0) { $0 + $1.seconds } }
 }
 
-// MARK: - Of what the engine has done
+// MARK: - From the engine's outcome
 
 extension MigrationReport {
     /// - Parameters:
-    ///   - made: what was done so that there is enough space; nil if nothing was to be done.
-    ///   - destination: the new file of a migration into one.
+    ///   - made: the measures taken to make space; nil if none were needed.
+    ///   - destination: the new file of a migration into another file.
     init(
         _ prepared: PreparedMigration, _ outcome: MigrationOutcome?, _ made: FreedSpace? = nil,
         into destination: String? = nil
@@ -149,7 +149,7 @@ extension MigrationReport.Timing {
 }
 
 extension [Finding] {
-    /// The rules that do not hold, or that could not be checked.
+    /// Creates findings of the rules that do not hold, or could not be checked.
     package init(_ rules: [RuleFinding]) {
         self = rules.filter { $0.isBroken || $0.obstacle != nil }.map { rule in
             let count = Quantity.count(rule.count, "object breaks it", plural: "objects break it")
@@ -269,7 +269,7 @@ extension MigrationReport: CustomStringConvertible {
     }
 }
 
-/// A report on what a migration policy has made of the objects of one entity mapping.
+/// A report on the objects that a migration policy has made for one entity mapping.
 extension InstanceCounts {
     package var document: JSONValue {
         [
@@ -280,7 +280,7 @@ extension InstanceCounts {
         ]
     }
 
-    /// Such as `UserMigrationPolicy: 26 of User: 23 kept, 2 merged, 1 quarantined; avatar dropped: 2.`
+    /// A summary, such as `UserMigrationPolicy: 26 of User: 23 kept, 2 merged, 1 quarantined; avatar dropped: 2.`
     package var line: String {
         let outcomes = [
             (kept, "kept"), (split, "split"), (merged, "merged"), (dropped, "dropped"), (quarantined, "quarantined"),

@@ -21,9 +21,9 @@ public struct ModelDifference: Sendable, CustomStringConvertible {
     public var from: String { diff.from }
     /// The name of the newer version.
     public var to: String { diff.to }
-    /// Changes that change the version hash, so that a store has to be migrated; one sentence each.
+    /// Changes that alter the version hash, so that a store must be migrated; one sentence each.
     public var changes: [String] { diff.hashed.map(\.sentence) }
-    /// Changes that Core Data does not notice; one sentence each.
+    /// Changes that Core Data does not detect; one sentence each.
     public var unnoticedChanges: [String] { diff.unhashed.map(\.sentence) }
     /// Whether the mapping can be inferred.
     public var isInferable: Bool { inferred.mapping != nil }
@@ -111,7 +111,7 @@ extension Answer {
     }
 }
 
-/// The history of a model in words, version by version, newest first.
+/// The changelog of a model, version by version, newest first.
 package struct ChangelogReport: Sendable {
     private let entries: [Entry]
     private let first: ModelVersion?
@@ -123,7 +123,7 @@ package struct ChangelogReport: Sendable {
         let isInferred: Bool
     }
 
-    /// - Parameter steps: those of `versions`, in their order.
+    /// - Parameter steps: the steps between `versions`, in order.
     package init(_ versions: ModelVersions, _ steps: [VersionStep]) {
         first = versions.versions.first
         currentName = versions.currentName
@@ -146,7 +146,7 @@ package struct ChangelogReport: Sendable {
         return ["format": 1, "versions": .array(versions)]
     }
 
-    /// Markdown.
+    /// The report in Markdown.
     package var lines: [String] {
         var lines = ["# Changes of the model"]
         for entry in entries {
@@ -177,7 +177,7 @@ package struct ChangelogReport: Sendable {
 }
 
 extension String {
-    /// As text that Markdown takes for no markup.
+    /// The text with Markdown markup escaped.
     fileprivate var inMarkdown: String {
         reduce(into: "") { text, character in
             switch character {
@@ -196,10 +196,11 @@ package struct MappingReport: Sendable {
     private let versions: (from: String, to: String)?
     private let findings: [Finding]
 
-    /// A mapping model that was read from a file.
+    /// Creates a report on a mapping model read from a file.
     ///
-    /// - Parameter versions: those that it may lead between; if there are none, the ones that the file itself has.
-    /// - Throws: `noPath` and `question` if it does not fit just two of the versions.
+    /// - Parameter versions: the versions that it may lead between; if there are none, those that the file itself
+    ///   contains.
+    /// - Throws: `noPath` and `question` if it does not fit exactly two of the versions.
     package init(of file: MappingModelFile, in versions: ModelVersions) throws {
         var pair = file.versions
         if !versions.versions.isEmpty {
@@ -253,7 +254,7 @@ extension EntityMapping {
         return "\(name): \(type), \(entities)\(condition)\(policy)"
     }
 
-    /// Without the properties that are carried over under their names.
+    /// The properties other than those carried over under the same name.
     fileprivate var notableProperties: [String] {
         (attributeMappings + relationshipMappings).filter { !$0.isCarriedOver }.map { property in
             "\(property.name) = \(property.valueExpression?.format ?? "nothing: starts with its default value")"

@@ -1,11 +1,11 @@
 import MoultBasics
 
-/// The findings of a run of the parity package on a Mac, as it wrote them down.
+/// The findings of a run of the parity package on a Mac, as the package recorded them.
 package struct ParityReport: Sendable {
-    /// The Core Data that was compared, the system that it was on, and the Moult that it was compared with.
+    /// The Core Data version that was compared, its system, and the version of Moult.
     package let (coreData, system, moult): (String, String, String)
     package let checks: [Check]
-    /// Hashes that only Core Data knows, by what they are of.
+    /// Hashes that only Core Data knows, with their subjects.
     package let hashes: [(subject: String, hash: String)]
 
     package struct Check: Sendable {
@@ -22,7 +22,7 @@ package struct ParityReport: Sendable {
         package let (kind, place, moult, apple): (String, String, String, String)
     }
 
-    /// - Throws: `usage` if it is no report of that package, with the place of the first fault.
+    /// - Throws: `usage` if it is not a report of that package, with the place of the first fault.
     package init(_ bytes: [UInt8], place: String) throws {
         let document = try JSONValue(parsing: bytes, place: place, code: .usage)
         func wrong(_ what: String) -> MigrationError {
@@ -59,7 +59,7 @@ package struct ParityReport: Sendable {
 
     package var isEqual: Bool { checks.allSatisfy(\.isEqual) }
 
-    /// Markdown: a table of the kinds of check, then each difference, then the hashes.
+    /// The report in Markdown: a table of the kinds of check, then each difference, then the hashes.
     package var lines: [String] {
         let kinds = checks.reduce(into: [String]()) { all, check in
             if !all.contains(check.kind) { all.append(check.kind) }
@@ -103,7 +103,7 @@ package struct ParityReport: Sendable {
         ]
     }
 
-    /// A text in a cell: one line, and no character that ends the cell.
+    /// Returns a text for a table cell: one line, without a character that ends the cell.
     private static func cell(_ text: String) -> String {
         text.split(whereSeparator: \.isNewline).joined(separator: " ").printable.replacing("|", with: "\\|")
     }

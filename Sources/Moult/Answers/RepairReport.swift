@@ -124,7 +124,7 @@ extension QuarantineEntry {
         get throws { try JSONValue(parsing: Array(json.utf8), place: "quarantine \(id)", code: .metadataInvalid) }
     }
 
-    /// The object for a person: where it was and why it left, then a property a line.
+    /// Returns the object for a person: its origin and the reason for its removal, then one property on each line.
     package func lines(style: TextStyle) throws -> [String] {
         var table = TextTable([.left(""), .left("")])
         for property in try values.members ?? [] { table.add("  \(property.key)", Self.text(property.value)) }
@@ -135,7 +135,7 @@ extension QuarantineEntry {
     }
 
     private static func text(_ value: JSONValue) -> String {
-        // Links that led to the object, which it does not know of itself.
+        // Links that led to the object, which are not among its own properties.
         if let links = value.array {
             return links.map { "\($0["from"]?.string ?? "") by \($0["relationship"]?.string ?? "")" }
                 .joined(separator: ", ")
@@ -148,7 +148,7 @@ extension QuarantineEntry {
 
 /// The result of restoring objects from the quarantine.
 public struct RestorationReport: Sendable {
-    /// An object that is in the store again.
+    /// An object that was restored to the store.
     public typealias Restored = RestorationResult.Restored
     /// An object that stays in the quarantine.
     public typealias Refused = RestorationResult.Refused
@@ -156,20 +156,20 @@ public struct RestorationReport: Sendable {
     private let result: RestorationResult
     private let outcome: MigrationOutcome?
 
-    /// - Parameter outcome: nil if nothing was changed.
+    /// - Parameter outcome: the outcome of the run; nil if nothing was changed.
     package init(_ result: RestorationResult, _ outcome: MigrationOutcome?) {
         (self.result, self.outcome) = (result, outcome)
     }
 
-    /// The objects that are in the store again, or would be.
+    /// The objects that were, or would be, restored to the store.
     public var restored: [Restored] { result.restored }
-    /// The objects that stay.
+    /// The objects that stay in the quarantine.
     public var refused: [Refused] { result.refused }
     /// The name of the run in the store's history; nil if nothing was changed.
     public var run: String? { outcome?.run }
     /// The backup to go back to; nil if nothing was changed.
     public var backup: StoreBackup? { outcome?.backup }
-    /// The names of the backups that the retention policy let go.
+    /// The names of the backups that the retention policy removed.
     public var prunedBackups: [String] { outcome?.pruned ?? [] }
 
     package var document: JSONValue {

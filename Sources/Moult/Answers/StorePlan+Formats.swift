@@ -31,13 +31,13 @@ extension StorePlan {
     /// The plan as JSON, on one line, with the members that Documentation/CommandLine.md describes.
     public var json: String { document.compact }
 
-    /// Reads a plan that was kept: ``json``, or the output of the command line's plan.
+    /// Reads a saved plan: ``json``, or the output of the command line's plan.
     ///
-    /// - Throws: `usage` for a text that is no plan.
+    /// - Throws: `usage` for a text that is not a plan.
     public init(json: String) throws { try self.init(json: Array(json.utf8), place: "the plan") }
 
     /// - Parameter place: the place that the bytes came from, for errors.
-    /// - Throws: `usage` for a text that is no plan.
+    /// - Throws: `usage` for a text that is not a plan.
     package init(json: [UInt8], place: String) throws {
         let json = try JSONValue(parsing: json, place: place, code: .usage)
         guard json["format"]?.integer == 1, let edges = json["edges"]?.array, let from = json["from"]?.string,
@@ -194,7 +194,7 @@ extension BoundPlan.Binding {
 }
 
 extension Finding {
-    /// The finding with the rule of lint that says the same.
+    /// The finding with the lint rule that reports the same.
     var planDocument: JSONValue { .object((document.members ?? []) + [.init("rule", JSONValue(rule))]) }
 
     fileprivate init(_ json: JSONValue) {
@@ -229,7 +229,7 @@ extension StorePlan {
         let changed = tables.filter { $0.way != TableWay.Kind.unchanged.rawValue }
         if !changed.isEmpty { lines += [""] + changed.map(\.sentence.printable) }
         if let deferral { lines += [""] + deferral.lines(style: style) }
-        // A deferred change is one transaction; the pieces of the rest are those of moult finish, which are named above.
+        // A deferred change is one transaction; the tasks of `moult finish` are listed above.
         if deferral?.isPossible != true, let longestWork {
             lines += [
                 "",
@@ -252,7 +252,7 @@ extension StorePlan {
         return lines
     }
 
-    /// The line for a store that is of the version aimed at.
+    /// Returns the line for a store that already has the target version.
     static func nothingToDo(at version: String) -> String {
         "The store is already of version \(version.printable). There is nothing to do."
     }
@@ -290,7 +290,7 @@ extension StorePlan.Edge {
         return lines
     }
 
-    /// The way in which the edge is done, in a word or two.
+    /// A word or two for the way in which the edge is made.
     private var way: String {
         guard let stage else { return "inferred" }
         return isInferred ? "inferred, stage \(stage.printable)" : stage.printable

@@ -5,23 +5,23 @@ import MoultObjects
 import MoultPlan
 import MoultStore
 
-/// The plan of what a migration of a store will do: a value to print, to keep, to compare and to run.
+/// The plan of a store's migration: a value to print, save, compare and run.
 ///
-/// A plan that was kept as JSON can be given to a later migration, which refuses a store that has changed since.
+/// A plan saved as JSON can be given to a later migration, which refuses a store that has changed since.
 public struct StorePlan: Sendable {
-    /// One step from a version to a later one.
+    /// One edge of the path, from a version to a later one.
     public struct Edge: Sendable, Hashable {
         /// The name of the older version.
         public let from: String
         /// The name of the newer version.
         public let to: String
-        /// One sentence for each change, or for the app's code that makes it.
+        /// One sentence for each change, and for each step of the app's code.
         public var sentences: [String] { changes.map(\.sentence) + steps.map(\.sentence) }
         /// Whether the mapping is inferred.
         public let isInferred: Bool
-        /// The name of the stage that is registered for the edge; nil if there is none.
+        /// The name of the stage registered for the edge; nil if there is none.
         public let stage: String?
-        /// Whether something of the older version is not in the newer one.
+        /// Whether some data of the older version is not in the newer one.
         public let losesData: Bool
         /// Whether success depends on the rows.
         public let mayFail: Bool
@@ -31,47 +31,47 @@ public struct StorePlan: Sendable {
         let changes: [Change]
         let steps: [Step]
 
-        /// The means by which the step is made, whatever the words for it.
+        /// The means by which the edge is made, without the wording of its sentences.
         var means: [String?] { [from, to, isInferred ? "inferred" : nil, stage] + policies + ["code"] + code }
 
         /// The names of the migration policies that make objects, in byte order.
         let policies: [String]
-        /// The names of the app's code that it calls.
+        /// The names of the app's code that the edge calls.
         let code: [String]
     }
 
     /// A change of the model, or the sentence of a stage.
     struct Change: Sendable, Hashable {
-        /// The risk of a change; a plan that was read again does not know it.
+        /// The risk of a change; unknown for a plan read from JSON.
         enum Risk: Sendable { case none, mayFail, losesData }
 
         let sentence: String
         var risk = Risk.none
-        /// Whether it changes a version hash; what does not is no line of the text.
+        /// Whether it changes a version hash; other changes are not in the text.
         var isHashed = true
         var isStage = false
     }
 
-    /// A step of the app's own code.
+    /// A step of the app's code.
     struct Step: Sendable, Hashable {
         let name: String
         let sentence: String
-        /// The version that the store has when it runs.
+        /// The version of the store when the step runs.
         let version: String
         let undo: String?
     }
 
-    /// Something that the migration will not carry over.
+    /// Data that the migration will not carry over.
     public struct Loss: Sendable, Hashable {
         /// `Entity`, `Entity.property` or an object of the app's own, such as an index.
         public var place: String { loss.place }
-        /// A sentence that says what is lost and why.
+        /// A sentence about the loss and its reason.
         public let sentence: String
         /// The number of rows, values or links; nil if it cannot be counted before the migration runs.
         public var count: Int64? { loss.count }
-        /// Whether the migration is refused for it unless it is declared.
+        /// Whether the migration is refused unless the loss is declared.
         public var isRefused: Bool { fate == ForeseenLoss.Fate.refused.rawValue }
-        /// The code that declares it; nil if it needs none.
+        /// The code that declares the loss; nil if it needs none.
         public let remedy: String?
 
         let loss: MigrationLoss
@@ -79,7 +79,7 @@ public struct StorePlan: Sendable {
         let fate: String
     }
 
-    /// A table of the store, with the way in which it changes.
+    /// A table of the store, and the way in which it changes.
     struct Table: Sendable, Hashable {
         let name: String
         let way: String
@@ -99,15 +99,15 @@ public struct StorePlan: Sendable {
     public let from: String
     /// The name of the version to end at.
     public let to: String
-    /// The names of the versions on the way, the first and the last included.
+    /// The names of the versions on the path, including the first and the last.
     public let versionNames: [String]
     /// The steps, in order.
     public let edges: [Edge]
     /// The number of passes over the rows.
     public let passes: Int
-    /// Whether each version on the way is a backup and a commit of its own.
+    /// Whether each version on the way has a backup and a commit of its own.
     public let stopsAtEachVersion: Bool
-    /// Whether something of the store will not be in the new one.
+    /// Whether some data of the store will not be in the new one.
     public let losesData: Bool
     /// The losses: everything that will not be in the new store.
     public let losses: [Loss]
@@ -115,12 +115,12 @@ public struct StorePlan: Sendable {
     public let rowCounts: [String: Int64]
     /// The size of the store in bytes.
     public let bytes: Int64
-    /// The findings in the store, in the plan and in the rows.
+    /// The findings about the store, the plan and the rows.
     public let findings: [Finding]
     /// The reason why the migration would be refused; nil if it would run.
     public let refusal: MigrationError?
 
-    /// The place that the plan was read from; empty for one that was made.
+    /// The place that the plan was read from; empty for a new plan.
     let place: String
     let tables: [Table]
     /// The state of the store that the plan is made for.
@@ -129,13 +129,13 @@ public struct StorePlan: Sendable {
     let longestWork: MigrationUnit?
     let seconds: Double?
     let space: [SpaceRequirement.Part]
-    /// A sentence about the space; nil for a plan that was read again.
+    /// A sentence about the space; nil for a plan read from JSON.
     let spaceSentence: String?
     let statements: [Statement]?
-    /// The error that the migration throws before anything is done, whatever losses are declared; nil for a plan that
-    /// was read again.
+    /// The error that the migration throws before any change, whatever losses are declared; nil for a plan read from
+    /// JSON.
     package let obstacle: MigrationError?
-    /// The error for losses that nothing declares; nil for a plan that was read again.
+    /// The error for undeclared losses; nil for a plan read from JSON.
     package let undeclaredLoss: MigrationError?
 
     /// Whether there is nothing to do.
@@ -145,17 +145,17 @@ public struct StorePlan: Sendable {
     public var longestUnit: Duration? { longestWork.map { .seconds($0.seconds) } }
     /// The estimated time of the whole migration; nil if it would be refused, or there is nothing to do.
     public var duration: Duration? { seconds.map { .seconds($0) } }
-    /// The statements; empty unless they were asked for.
+    /// The statements; empty unless they were requested.
     public var sql: [String] { statements?.map(\.sql) ?? [] }
 }
 
-// MARK: - Of a prepared migration
+// MARK: - From a prepared migration
 
 extension StorePlan {
     /// - Parameters:
-    ///   - needs: of a migration that can begin.
-    ///   - withSQL: whether the plan has the statements.
-    ///   - withValues: whether these have the store's metadata, and the literals of an app's own objects.
+    ///   - needs: returns the needs of a migration that can begin.
+    ///   - withSQL: whether the plan includes the statements.
+    ///   - withValues: whether these include the store's metadata, and the literals of the app's own objects.
     /// - Throws: what reading a damaged store throws.
     init(_ prepared: PreparedMigration, needs: (Pass) throws -> RunNeeds, withSQL: Bool, withValues: Bool) throws {
         let losses = try prepared.foreseenLosses()
@@ -196,7 +196,7 @@ extension StorePlan {
         }
     }
 
-    /// - Throws: `codeMissing` with every name of an app's code that the plan has and the registry has not.
+    /// - Throws: `codeMissing` with every name of app code in the plan that is not registered.
     package func checkCode(_ registry: MigrationRegistry) throws {
         var missing: [String] = []
         for name in edges.flatMap(\.code)

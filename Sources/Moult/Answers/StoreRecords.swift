@@ -2,10 +2,10 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 
-/// The backups of a store, oldest first, those that cannot be used among them.
+/// The backups of a store, oldest first, including unusable ones.
 package struct BackupListing: Sendable {
     package let backups: [StoreBackup]
-    /// The folder for the store's backups; others were made with other options.
+    /// The standard folder for the store's backups; backups elsewhere were made with other options.
     private let standardFolder: String?
 
     package init(_ folders: [BackupFolder], of store: String) throws {
@@ -41,7 +41,7 @@ package struct BackupListing: Sendable {
 }
 
 extension StoreBackup {
-    /// The rows of all tables together.
+    /// The total number of rows in all tables.
     package var rowCount: Int64 { rows.values.reduce(0, +) }
 
     package var document: JSONValue {
@@ -98,7 +98,7 @@ extension RollbackReport {
     }
 }
 
-/// The runs on a store, oldest first, and what cannot be read of its history.
+/// The runs on a store, oldest first, and the unreadable part of its history.
 package struct RunListing: Sendable {
     package let runs: [StoreRun]
     package let unreadable: RunHistory.Unreadable?
@@ -134,7 +134,7 @@ package struct RunListing: Sendable {
 }
 
 extension StoreRun.Operation {
-    /// The verb that does it, as a person types it.
+    /// The command for the operation, as a person types it.
     fileprivate var verb: String {
         switch self {
         case .validate: String(advice: "validate \(option: .fix)")
@@ -159,9 +159,9 @@ extension StoreRun {
 /// The result of recovering a run whose process died.
 package struct RecoveryReport: Sendable {
     package let outcome: RecoveryOutcome
-    /// Whether the run was to make a new store, of which nothing is left.
+    /// Whether the run was making a new store, of which nothing is left.
     package let isOfNewStore: Bool
-    /// A sentence about what code outside the store may have done; nil for none.
+    /// A sentence about effects that code may have had outside the store; nil for none.
     package let leftOutside: String?
 
     package var document: JSONValue { ["format": 1, "recovery": .string(outcome.rawValue)] }

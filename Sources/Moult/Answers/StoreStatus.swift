@@ -8,22 +8,22 @@ import MoultStore
 public struct StoreStatus: Sendable, CustomStringConvertible {
     /// The cases exclude each other.
     public enum State: String, Sendable, Hashable, CaseIterable, Codable {
-        /// The store is of the version aimed at.
+        /// The store has the target version.
         case current
-        /// The store is of an older version.
+        /// The store has an older version.
         case behind
-        /// The store is of a later version.
+        /// The store has a later version.
         case ahead
-        /// The store is of none of the versions.
+        /// The store has none of the versions.
         case unknown
         /// The file is not a store of Core Data or SwiftData.
         case notCoreData
     }
 
     package let status: VersionStatus
-    /// The name of the version aimed at; nil if the model has no versions.
+    /// The name of the target version; nil if the model has no versions.
     public let target: String?
-    /// Every name of the store's version.
+    /// All names of the store's version.
     private let names: [String]
     /// The names of the model's versions, oldest first.
     public let versionNames: [String]
@@ -32,12 +32,12 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
     public let pendingWork: [String]
     private let deferredTasks: [DeferredTask]
     private let leftOutside: String?
-    /// The lines about a run of another process that is under way.
+    /// The lines about an active run of another process.
     private let underWay: String?
     private let process: Int32?
-    /// The progress of a migration that waits for its next call; nil if none does.
+    /// The progress of a paused migration; nil if there is none.
     private let paused: MigrationCheckpoint?
-    /// Of the model, which a verb says as it reads it.
+    /// The findings about the model, which a command reports when it reads the model.
     private let modelFindings: [Finding]
     private let storeFindings: [Finding]
 
@@ -65,7 +65,7 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
         storeFindings = snapshot.findings + recognition.findings
     }
 
-    /// For what is no store at all.
+    /// Creates the status of a file that is not a store.
     private init(_ status: VersionStatus, in versions: ModelVersions, target: String?) throws {
         self.status = status
         self.target = try Self.name(of: target, in: versions)
@@ -79,12 +79,12 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
         versions.versions.isEmpty ? nil : versions.versions[try versions.target(named: target)].name
     }
 
-    /// The state of the store relative to the version aimed at.
+    /// The state of the store relative to the target version.
     public var state: State { State(rawValue: status.name) ?? .unknown }
-    /// The name of the store's version; nil if it is of none.
+    /// The name of the store's version; nil if it matches none.
     public var version: String? { names.first }
-    /// The number of versions that the store is behind the target; negative if it is ahead; nil if its version is not
-    /// known.
+    /// The number of versions that the store is behind the target; negative if it is ahead; nil if its version is
+    /// unknown.
     public var versionsBehind: Int? {
         switch status {
         case .current: 0
@@ -93,9 +93,9 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
         case .unknown, .notCoreData: nil
         }
     }
-    /// The part that is done of a migration that waits for its next call, 0 to 1; nil if none waits.
+    /// The finished part of a paused migration, 0 to 1; nil if there is none.
     public var fractionDone: Double? { paused?.fraction }
-    /// The findings in the model and in the store.
+    /// The findings about the model and the store.
     public var findings: [Finding] { modelFindings + storeFindings }
     /// The text that `moult status` prints.
     public var description: String { lines(style: .plain).joined(separator: "\n") }
@@ -175,9 +175,9 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
 }
 
 extension StoreStatus {
-    /// Looks at a store without changing a byte of it.
+    /// Examines a store without changing a byte of it.
     ///
-    /// - Parameter target: the version aimed at; nil for the current one, or the last.
+    /// - Parameter target: the target version; nil for the current one, or the last.
     /// - Throws: `noPath` if there is no version of that name; what reading a damaged store throws.
     init(of store: String, in versions: ModelVersions, target: String?, _ migrator: Migrator) throws {
         do {
@@ -187,7 +187,7 @@ extension StoreStatus {
             }
             let underWay = try migrator.underWay(store)
             let isUnfinished = try underWay == nil && migrator.isUnfinished(store)
-            // Of a store that is of no version, or has another tool's work, the mark is all there is to say.
+            // For a store of an unknown version, or with another tool's work, only the mark is known.
             let tasks =
                 snapshot.metadata.hasDeferredWork
                 ? (try? migrator.deferredTasks(of: store, versions: versions)) ?? [] : []

@@ -1,6 +1,6 @@
 import MoultBasics
 
-/// Colours for a terminal; without them every function gives back its text.
+/// Colours for a terminal; without colour, every function returns its text unchanged.
 package struct TextStyle: Sendable, Hashable {
     package let hasColour: Bool
 
@@ -21,8 +21,8 @@ package struct TextStyle: Sendable, Hashable {
 }
 
 extension String {
-    /// The text without control characters but line breaks and tabs, and the colours that ``TextStyle`` sets: the last
-    /// barrier before a stream, whatever a report has put into it.
+    /// Returns the text with only line breaks, tabs and the colours that ``TextStyle`` sets as control characters: the
+    /// last barrier before a stream, whatever a report contains.
     package func safeForTerminal(style: TextStyle) -> String {
         guard steersTerminal else { return self }
         var safe = ""
@@ -40,7 +40,7 @@ extension String {
         return safe
     }
 
-    /// The number of columns of a terminal that the text fills.
+    /// The number of terminal columns that the text fills.
     package var columns: Int { reduce(0) { $0 + ($1.unicodeScalars.first.map(\.columns) ?? 0) } }
 }
 
@@ -56,7 +56,7 @@ extension Unicode.Scalar {
 }
 
 extension Substring.UnicodeScalarView {
-    /// A colour as ``TextStyle`` writes it, such as `[31m`, without the escape.
+    /// A colour code as ``TextStyle`` writes it, such as `[31m`, without the escape.
     fileprivate var colourCode: String? {
         guard first == "[", let end = prefix(4).firstIndex(of: "m") else { return nil }
         let code = self[...end]
@@ -81,13 +81,13 @@ package struct TextTable: Sendable {
 
     package init(_ columns: [Column]) { self.columns = columns }
 
-    /// Adds one row; missing cells are empty, cells beyond the last column are left out.
+    /// Adds one row. Missing cells are empty, and extra cells are left out.
     package mutating func add(_ cells: String...) {
         let padded = cells.prefix(columns.count).map(\.printable)
         rows.append(padded + [String](repeating: "", count: columns.count - padded.count))
     }
 
-    /// The lines of the table, two spaces between columns, no space at the end of a line.
+    /// Returns the lines of the table, with two spaces between columns and none at the end of a line.
     package func lines(style: TextStyle = .plain) -> [String] {
         let titles = columns.map(\.title)
         let widths = columns.indices.map { column in
@@ -109,11 +109,11 @@ package struct TextTable: Sendable {
     }
 }
 
-/// One line that says how far a run is.
+/// One line about the progress of a run.
 package struct ProgressLine: Sendable, Hashable {
-    /// The work that is being done, in a word.
+    /// The present phase, in a word.
     package var phase: String
-    /// Of the whole run, 0 to 1.
+    /// The finished part of the whole run, 0 to 1.
     package var fraction: Double
     package var rows: Int
     package var totalRows: Int
@@ -121,7 +121,7 @@ package struct ProgressLine: Sendable, Hashable {
     /// Seconds since the run began, and since its first row.
     package var elapsed: Double
     package var elapsedOnRows: Double
-    /// Seconds that the run still takes, where that is known.
+    /// The estimated seconds left, if known.
     package var remaining: Double?
 
     package init(
@@ -134,10 +134,10 @@ package struct ProgressLine: Sendable, Hashable {
         (self.elapsed, self.elapsedOnRows, self.remaining) = (elapsed, elapsedOnRows, remaining)
     }
 
-    /// `change: 61 %, 460,900 of 752,865 rows, 120,000 rows/s, 3.9 s left`
+    /// The line, such as `change: 61 %, 460,900 of 752,865 rows, 120,000 rows/s, 3.9 s left`.
     package var text: String { "\(phase): " + ([percent] + facts).joined(separator: ", ") }
 
-    /// The line with a bar, no wider than `columns`.
+    /// Returns the line with a bar, no wider than `columns`.
     package func bar(columns: Int, style: TextStyle) -> String {
         let tail = "  " + ([percent] + facts).joined(separator: "  ")
         let head = phase + String(repeating: " ", count: max(0, 7 - phase.count)) + " "
@@ -160,7 +160,7 @@ package struct ProgressLine: Sendable, Hashable {
         } else if bytes > 0 {
             facts.append(Quantity.bytes(bytes))
         }
-        // What takes less than that needs no guess, and before one percent it would be worth nothing.
+        // A shorter run needs no estimate, and before one percent it would be worthless.
         if let remaining, fraction >= 0.01, fraction < 1, elapsed >= 0.5 {
             facts.append("\(Quantity.duration(remaining)) left")
         }

@@ -9,7 +9,7 @@ public struct ValidationReport: Sendable {
     public let version: String
     private let audit: StoreAudit
     private let ruleFindings: [RuleFinding]
-    /// The result of the fixes of rules; nil if none was asked for or needed.
+    /// The result of the fixes of rules; nil if none was requested or needed.
     public internal(set) var fixes: FixReport?
 
     init(_ version: String, _ audit: StoreAudit, rules: [RuleFinding]) {
@@ -18,15 +18,15 @@ public struct ValidationReport: Sendable {
 
     /// Objects by entity, without those of its sub-entities.
     public var rowCounts: [String: Int64] { audit.rowCounts }
-    /// The faults of the store, and what was noticed.
+    /// The faults of the store, and other findings.
     public var findings: [Finding] { audit.findings }
-    /// The rules of the app that do not hold, or that could not be checked, before any fix; the code is the rule's name.
+    /// The rules of the app that do not hold, or could not be checked, before any fix; the code is the rule's name.
     public var rules: [Finding] { [Finding](ruleFindings) }
     /// Whether the store has no fault and no rule of severity error is broken.
     public var isSound: Bool { audit.isSound && present.errors.isEmpty }
 
     private var present: [RuleFinding] {
-        // A rehearsal leaves the store with all its faults.
+        // A rehearsal does not repair the store.
         guard let fixes, fixes.run != nil else { return ruleFindings }
         return fixes.rules.last?.present ?? ruleFindings
     }
@@ -72,7 +72,7 @@ extension RuleFinding {
         ]
     }
 
-    /// A line for the rule, and one for each object that is shown; none for a rule that holds.
+    /// Returns a line for the rule, and one for each object shown; empty for a rule that holds.
     package func lines(style: TextStyle) -> [String] {
         if let obstacle { return ["\(style.cyan("note")) [\(rule.printable)] not checked: \(obstacle)"] }
         guard isBroken else { return [] }
@@ -105,7 +105,7 @@ extension RuleFixOutcome {
         ]
     }
 
-    /// - Parameter isRehearsed: whether it was done on a copy that is not kept.
+    /// - Parameter isRehearsed: whether the fix ran on a copy that is not kept.
     package func lines(style: TextStyle, isRehearsed: Bool) -> [String] {
         let parts = [
             (changed, "changed"), (deleted, "deleted"), (quarantined, "quarantined"), (inserted, "made"),
@@ -137,27 +137,27 @@ extension RuleReport {
 /// The result of the fixes of rules, applied or rehearsed.
 public struct FixReport: Sendable {
     package private(set) var rules: [RuleReport]
-    /// Objects that went to the quarantine.
+    /// The number of quarantined objects.
     public let quarantined: Int64
     private let outcome: MigrationOutcome?
 
-    /// Nothing to fix.
+    /// Creates the report for nothing to fix.
     init(left findings: [RuleFinding]) { self.init([RuleReport(moment: "", findings: findings)], quarantined: 0, nil) }
 
-    /// - Parameter outcome: nil if nothing was changed.
+    /// - Parameter outcome: the outcome of the run; nil if nothing was changed.
     init(_ rules: [RuleReport], quarantined: Int64, _ outcome: MigrationOutcome?) {
         (self.rules, self.quarantined, self.outcome) = (rules, quarantined, outcome)
     }
 
-    /// Objects that were changed, deleted or made.
+    /// The number of objects that were changed, deleted or made.
     public var fixed: Int64 { rules.fixed }
-    /// The rules that do not hold afterwards, or that could not be checked; the code is the rule's name.
+    /// The rules that still do not hold, or could not be checked; the code is the rule's name.
     public var left: [Finding] { [Finding](rules.last?.present ?? []) }
     /// The name of the run in the store's history; nil if nothing was changed.
     public var run: String? { outcome?.run }
     /// The backup to go back to; nil if nothing was changed.
     public var backup: StoreBackup? { outcome?.backup }
-    /// The names of the backups that the retention policy let go.
+    /// The names of the backups that the retention policy removed.
     public var prunedBackups: [String] { outcome?.pruned ?? [] }
 
     /// The report with the values of the objects that it names.

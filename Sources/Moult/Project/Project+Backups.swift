@@ -1,15 +1,15 @@
 import MoultEngine
 
 extension Project {
-    /// The backups of a store, oldest first: those next to it, and those in the folders that its history names. The store
-    /// may be gone. A backup whose manifest cannot be read is among them, with its `error`.
+    /// Returns the backups of a store, oldest first: those next to it, and those in the folders that its history names.
+    /// The store may be gone. A backup whose manifest is unreadable is included, with its `error`.
     ///
-    /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
+    /// - Throws: `fileNotFound` if there is neither a store nor any record of it.
     public func backups(of store: String, options: RunOptions = RunOptions()) async throws -> [StoreBackup] {
         try await onThread { _ in try keeper(of: store, options).backups().backups }
     }
 
-    /// Makes and verifies a backup of a store. An app may have the store open and write to it: the backup holds its state
+    /// Makes and verifies a backup of a store. An app may have the store open and write to it: the backup has its state
     /// at one moment.
     ///
     /// The report's errors: `locked`, `insufficientStorage`, `cancelled`, `storeCorrupted`.
@@ -17,14 +17,14 @@ extension Project {
         task("backup", store) { observer, _ in try keeper(of: store, options).backUp(observer) }
     }
 
-    /// Checks that a backup still is what its manifest says: every file, the pages, the version and the number of rows.
+    /// Checks that a backup matches its manifest: every file, the pages, the version and the number of rows.
     ///
-    /// - Throws: `backupInvalid`, which says what differs.
+    /// - Throws: `backupInvalid` with the difference.
     public func verify(_ backup: StoreBackup) async throws {
         try await onThread { _ in try keeper(of: backup.store).verify(backup) }
     }
 
-    /// Copies a backup, verified at both ends.
+    /// Copies a backup, verified before and after.
     ///
     /// - Parameters:
     ///   - backup: the backup.
@@ -34,13 +34,13 @@ extension Project {
         try await onThread { _ in try keeper(of: backup.store).export(backup, to: path) }
     }
 
-    /// Imports an exported backup, or a store that was copied by hand, as a backup of a store, which may be gone.
+    /// Imports an exported backup, or a store that was copied by hand, as a backup of a store that may be gone.
     ///
     /// - Parameters:
     ///   - path: an exported folder or archive, or the file of a store.
     ///   - store: the store's path.
     ///   - wasClosed: whether the app had closed that store before it was copied, so that its WAL was empty.
-    ///   - options: where backups are.
+    ///   - options: the options with the folder for backups.
     /// - Throws: `backupInvalid` with the reason if it is not whole; `locked`.
     public func importBackup(
         _ path: String, for store: String, wasClosed: Bool = false, options: RunOptions = RunOptions()
@@ -48,24 +48,24 @@ extension Project {
         try await onThread { _ in try keeper(of: store, options).importBackup(path, wasClosed: wasClosed) }
     }
 
-    /// Removes the backups next to a store, or in the folder of the options, that the policy does not keep; returns them.
-    /// The newest sound backup is never removed. The store's log names what was.
+    /// Removes the backups next to a store, or in the folder of the options, that the policy does not keep, and returns
+    /// them. Never removes the newest sound backup. The store's log names the removed backups.
     public func pruneBackups(
         of store: String, keeping policy: RetentionPolicy = RetentionPolicy(), options: RunOptions = RunOptions()
     ) async throws -> [StoreBackup] {
         try await onThread { _ in try keeper(of: store, options).prune(policy) }
     }
 
-    /// Restores the backup of the last migration, or the one that is named. The backup is verified first, and the present
-    /// state is backed up. The store may be damaged or gone.
+    /// Restores the named backup, or the backup of the last migration. Verifies the backup first, and backs up the
+    /// present state. The store may be damaged or gone.
     ///
-    /// The report's errors: `backupNotFound`, `backupInvalid`, `deferredWork`, `locked` before anything is done;
-    /// `cancelled`; `verificationFailed` if the restored store differs from the backup.
+    /// The report's errors: `backupNotFound`, `backupInvalid`, `deferredWork`, `locked` before any change; `cancelled`;
+    /// `verificationFailed` if the restored store differs from the backup.
     ///
     /// - Parameters:
     ///   - store: the store's path.
     ///   - name: a backup's name or path, or the name of a version for its newest backup.
-    ///   - options: how the store is changed.
+    ///   - options: the options for changing the store.
     public func rollback(
         _ store: String, to name: String? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<RollbackReport> {
@@ -81,10 +81,10 @@ extension Project {
 
     // MARK: - Records
 
-    /// Returns the history of a store: the runs on it, oldest first. The store may be gone. Records that cannot be read
-    /// are counted in a line of the ``logger``.
+    /// Returns the history of a store: the runs on it, oldest first. The store may be gone. A line of the ``logger``
+    /// reports the number of unreadable records.
     ///
-    /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
+    /// - Throws: `fileNotFound` if there is neither a store nor any record of it.
     public func history(of store: String) async throws -> [StoreRun] {
         try await onThread { _ in
             let listing = try keeper(of: store).runs()
@@ -95,9 +95,9 @@ extension Project {
         }
     }
 
-    /// The lines of a store's log, oldest first, each `[time] sentence`; empty if nothing was done.
+    /// Returns the lines of a store's log, oldest first, each `[time] sentence`; empty if nothing was done.
     ///
-    /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
+    /// - Throws: `fileNotFound` if there is neither a store nor any record of it.
     public func log(of store: String) async throws -> [String] {
         try await onThread { _ in try keeper(of: store).log() }
     }

@@ -3,32 +3,32 @@ import MoultModel
 import MoultStore
 
 extension Project {
-    /// Looks into a store: its version, its entities with their objects, the framework that wrote it, its metadata. The
-    /// store is not changed, and need not be of one of the versions.
+    /// Inspects a store: its version, its entities with their objects, the framework that wrote it, its metadata. Does
+    /// not change the store, which need not match any of the versions.
     ///
     /// - Parameters:
     ///   - store: the store's path.
-    ///   - withValues: whether the app's own metadata are shown with their values.
-    /// - Throws: what looking at a file that is no usable store throws.
+    ///   - withValues: whether to show the values of the app's own metadata entries.
+    /// - Throws: what examining an unusable file throws.
     public func inspect(_ store: String, withValues: Bool = false) async throws -> StoreInspection {
         try await onThread { _ in try StoreInspection(of: store, in: versions, withValues: withValues) }
     }
 
-    /// Reads the objects of a store, ordered by entity and key. The store is not changed; one object is in memory at a
-    /// time.
+    /// Reads the objects of a store, ordered by entity and key. Does not change the store; keeps one object in memory
+    /// at a time.
     ///
     /// - Parameters:
     ///   - store: the store's path.
     ///   - entityName: the entity; nil for all.
-    ///   - includingSubentities: whether the objects of its sub-entities come too.
-    ///   - body: is given each object, on the thread that reads; its error ends the call, which throws it.
-    /// - Throws: `storeUnknown` for a store of none of the versions; `usage` for an entity that does not exist; `locked`
-    ///   if another process wrote to the store meanwhile, so that what `body` was given may mix two states.
+    ///   - includingSubentities: whether to include the objects of its sub-entities.
+    ///   - body: called with each object, on the reading thread; an error from it ends the call, which throws it.
+    /// - Throws: `storeUnknown` for a store of none of the versions; `usage` for an entity that does not exist;
+    ///   `locked` if another process wrote to the store meanwhile, so that the objects may mix two states.
     public func dump(
         _ store: String, of entityName: String? = nil, includingSubentities: Bool = false,
         _ body: @escaping @Sendable (StoredObject) throws -> Void
     ) async throws {
-        // The caller's own error is passed on as it is.
+        // Pass on the caller's own error unchanged.
         try await BlockingWork.run("Moult") { _ in
             try StoreProbe.forEachObject(
                 of: entityName, includingSubentities: includingSubentities, in: store, versions: versions
@@ -39,7 +39,7 @@ extension Project {
 
 /// One object of a store, with its values.
 public struct StoredObject: Sendable, Hashable, CustomStringConvertible {
-    /// An object by its entity and its key.
+    /// A reference to an object by its entity and its key.
     public struct Reference: Sendable, Hashable {
         /// The name of the object's own entity.
         public let entityName: String
@@ -60,12 +60,13 @@ public struct StoredObject: Sendable, Hashable, CustomStringConvertible {
     /// The names of its properties, in byte order; an element of a composite attribute as `attribute.element`.
     public var propertyNames: [String] { row.shape.properties }
 
-    /// The value of an attribute; nil for NULL, for another property, and for a value that cannot be read.
+    /// Returns the value of an attribute; nil for NULL, for another property, and for an unreadable value.
     public func value(of attribute: String) -> AttributeValue? {
         if case .attribute(let value)? = row[attribute] { value } else { nil }
     }
 
-    /// The destinations of a relationship, in the order of an ordered one, otherwise by key; empty for another property.
+    /// Returns the destinations of a relationship: in order if it is ordered, otherwise by key; empty for another
+    /// property.
     public func destinations(of relationship: String) -> [Reference] {
         switch row[relationship] {
         case .toOne(let destination?): [Reference(destination)]
@@ -86,7 +87,7 @@ public struct StoredObject: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Project {
-    /// Says what changed between two versions.
+    /// Returns the changes between two versions.
     ///
     /// - Parameters:
     ///   - from: the name of the older version.

@@ -3,66 +3,66 @@ import MoultEngine
 import MoultPlan
 
 extension Project {
-    /// Migrates a store: backed up, changed, verified, then committed in one transaction. If the process dies
-    /// at any moment, the store is the complete old one or the complete new one.
+    /// Migrates a store: backs it up, changes it, verifies the result, then commits in one transaction. If the process
+    /// dies at any moment, the store is completely old or completely new.
     ///
     /// The report's errors: `question`, `cannotInfer`, `noPath`, `storeAhead`, `storeUnknown`, `planStale`, `locked`,
-    /// `lossNotAccepted`, `insufficientStorage`, `tooManyAttempts` before anything is done; `cancelled`,
-    /// `migrationFailed`, `verificationFailed`, `policyFailed`, `rulesBroken` with the store as it was.
+    /// `lossNotAccepted`, `insufficientStorage`, `tooManyAttempts` before any change; `cancelled`, `migrationFailed`,
+    /// `verificationFailed`, `policyFailed`, `rulesBroken` with the store unchanged.
     ///
     /// - Parameters:
     ///   - store: the store's path.
     ///   - version: the name of the version to end at; nil for the current one.
-    ///   - plan: a plan that was kept; the migration is refused with `planStale` if the store or the model has changed.
-    ///   - options: how the store is changed.
+    ///   - plan: a saved plan; the migration is refused with `planStale` if the store or the model has changed.
+    ///   - options: the options for changing the store.
     public func migrate(
         _ store: String, to version: String? = nil, following plan: StorePlan? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<MigrationReport> {
         migration("migrate", "Migrating", StoreRequest(store, to: version, .migrate, options), following: plan)
     }
 
-    /// Migrates a store into another file. The store and its folder are not changed. The new store has the state of the
-    /// old one at one moment, what lies in its WAL and its external data included, and gets its name when it is whole and
-    /// verified. If the store is of the version already, the new file is a copy of it.
+    /// Migrates a store into another file. Does not change the store and its folder. The new store has the state of the
+    /// old one at one moment, including its WAL and its external data, and gets its name when it is complete and
+    /// verified. If the store already has the version, the new file is a copy of it.
     ///
     /// The report's errors: `usage` if something is at the path; otherwise those of
-    /// ``migrate(_:to:following:options:)``. Then nothing is made.
+    /// ``migrate(_:to:following:options:)``. Nothing is made then.
     ///
     /// - Parameters:
     ///   - store: the store's path.
     ///   - path: the new file; nothing may exist there.
     ///   - version: the name of the version to end at; nil for the current one.
-    ///   - options: `budget`, `defersWork`, `isInPlace`, `makesRoom` and `stopsAtEachVersion` are refused; there is no
-    ///     backup, because the old store is one.
+    ///   - options: the options; `budget`, `defersWork`, `isInPlace`, `makesRoom` and `stopsAtEachVersion` are refused.
+    ///     There is no backup, because the old store is one.
     public func migrate(
         _ store: String, into path: String, to version: String? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<MigrationReport> {
         migration("migrate", "Migrating", StoreRequest(store, to: version, .migrateInto(path), options))
     }
 
-    /// Does a whole migration on a copy in a scratch folder and verifies it. The store and its folder are not changed,
-    /// and nothing is kept.
+    /// Runs a whole migration on a copy in a scratch folder and verifies it. Does not change the store and its folder,
+    /// and keeps nothing.
     ///
     /// - Parameters:
     ///   - store: the store's path.
     ///   - version: the name of the version to end at; nil for the current one.
-    ///   - options: how the store is changed.
+    ///   - options: the options of the migration.
     public func rehearse(
         _ store: String, to version: String? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<MigrationReport> {
         migration("rehearse", "Rehearsing", StoreRequest(store, to: version, .rehearse, options))
     }
 
-    /// Does the work that a deferred migration has left, task by task, each one transaction. A call that is interrupted
-    /// leaves the tasks that were done done.
+    /// Performs the work that a deferred migration has left, each task in one transaction. Tasks that are finished when
+    /// a call is interrupted stay finished.
     ///
     /// The report's errors: `budgetTooSmall` if the time is shorter than the longest task; `cancelled`, `locked`,
     /// `insufficientStorage`; `verificationFailed` with the store as it was before the task.
     ///
     /// - Parameters:
     ///   - store: the store's path.
-    ///   - time: how long the call may take; nil for all of the work.
-    ///   - options: how the store is changed.
+    ///   - time: the time that the call may take; nil for all of the work.
+    ///   - options: the options for changing the store.
     public func finish(
         _ store: String, within time: Duration? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<FinishReport> {
@@ -72,10 +72,10 @@ extension Project {
         }
     }
 
-    /// Recovers what a run left whose process died: one that had committed is completed, one that had not is undone.
-    /// Every run does this first; this does nothing else.
+    /// Recovers a run whose process died: completes it if it had committed, and undoes it otherwise. Every run does
+    /// this first; this call does nothing else.
     ///
-    /// - Throws: `locked` if another process has the store; `readOnly`, `storeCorrupted`.
+    /// - Throws: `locked` if another process holds the store; `readOnly`, `storeCorrupted`.
     public func recover(_ store: String, options: RunOptions = RunOptions()) async throws -> RecoveryOutcome {
         try await onThread { _ in try keeper(of: store, options).recover().outcome }
     }
@@ -92,7 +92,7 @@ extension Project {
         }
     }
 
-    /// A run of this project on a store.
+    /// Starts a run of this project on a store.
     ///
     /// - Parameter body: receives the observer to report to, and a function that logs a sentence.
     package func task<Report: Sendable>(
@@ -105,11 +105,11 @@ extension Project {
         return StoreTask(log: log) { try body($0, log) }
     }
 
-    /// Says which version a store is of, and how far it is behind. The store is not changed.
+    /// Returns the version of a store, and how far it is behind. Does not change the store.
     ///
     /// - Parameters:
     ///   - store: the store's path.
-    ///   - version: the name of the version aimed at; nil for the current one.
+    ///   - version: the name of the target version; nil for the current one.
     /// - Throws: `fileNotFound`, `fileNotReadable`, `storeCorrupted`; `noPath` if there is no version of that name.
     public func status(of store: String, aimingAt version: String? = nil) async throws -> StoreStatus {
         try await onThread { _ in
@@ -117,16 +117,16 @@ extension Project {
         }
     }
 
-    /// Says what a migration of a store will do. The store is not changed.
+    /// Returns the plan of a store's migration. Does not change the store.
     ///
     /// - Parameters:
     ///   - store: the store's path.
     ///   - version: the name of the version to end at; nil for the current one.
-    ///   - options: those of the migration.
-    ///   - withSQL: whether the plan has the statements.
-    /// - Throws: `storeAhead`, `storeUnknown`, `noPath`, `question`, `cannotInfer` if there is no way to the version;
-    ///   `lockFileMismatch` if a released version has changed; what reading the store throws. A migration that would be
-    ///   refused for another reason has a plan with a `refusal`.
+    ///   - options: the options of the migration.
+    ///   - withSQL: whether the plan includes the statements.
+    /// - Throws: `storeAhead`, `storeUnknown`, `noPath`, `question`, `cannotInfer` if no migration leads to the
+    ///   version; `lockFileMismatch` if a released version has changed; what reading the store throws. A migration that
+    ///   would be refused for another reason has a plan with a `refusal`.
     public func plan(
         for store: String, to version: String? = nil, options: RunOptions = RunOptions(), withSQL: Bool = false
     ) async throws -> StorePlan {
@@ -137,7 +137,7 @@ extension Project {
 
     // MARK: - Sessions
 
-    /// Looks at the store of a request, and plans.
+    /// Examines the store of a request, and plans.
     ///
     /// - Throws: what the initialiser of ``StoreSession`` throws.
     package func session(
@@ -146,7 +146,7 @@ extension Project {
         try StoreSession(request, context(for: request.store), following: plan, started: started)
     }
 
-    /// Everything of this project that a request about a store needs.
+    /// Returns everything in this project that a request about a store needs.
     package func context(for store: String) throws -> StoreSession.Context {
         let versions = try versions(for: store)
         return StoreSession.Context(
@@ -154,7 +154,7 @@ extension Project {
             registry: registry)
     }
 
-    /// The recorded answers for these versions; the log says which are left out.
+    /// Returns the recorded answers for these versions; logs those that are left out.
     package func answers(for versions: ModelVersions, _ store: String) throws -> Answers {
         try answers.known(in: versions, ofModelsAt: path) {
             logger?(LogLine(call: "plan", store: store, message: $0))

@@ -12,8 +12,8 @@ import MoultPlan
 ///     print(try await project.status(of: "app.sqlite"))
 ///     print(try await project.migrate("app.sqlite").report)
 ///
-/// A project is a value. It holds no store open: every call opens the store whose path it is given, and closes it.
-/// A relative path starts at the working folder of the process. Every call throws ``MigrationError`` and nothing else.
+/// A project is a value. It holds no store open: every call opens the store at the given path, and closes it. A
+/// relative path starts at the working folder of the process. Every call throws ``MigrationError`` and nothing else.
 public struct Project: Sendable {
     /// The code of an app that migrations call, and its rules.
     public var registry: MigrationRegistry
@@ -25,30 +25,30 @@ public struct Project: Sendable {
     package private(set) var mappingPaths: [String] = []
     /// The names of the rules that were read from files.
     private(set) var rulesOfFiles: Set<String> = []
-    /// The path of the models; nil for versions that a program has made.
+    /// The path of the models; nil for versions that a program has created.
     package let path: String?
-    /// The names of the versions in their order, where they were given.
+    /// The names of the versions in order, if given.
     package let order: [String]?
 
-    /// Reads every version of a model, and the answers that are recorded next to it.
+    /// Reads every version of a model, and the answers recorded next to it.
     ///
     /// - Parameters:
     ///   - path: an `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, `.omo`, a model as JSON, a folder of versions, or a
     ///     store with a model inside.
     ///   - order: the names of the versions, oldest first; nil for the order of the lock file, or of the names.
     ///   - registry: the code of an app.
-    /// - Throws: `fileNotFound`, `fileNotReadable`, `modelNotFound` and `modelInvalid` for the models; `usage` for an order
-    ///   or answers that are wrong; `lockFileMismatch` for a lock file that cannot be read.
+    /// - Throws: `fileNotFound`, `fileNotReadable`, `modelNotFound` and `modelInvalid` for the models; `usage` for a
+    ///   wrong order or wrong answers; `lockFileMismatch` for an unreadable lock file.
     public init(models path: String, order: [String]? = nil, registry: MigrationRegistry = MigrationRegistry()) throws {
         (self.path, self.order) = (path, order)
         self.registry = registry
         versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: order))
         let answers = AnswersFile.path(besideModelAt: path)
-        // A link to nothing is not the same as no file.
+        // A dangling link is not the same as a missing file.
         if try POSIXSystem().exists(answers) || POSIXSystem().isLink(answers) { try addAnswers(contentsOf: answers) }
     }
 
-    /// The versions that a program has made itself, such as those of its Swift types.
+    /// Creates a project from versions that a program has created itself, such as those of its Swift types.
     ///
     /// - Throws: what the `models` of the registry throw; `usage` if it has none.
     public init(_ registry: MigrationRegistry) throws {
@@ -61,10 +61,10 @@ public struct Project: Sendable {
         versions = try models()
     }
 
-    /// Versions that were read already.
+    /// Creates a project from versions that have already been read.
     ///
     /// - Parameters:
-    ///   - path: the path of the models; nil for versions that a program has made.
+    ///   - path: the path of the models; nil for versions that a program has created.
     ///   - mappings: the paths of mapping models, which are read for each store.
     package init(
         _ versions: ModelVersions, path: String?, order: [String]?, registry: MigrationRegistry,
@@ -76,25 +76,25 @@ public struct Project: Sendable {
 
     /// The names of the versions, oldest first.
     public var versionNames: [String] { versions.versions.map(\.name) }
-    /// The name of the version that the model calls current, otherwise of the last; nil if there are no versions.
+    /// The name of the version that the model marks as current, otherwise of the last; nil if there are no versions.
     public var currentVersionName: String? { (try? versions.target(named: nil)).map { versions.versions[$0].name } }
-    /// The findings that were made while the models were read.
+    /// The findings made while reading the models.
     public var findings: [Finding] { versions.findings }
 
-    // MARK: - What a migration may need
+    // MARK: - Inputs of a migration
 
     /// Adds recorded answers to the questions that the models leave open.
     ///
     /// - Parameter path: a file that `moult answer` wrote.
-    /// - Throws: `usage` for a file that holds no answers, or one that contradicts another; what reading it throws.
+    /// - Throws: `usage` for a file without answers, or one that contradicts another; what reading it throws.
     public mutating func addAnswers(contentsOf path: String) throws {
         try add(Answers(json: try POSIXSystem().read(path), place: path))
     }
 
     /// Adds answers to the questions that the models leave open.
     ///
-    /// - Parameter json: as in a file of answers: `{"format": 1, "answers": [ ... ]}`.
-    /// - Throws: `usage` for a text that holds no answers, or one that contradicts another.
+    /// - Parameter json: the contents of a file of answers: `{"format": 1, "answers": [ ... ]}`.
+    /// - Throws: `usage` for a text without answers, or one that contradicts another.
     public mutating func addAnswers(json: String) throws { try add(Answers(json: Array(json.utf8))) }
 
     private mutating func add(_ more: Answers) throws { answers = try Answers(answers.list + more.list) }
@@ -102,8 +102,8 @@ public struct Project: Sendable {
     /// Adds mapping models to use instead of what would be inferred.
     ///
     /// - Parameter path: an `.xcmappingmodel`, a `.cdm`, or a folder of them.
-    /// - Throws: `fileNotFound`, `modelNotFound`, `modelInvalid`; `noPath` and `question` if a mapping model does not fit
-    ///   just two of the versions.
+    /// - Throws: `fileNotFound`, `modelNotFound`, `modelInvalid`; `noPath` and `question` if a mapping model does not
+    ///   fit exactly two of the versions.
     public mutating func addMappings(at path: String) throws {
         _ = try [RegisteredStage](mappingsAt: path, in: versions, registry)
         mappingPaths.append(path)
@@ -111,7 +111,7 @@ public struct Project: Sendable {
 
     /// Adds rules of the app, which migrations and ``validate(_:full:withValues:comparedWith:)`` check.
     ///
-    /// - Parameter path: a file of rules, as Documentation/Rules.md describes it.
+    /// - Parameter path: a file of rules, in the format of Documentation/Rules.md.
     /// - Throws: `usage` with every mistake in the file; what reading it throws.
     public mutating func addRules(contentsOf path: String) throws {
         let rules = try RulesFile(json: try POSIXSystem().read(path), place: path).rules
@@ -119,10 +119,11 @@ public struct Project: Sendable {
         rulesOfFiles.formUnion(rules.map(\.name))
     }
 
-    // MARK: - Whole paths
+    // MARK: - Version paths
 
     /// Checks a path of versions without a store, and returns every reason why a migration along it cannot run: missing
-    /// versions, a way back, open questions, changes for which no mapping can be inferred. Empty if it can run.
+    /// versions, a path to an older version, open questions, changes for which no mapping can be inferred. Empty if it
+    /// can run.
     ///
     /// - Parameters:
     ///   - from: the name of the first version; nil for the oldest.
@@ -142,22 +143,22 @@ public struct Project: Sendable {
         }
     }
 
-    /// The mapping models of the files that were added.
+    /// Returns the mapping models of the added files.
     package func stages(in versions: ModelVersions) throws -> [RegisteredStage] {
         try mappingPaths.flatMap { try [RegisteredStage](mappingsAt: $0, in: versions, registry) }
     }
 
-    /// The versions file by file, with the lock file.
+    /// Returns the versions file by file, with the lock file.
     package func bundle() throws -> ModelBundle {
         try path.map { try ModelBundle(modelOrStoreAt: $0, order: order) } ?? ModelBundle(versions)
     }
 
-    /// The keeper of a store: its backups, records, checks and repairs.
+    /// Returns the keeper of a store: its backups, records, checks and repairs.
     package func keeper(of store: String, _ options: RunOptions = RunOptions()) -> StoreKeeper {
         StoreKeeper(store, options) { versions }
     }
 
-    /// The versions that a store may have come through: if the models are another store's, the store's own comes first.
+    /// Returns the versions that a store may have had: if the models are another store's, the store's own comes first.
     package func versions(for store: String) throws -> ModelVersions {
         try path.map { try versions.onTheWay(of: store, to: $0) } ?? versions
     }

@@ -2,7 +2,7 @@ import MoultBasics
 import MoultEngine
 import Synchronization
 
-/// A run on a store that has begun: its progress, and its report when it has ended.
+/// A run on a store that has begun: its progress, and its report at the end.
 ///
 ///     let migration = project.migrate("app.sqlite")
 ///     for await progress in migration.progress { print(progress.fraction) }
@@ -10,18 +10,18 @@ import Synchronization
 ///
 /// The run continues if it is not awaited, as a `Task` does.
 public struct StoreTask<Report: Sendable>: Sendable {
-    /// The progress of the run, from now to its end. It can be iterated once. A reader that falls behind misses what is
-    /// older than the last 256 elements.
+    /// The progress of the run, from now to its end. It can be iterated once. A slow reader gets only the latest 256
+    /// elements.
     public let progress: AsyncStream<RunProgress>
     private let task: Task<Report, any Error>
 
     /// - Parameters:
-    ///   - log: called with each sentence that the run says.
-    ///   - body: does the work on a thread of its own.
+    ///   - log: called with each sentence that the run reports.
+    ///   - body: does the work on a separate thread.
     init(log: @escaping @Sendable (String) -> Void, _ body: @escaping @Sendable (MigrationObserver) throws -> Report) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: RunProgress.self, bufferingPolicy: .bufferingNewest(256))
-        // A check that runs next to the run reports from its own thread.
+        // A check in parallel with the run reports from its own thread.
         let reached = Reached()
         progress = stream
         task = Task {
@@ -42,9 +42,9 @@ public struct StoreTask<Report: Sendable>: Sendable {
         }
     }
 
-    /// The report of what the run has done, once it has ended. If the task that waits is cancelled, the run is too.
+    /// The report of the run, once it has ended. If the waiting task is cancelled, the run is too.
     ///
-    /// - Throws: ``MigrationError``. The store is then as it was, unless the call says otherwise.
+    /// - Throws: ``MigrationError``. The store is unchanged then, unless the call says otherwise.
     public var report: Report {
         get async throws {
             try await withTaskCancellationHandler {
@@ -55,11 +55,12 @@ public struct StoreTask<Report: Sendable>: Sendable {
         }
     }
 
-    /// Asks the run to stop. It ends with the error `cancelled` and the store as it was, unless its commit has begun.
+    /// Asks the run to stop. It ends with the error `cancelled` and leaves the store unchanged, unless its commit has
+    /// begun.
     public func cancel() { task.cancel() }
 }
 
-/// Passes progress on in one order, in which no fraction is less than one before.
+/// Forwards progress in one order, with fractions that never decrease.
 private final class Reached: Sendable {
     private let fraction = Mutex(0.0)
 
@@ -73,9 +74,9 @@ private final class Reached: Sendable {
     }
 }
 
-/// Does work that blocks on a thread of its own, for which a task waits.
+/// Runs blocking work on a separate thread, for which a task waits.
 ///
-/// - Parameter body: asks its argument whether the task was cancelled.
+/// - Parameter body: calls its argument to check whether the task was cancelled.
 /// - Throws: `MigrationError` only.
 package func onThread<Value: Sendable>(
     _ body: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Value
@@ -93,9 +94,9 @@ public struct LogLine: Sendable, Hashable, CustomStringConvertible {
     public let call: String
     /// The store's path.
     public let store: String
-    /// A sentence that says what has happened.
+    /// A sentence about the event.
     public let message: String
 
-    /// `migrate app.sqlite: The new store is verified`
+    /// The line, such as `migrate app.sqlite: The new store is verified`.
     public var description: String { "\(call) \(store): \(message)" }
 }

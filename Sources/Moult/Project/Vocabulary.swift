@@ -3,9 +3,9 @@ import MoultEngine
 import MoultModel
 import MoultObjects
 
-// The words of other modules that a program with one import needs.
+// The types of other modules that a program needs with only one import.
 
-/// The one error of Moult: a code, what was found, where, and what to do next.
+/// The only error type of Moult: a code, the problem, its place, and the remedy.
 public typealias MigrationError = MoultBasics.MigrationError
 /// A risk or a fact worth attention: a stable code, a place, a sentence and a remedy.
 public typealias Finding = MoultBasics.Finding
@@ -21,7 +21,7 @@ public typealias ModelVersions = MoultModel.ModelVersions
 public typealias MappingModel = MoultModel.MappingModel
 /// The mapping from the objects of one entity to those of another.
 public typealias EntityMapping = MoultModel.EntityMapping
-/// The mapping of one property of the new version: where its value comes from.
+/// The mapping of one property of the new version, with the source of its value.
 public typealias PropertyMapping = MoultModel.PropertyMapping
 /// A closure of the app that computes a value of the new version from values of a row.
 public typealias ValueTransform = MoultModel.ValueTransform
@@ -39,9 +39,9 @@ public typealias MigrationManager = MoultObjects.MigrationManager
 public typealias SourceObject = MoultObjects.SourceObject
 /// An object of the newer version, for a migration policy.
 public typealias DestinationObject = MoultObjects.DestinationObject
-/// The outcome of a source object: what becomes of it.
+/// The outcome for a source object.
 public typealias InstanceOutcome = MoultObjects.InstanceOutcome
-/// The outcomes of the source objects of one entity mapping, counted.
+/// The outcomes for the source objects of one entity mapping, counted.
 public typealias InstanceCounts = MoultObjects.InstanceCounts
 /// The progress of a run.
 public typealias RunProgress = MoultEngine.MigrationProgress
@@ -53,9 +53,9 @@ public typealias StoreRun = MoultEngine.StoreRun
 public typealias RollbackReport = MoultEngine.RollbackReport
 /// The outcome of recovering a run whose process died.
 public typealias RecoveryOutcome = MoultEngine.RecoveryOutcome
-/// The result of a repair: the faults that it has found, and what became of them.
+/// The result of a repair: the faults found, and their outcomes.
 public typealias RepairReport = MoultEngine.RepairReport
-/// An object that a run took out of a store.
+/// An object that a run removed from a store.
 public typealias QuarantinedObject = MoultEngine.QuarantineEntry
 /// A policy for the backups that are kept.
 public typealias RetentionPolicy = MoultEngine.RetentionPolicy

@@ -5,12 +5,13 @@ import MoultObjects
 
 /// The use cases of one store that need no migration: its backups, its records, its checks and its repairs.
 ///
-/// It is the only caller of the engine for them; each face makes one for a call, and prints or returns the answer.
+/// It is the only caller of the engine for them. Every interface makes one for each call, and prints or returns the
+/// answer.
 package struct StoreKeeper: Sendable {
     package let store: String
     package let options: RunOptions
     package let system: any System
-    /// Returns the versions of the model; nil if none is known. It is asked only when they are needed.
+    /// Returns the versions of the model; nil if none is known. Called only when they are needed.
     package let knownVersions: @Sendable () throws -> ModelVersions?
 
     package init(
@@ -22,7 +23,7 @@ package struct StoreKeeper: Sendable {
 
     package var migrator: Migrator { options.migrator(on: system) }
 
-    /// Returns the versions of the model, otherwise the one inside the store.
+    /// Returns the versions of the model, or else the store's own.
     package func versions() throws -> ModelVersions {
         if let versions = try knownVersions() { return versions }
         let own = try ModelVersion(ownOfStore: store)
@@ -32,17 +33,17 @@ package struct StoreKeeper: Sendable {
     /// Returns the store's version.
     func version() throws -> ModelVersion { try versions().version(ofStore: store) }
 
-    /// Returns the name of the version of the store at a path; empty if it is not known.
+    /// Returns the name of the version of the store at a path; empty if unknown.
     package func knownVersionName(of path: String) -> String {
         (try? migrator.versionName(of: path, in: knownVersions)) ?? ""
     }
 
-    /// Recovers what a run that died left, before the store is changed; a rehearsal changes nothing.
+    /// Recovers a dead run before the store is changed; does nothing for a rehearsal.
     package func heal(unlessRehearsal isRehearsal: Bool) throws {
         if !isRehearsal { try migrator.recoverIfNeeded(store) }
     }
 
-    /// Runs a migration, or only rehearses it; nil then.
+    /// Runs a migration, or only rehearses it; returns nil then.
     package func perform(
         _ migration: Pass, isRehearsal: Bool, _ observer: MigrationObserver
     ) throws -> MigrationOutcome? {
@@ -51,14 +52,14 @@ package struct StoreKeeper: Sendable {
         return nil
     }
 
-    /// Does the work that a deferred migration has left.
+    /// Performs the work that a deferred migration has left.
     ///
     /// - Throws: `budgetTooSmall` if the time is shorter than the longest task; what running one throws.
     package func finish(_ limit: CallLimit, _ observer: MigrationObserver) throws -> FinishReport {
         FinishReport(try migrator.finishDeferred(store, versions: knownVersions(), limit, observer))
     }
 
-    /// Returns how the store stands to the versions of the model.
+    /// Returns the status of the store relative to the versions of the model.
     package func status(aimingAt target: String? = nil) throws -> StoreStatus {
         try StoreStatus(of: store, in: versions(), target: target, migrator)
     }
@@ -72,26 +73,26 @@ package struct StoreKeeper: Sendable {
         return try migrator.backUp(store, version: version, for: .request, observer)
     }
 
-    /// Whether anything is kept next to the store; its file is not opened.
+    /// Whether there are any records next to the store. Does not open the store's file.
     package var hasRecords: Bool { get throws { try system.exists(StoreRecords(of: store, system).folder) } }
 
     /// Returns the backups; the store may be gone.
     package func backups() throws -> BackupListing { try BackupListing(migrator.backupFolders(of: store), of: store) }
 
-    /// Returns the backup of that name, or at that path.
+    /// Returns the backup with that name or path.
     package func backup(named name: String) throws -> StoreBackup {
         try migrator.backupFolders(of: store).backup(named: name)
     }
 
-    /// Verifies that a backup still is what its manifest says; its files are read from the drive.
+    /// Verifies that a backup matches its manifest, reading its files from the drive.
     ///
-    /// - Throws: `backupInvalid`, which says what differs.
+    /// - Throws: `backupInvalid` with the difference.
     package func verify(_ backup: StoreBackup) throws {
         if let error = backup.error { throw error }
         try migrator.backups(of: store).verify(backup, fromDrive: true)
     }
 
-    /// Verifies the backup of that name, otherwise every one.
+    /// Verifies the named backup, or every backup if no name is given.
     package func verifyBackups(named name: String? = nil) throws -> BackupVerification {
         let all = try name.map { [try backup(named: $0)] } ?? backups().backups
         let inOrder = all.filter { $0.error == nil } + all.filter { $0.error != nil }
@@ -106,7 +107,7 @@ package struct StoreKeeper: Sendable {
             })
     }
 
-    /// Copies a backup into a folder or an archive, verified at both ends.
+    /// Copies a backup into a folder or an archive, verified before and after.
     package func export(_ backup: StoreBackup, to path: String) throws {
         if let error = backup.error { throw error }
         try migrator.backups(of: store).export(backup, to: path)
@@ -119,14 +120,14 @@ package struct StoreKeeper: Sendable {
 
     /// Removes the backups that a policy does not keep, and returns them.
     ///
-    /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
+    /// - Throws: `fileNotFound` if there is neither a store nor any record of it.
     package func prune(_ policy: RetentionPolicy) throws -> [StoreBackup] {
         let migrator = migrator
         _ = try migrator.records(of: store)
         return try migrator.prune(store, policy)
     }
 
-    /// Restores the backup of the last migration, or the one that is named.
+    /// Restores the named backup, or the backup of the last migration.
     package func rollback(to name: String? = nil, _ observer: MigrationObserver = .none) throws -> RollbackReport {
         try restore(migrator.backup(named: name, of: store, in: knownVersions), observer)
     }
@@ -139,7 +140,7 @@ package struct StoreKeeper: Sendable {
 
     // MARK: - Records
 
-    /// Recovers what a run left whose process died.
+    /// Recovers a run whose process died.
     package func recover() throws -> RecoveryReport {
         let migrator = migrator
         let leftOutside = try migrator.leftOutside(store)
@@ -159,24 +160,24 @@ package struct StoreKeeper: Sendable {
         try MigrationLog(migrator.records(of: store), system).read().split(separator: "\n").map(String.init)
     }
 
-    /// Returns the objects that runs took out of the store, which may be gone.
+    /// Returns the objects that runs removed from the store, which may be gone.
     package func quarantine(limit: Int = 1_000) throws -> QuarantineListing {
         try QuarantineListing(migrator.quarantine(of: store), limit: limit)
     }
 
-    /// Returns the object of that number in the quarantine, otherwise the newest; nil if there is none.
+    /// Returns the quarantined object with that number, or the newest one; nil if there is none.
     package func quarantined(_ number: Int64? = nil) throws -> QuarantineEntry? {
         let quarantine = try migrator.quarantine(of: store)
         return try number.map { try quarantine.entry($0) } ?? quarantine.newest()
     }
 
-    /// Restores objects from the quarantine, where they fit the version that the store has now.
+    /// Restores objects from the quarantine that fit the store's present version.
     package func restore(
         quarantined objects: QuarantineSelection, isRehearsal: Bool, _ observer: MigrationObserver = .none
     ) throws -> RestorationReport {
         try heal(unlessRehearsal: isRehearsal)
         let version = try version()
-        // Nothing is left to do, as opposed to an object that is not there.
+        // An empty quarantine means that nothing is left to do; a missing object is an error.
         if objects == .all, try Quarantine(migrator.records(of: store), system).newest() == nil {
             return RestorationReport(RestorationResult(), nil)
         }
@@ -203,7 +204,7 @@ package struct StoreKeeper: Sendable {
         return report
     }
 
-    /// Reads the whole store, checks rules, and applies their fixes if that is asked for.
+    /// Reads the whole store, checks rules, and applies their fixes if requested.
     package func validate(
         _ check: RulesToCheck, full: Bool = false, withValues: Bool = false, comparedWith source: String? = nil,
         fixing: Bool = false, isRehearsal: Bool = false, _ observer: MigrationObserver = .none
@@ -212,7 +213,7 @@ package struct StoreKeeper: Sendable {
         let versions = try versions()
         let version = try versions.version(ofStore: store)
         let compared = try source.map { (path: $0, version: try versions.version(ofStore: $0)) }
-        // What does not fit the model is said before the store is read.
+        // Report rules that do not fit the model before reading the store.
         var names = RuleModelCheck(version.model)
         try names.check(check.rules, place: check.place)
         let audit = try StoreAudit(
@@ -248,7 +249,7 @@ package struct StoreKeeper: Sendable {
     }
 }
 
-/// The rules to check in a store, and where they came from.
+/// The rules to check in a store, and the place that they were read from.
 package struct RulesToCheck: Sendable {
     package var rules: [ValidationRule]
     package var place: String
@@ -258,7 +259,7 @@ package struct RulesToCheck: Sendable {
     }
 }
 
-/// Objects of a quarantine.
+/// A selection of objects in a quarantine.
 public enum QuarantineSelection: Sendable, Hashable {
     /// Every object.
     case all

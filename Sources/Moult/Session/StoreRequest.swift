@@ -8,22 +8,22 @@ import MoultModel
     import Foundation
 #endif
 
-/// A request to migrate a store: everything that is asked, and nothing that lives in memory alone, so that it can be
-/// kept in the record of a mirror or in the manifest of a fleet.
+/// A request to migrate a store. It contains only data that can be saved, so that it can be kept in the record of a
+/// mirror or in the manifest of a fleet.
 package struct StoreRequest: Codable, Sendable, Hashable {
-    /// The work that is asked for.
+    /// The work to do.
     package enum Work: Codable, Sendable, Hashable {
-        /// Only the plan: nothing is changed, and nothing is recovered.
+        /// Only make the plan: change and recover nothing.
         case plan
-        /// All of it on a copy that is not kept.
+        /// Do everything on a copy that is not kept.
         case rehearse
-        /// The migration of the store.
+        /// Migrate the store.
         case migrate
-        /// The migration into another file; the store is not changed.
+        /// Migrate into another file; do not change the store.
         case migrateInto(String)
     }
 
-    /// The files that the versions are read from.
+    /// The files to read the versions from.
     package struct Models: Codable, Sendable, Hashable {
         /// A model, a folder of versions, or a store with a model inside.
         package var path: String
@@ -45,7 +45,7 @@ package struct StoreRequest: Codable, Sendable, Hashable {
     package var target: String?
     package var work: Work
     package var options: RunOptions
-    /// Nil where a program has made the versions itself.
+    /// The models; nil if a program has created the versions itself.
     package var models: Models?
 
     package init(
@@ -55,8 +55,8 @@ package struct StoreRequest: Codable, Sendable, Hashable {
         (self.store, self.target, self.work, self.options, self.models) = (store, target, work, options, models)
     }
 
-    /// Two members of the options that exclude each other; the second one alone excludes a migration into another file,
-    /// which is called `into`. Nil if the request is consistent.
+    /// Two options that exclude each other, or one that excludes a migration into another file, which is named `into`.
+    /// Nil if the request is consistent.
     package var conflict: (String, String)? {
         let slow = [
             ("isInPlace", options.isInPlace), ("defersWork", options.defersWork), ("makesRoom", options.makesRoom),
@@ -74,7 +74,7 @@ package struct StoreRequest: Codable, Sendable, Hashable {
         return options.stopsAtEachVersion ? ("isInPlace", "stopsAtEachVersion") : nil
     }
 
-    /// - Throws: `usage` for options that exclude each other, or a migration into another file.
+    /// - Throws: `usage` for conflicting options.
     package func check() throws {
         guard let (one, other) = conflict else { return }
         if one == "into" || other == "into" {
@@ -92,7 +92,7 @@ package struct StoreRequest: Codable, Sendable, Hashable {
 extension StoreRequest {
     /// The request as JSON.
     ///
-    /// - Throws: `internal` where it cannot be encoded, such as for a path that is no text.
+    /// - Throws: `internal` if it cannot be encoded, such as for a path that is not valid text.
     package var document: JSONValue {
         get throws {
             do {
@@ -106,11 +106,10 @@ extension StoreRequest {
         }
     }
 
-    /// Reads a request that was kept. Options that it does not name, such as those of a later Moult, have their
-    /// defaults.
+    /// Reads a saved request. Options that are missing, such as those of a later Moult, have their defaults.
     ///
     /// - Parameter place: the place that it was read from, for errors.
-    /// - Throws: `metadataInvalid` for a document that is none.
+    /// - Throws: `metadataInvalid` for a document that is not a request.
     package init(_ document: JSONValue, place: String) throws {
         do {
             let defaults = try StoreRequest("", .plan).document
@@ -125,7 +124,7 @@ extension StoreRequest {
 }
 
 extension JSONValue {
-    /// The document with the members that it lacks taken from another, the options member by member.
+    /// Returns the document with missing members taken from another, the options member by member.
     fileprivate func overlaying(_ defaults: JSONValue) -> JSONValue {
         guard let own = members, let others = defaults.members else { return self }
         return .object(
@@ -140,7 +139,7 @@ extension JSONValue {
 public struct RunOptions: Sendable, Hashable, Codable {
     /// The folder for backups; nil for the one next to the store.
     public var backupFolder: String?
-    /// Whether the old store is kept as a backup. Without it there is nothing to roll back to, and less space is needed.
+    /// Whether the old store is kept as a backup. Without it the run needs less space and cannot be rolled back.
     public var keepsBackup = true
     /// The policy for the backups that are kept after a run.
     public var retention = RetentionPolicy()
@@ -148,29 +147,29 @@ public struct RunOptions: Sendable, Hashable, Codable {
     public var makesRoom = false
     /// The time to wait for a process that is about to close the store.
     public var patience: Duration = .seconds(2)
-    /// The number of runs between the same versions that may have died one after the other before no further one
-    /// begins.
+    /// The number of consecutive runs between the same versions that may die before another run is refused.
     public var maximumAttempts = 5
 
-    /// Whether each version on the way has a backup and a commit of its own. Otherwise the whole way is one commit.
+    /// Whether each version on the way has a backup and a commit of its own. Otherwise the whole path is one commit.
     public var stopsAtEachVersion = false
     /// Whether to change the store itself in one transaction, after its backup; refused unless only the schema changes.
     public var isInPlace = false
-    /// Whether every table that changes is rebuilt, with its columns in the order of a new store. Otherwise a table stays
-    /// where it can, and new columns are at its end.
+    /// Whether every changed table is rebuilt, with its columns in the order of a new store. Otherwise a table is kept
+    /// if possible, with new columns at its end.
     public var normalises = false
-    /// Whether to change the schema at once and leave what takes long for a later call to finish.
+    /// Whether to change the schema at once and leave slow work for a later call to finish.
     public var defersWork = false
-    /// The time that one call may take; nil for as long as it takes. A call that runs out of it reports
-    /// `paused`, and the next one continues.
+    /// The time that one call may take; nil for no limit. A call that uses it up reports `paused`, and the next one
+    /// continues.
     public var budget: Duration?
-    /// The losses that are accepted, by the names of the older version; added to the registry's. A migration that would
-    /// lose any other objects, values or links is refused, unless an answer, a mapping model or a stage declares the loss.
+    /// The accepted losses, by the names of the older version, in addition to the registry's. A migration that would
+    /// lose any other objects, values or links is refused, unless an answer, a mapping model or a stage declares the
+    /// loss.
     public var acceptedLosses = AcceptedLosses.none
-    /// Whether the new store is compared with the old one, row by row; without it only its pages are checked.
+    /// Whether the new store is compared with the old one, row by row; otherwise only its pages are checked.
     public var comparesStores = true
-    /// Whether the rows of tables that were not written to are compared too. Otherwise their pages, of which none is in
-    /// SQLite's log or journal, are the proof that they are unchanged.
+    /// Whether the rows of tables that were not written to are compared too. Otherwise these tables count as unchanged
+    /// because none of their pages is in SQLite's log or journal.
     public var comparesUnwrittenTables = false
     /// Whether to migrate a store that is mirrored to CloudKit.
     public var allowsCloudKit = false
@@ -180,20 +179,20 @@ public struct RunOptions: Sendable, Hashable, Codable {
     public var isExperimental = false
     /// Whether the fixes of the rules are applied.
     public var appliesFixes = false
-    /// Whether a repair or a fix may put more than a quarter of an entity's objects into the quarantine.
+    /// Whether a repair or a fix may quarantine more than a quarter of an entity's objects.
     public var allowsLargeQuarantine = false
 
     /// The defaults.
     public init() {}
 
-    /// A budget of so many seconds, within what a duration has room for; none at all for what is no number.
+    /// Returns a budget in seconds, clamped to the range of a duration; zero if the number is not a number.
     package static func budget(seconds: Double) -> Duration {
         .seconds(seconds.isNaN ? 0 : min(max(seconds, -1e9), 1e9))
     }
 
-    /// The engine with these options.
+    /// Returns the engine with these options.
     ///
-    /// - Parameter isSequential: whether everything happens on one thread, for a system that counts its calls.
+    /// - Parameter isSequential: whether everything runs on one thread, for a system that counts its calls.
     package func migrator(on system: any System = POSIXSystem(), isSequential: Bool = false) -> Migrator {
         var options = MigrationOptions(
             backupFolder: backupFolder, isFrugal: !keepsBackup, retention: retention,

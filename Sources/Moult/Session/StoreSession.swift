@@ -6,30 +6,30 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// A store with a request: it is recovered where the request is to change it, looked at once, and planned; then it is
-/// run, or the plan is printed.
+/// A store with a request. The session recovers the store if the request will change it, examines it once, and plans;
+/// then it runs the migration, or prints the plan.
 ///
 /// This is the only caller of the engine for everything that migrates a store. The command line, the library, the
 /// containers, the mirror and the fleet make requests.
 package struct StoreSession: Sendable {
-    /// Everything that a request needs and that lives in memory alone: what was read from its files, and an app's code.
+    /// The in-memory parts that a request needs: the contents of its files, and an app's code.
     package struct Context: Sendable {
-        /// The versions that the store may be of, oldest first.
+        /// The versions that the store may have, oldest first.
         package var versions: ModelVersions
         /// Answers to the questions that the models leave open.
         package var answers: Answers
-        /// Mapping models and stages to take instead of what is inferred.
+        /// Mapping models and stages that replace inferred ones.
         package var registered: [RegisteredStage]
-        /// The code of an app.
+        /// The code of the app.
         package var registry: MigrationRegistry
         /// The losses that the migration is refused for.
         package var losses: LossPolicy
-        /// The part of the version that the store is to hold, where the options name no configuration; nil for the one
-        /// that it is of now.
+        /// The part of the version that the store will hold, if the options name no configuration; nil for the present
+        /// one.
         package var part: StorePart?
-        /// Entries of the metadata that the new store gets in the commit, beside those of the old one.
+        /// Additional metadata entries that the new store gets in the commit.
         package var metadataEntries: [String: PropertyList] = [:]
-        /// Whether everything happens on one thread, so that a run makes the same calls in the same order each time.
+        /// Whether everything runs on one thread, so that a run makes the same calls in the same order each time.
         package var isSequential = false
 
         package init(
@@ -42,18 +42,18 @@ package struct StoreSession: Sendable {
     }
 
     package let request: StoreRequest
-    /// The store as it was looked at, with the plan: for what says more of it than the answers do.
+    /// The examined store with the plan, for callers that need more detail than the answers have.
     package let prepared: PreparedMigration
     private let migrator: Migrator
-    /// When the call began, on the system's clock that never goes back.
+    /// The start of the call on the system's monotonic clock.
     private let started: UInt64
 
     /// - Parameters:
-    ///   - kept: a plan that the migration has to follow.
-    ///   - started: when the call began; now where nil.
+    ///   - kept: a saved plan that the migration must follow.
+    ///   - started: the start of the call; nil for now.
     /// - Throws: `usage` for options that exclude each other; `lockFileMismatch` if a released version has changed;
-    ///   `codeMissing` and `planStale` for a kept plan that does not fit; `storeAhead`, `storeUnknown`, `noPath`,
-    ///   `question`, `cannotInfer`, `cloudKit`, `deferredWork` for the store; what reading a damaged one throws.
+    ///   `codeMissing` and `planStale` for a saved plan that does not fit; `storeAhead`, `storeUnknown`, `noPath`,
+    ///   `question`, `cannotInfer`, `cloudKit`, `deferredWork` for the store; what reading a damaged store throws.
     package init(
         _ request: StoreRequest, _ context: Context, following kept: StorePlan? = nil, started: UInt64? = nil,
         on system: any System = POSIXSystem()
@@ -63,7 +63,7 @@ package struct StoreSession: Sendable {
         migrator = request.options.migrator(on: system, isSequential: context.isSequential)
         try request.check()
         try kept?.checkCode(context.registry)
-        // A call with a budget recovers what it does not continue from.
+        // A call with a budget recovers what it cannot continue from.
         if request.work == .migrate, request.options.budget == nil { try migrator.recoverIfNeeded(request.store) }
         try context.versions.checkReleased()
         prepared = try PreparedMigration(
@@ -72,13 +72,13 @@ package struct StoreSession: Sendable {
         try kept?.check(prepared)
     }
 
-    /// A session that migrates a store of which nothing is known: it is recovered, looked at once, and what is found says
-    /// what is asked; nil if there is nothing to ask.
+    /// Creates a session for a store that nothing is known about: it recovers and examines the store once, and makes
+    /// the request from the result; returns nil if there is nothing to do.
     ///
     /// - Parameters:
-    ///   - options: those that recovering takes; what is asked has its own.
-    ///   - isReadOnly: whether nothing may be recovered.
-    ///   - recognise: is given the connection of the look.
+    ///   - options: the options for recovery; the request has its own.
+    ///   - isReadOnly: whether to skip recovery.
+    ///   - recognise: receives the connection to the store, and returns the request.
     /// - Throws: what recovering, `recognise` and planning throw.
     package init?(
         at store: String, _ options: RunOptions, isReadOnly: Bool = false, on system: any System = POSIXSystem(),
@@ -86,7 +86,7 @@ package struct StoreSession: Sendable {
     ) throws {
         started = system.monotonicNanoseconds
         let first = options.migrator(on: system)
-        // A call with a budget recovers what it does not continue from.
+        // A call with a budget recovers what it cannot continue from.
         if !isReadOnly, options.budget == nil {
             if try first.isUnfinished(store) { _ = try first.recover(store) } else { try first.recoverIfNeeded(store) }
         }
@@ -101,8 +101,8 @@ package struct StoreSession: Sendable {
         (self.prepared, request, migrator) = (prepared, asked, asked.options.migrator(on: system))
     }
 
-    /// A session of a store that this process has open: over its connection, because another one would drop the locks of
-    /// the others. It is only asked whether it could run.
+    /// Creates a session for a store that this process has open, over its connection: another connection would drop the
+    /// locks of the others. The session only checks whether it could run.
     package init(
         overOpen connection: Connection, _ request: StoreRequest, _ context: Context, on system: any System
     ) throws {
@@ -113,12 +113,12 @@ package struct StoreSession: Sendable {
             options: PreparedMigration.Options(request.options, context), system: system)
     }
 
-    /// Finds what the migration throws before anything is done, but for losses.
+    /// Checks for errors that the migration throws before any change, except for losses.
     ///
     /// - Throws: `codeMissing`, `dataConflict`, `unsupported`.
     package func check() throws { _ = try prepared.migration() }
 
-    /// Finds losses of the first pass that are neither declared nor let pass by the policy.
+    /// Checks for losses of the first pass that are neither declared nor permitted by the policy.
     ///
     /// - Throws: `lossNotAccepted`.
     package func checkFirstLosses() throws {
@@ -129,15 +129,15 @@ package struct StoreSession: Sendable {
     package var from: String { prepared.plan.from.name }
     /// The name of the version to end at.
     package var to: String { prepared.plan.to.name }
-    /// Whether the store is of the version aimed at.
+    /// Whether the store already has the target version.
     package var isEmpty: Bool { prepared.plan.isEmpty }
-    /// The warnings about the store that do not stand in the way of the migration.
+    /// The warnings about the store that do not prevent the migration.
     package var warnings: [Finding] { prepared.warnings }
-    /// Says what the migration will do.
+    /// Returns the plan of the migration.
     ///
     /// - Parameters:
-    ///   - withSQL: whether the plan has the statements.
-    ///   - withValues: whether these have the store's metadata, and the literals of an app's own objects.
+    ///   - withSQL: whether the plan includes the statements.
+    ///   - withValues: whether these include the store's metadata, and the literals of the app's own objects.
     /// - Throws: what reading a damaged store throws. A migration that would be refused has a plan with
     ///   ``StorePlan/refusal``.
     package func plan(withSQL: Bool = false, withValues: Bool = false) throws -> StorePlan {
@@ -146,10 +146,10 @@ package struct StoreSession: Sendable {
             withValues: withValues)
     }
 
-    /// Does what is asked.
+    /// Does the requested work.
     ///
-    /// - Throws: `codeMissing`, `dataConflict`, `unsupported` if the migration cannot begin; what ``Migrator/run(_:on:_:)``
-    ///   throws; `usage` for a request that only asks for a plan.
+    /// - Throws: `codeMissing`, `dataConflict`, `unsupported` if the migration cannot begin; what
+    ///   ``Migrator/run(_:on:_:)`` throws; `usage` for a request that is only for a plan.
     package func run(_ observer: MigrationObserver = .none) throws -> MigrationReport {
         switch request.work {
         case .plan:
@@ -180,7 +180,7 @@ package struct StoreSession: Sendable {
 }
 
 extension PreparedMigration.Options {
-    /// The options of a migration, as it is planned, diagnosed, mirrored and run.
+    /// Creates the options of a migration, for planning, diagnosing, mirroring and running it.
     package init(_ options: RunOptions, _ context: StoreSession.Context) {
         var registry = context.registry
         registry.acceptedLosses.formUnion(options.acceptedLosses)
@@ -193,7 +193,7 @@ extension PreparedMigration.Options {
         part = options.configuration.map(StorePart.configuration) ?? context.part
         metadataEntries = context.metadataEntries
         defersWork = options.defersWork
-        // A call with a budget can divide the rows that a new table is filled with.
+        // A call with a budget can divide the rows that fill a new table.
         let rebuilds = options.normalises || options.budget != nil
         choice = options.isInPlace ? .inPlace : rebuilds ? .normalised : .cheapest
         comparesStores = options.comparesStores
@@ -203,13 +203,13 @@ extension PreparedMigration.Options {
 }
 
 extension Answers {
-    /// The answers for the versions of the models at a path. Where a store stands for the models, the versions are those
-    /// of the two stores at this moment: an answer about one that is no longer among them is left out. Models that lack
-    /// the version of an answer are refused where the answers are used.
+    /// Returns the answers for the versions of the models at a path. If the path is a store, the versions are those
+    /// that the two stores have now, and answers about other versions are left out. If it is a model, answers about
+    /// missing versions are refused when they are used.
     ///
     /// - Parameters:
-    ///   - path: nil for versions that a program has made.
-    ///   - say: is given a sentence for each answer that is left out.
+    ///   - path: the path of the models; nil for versions that a program has created.
+    ///   - say: called with a sentence for each answer that is left out.
     package func known(
         in versions: ModelVersions, ofModelsAt path: String?, _ say: (String) -> Void
     ) throws -> Answers {

@@ -1,4 +1,4 @@
-/// A risk or fact worth attention, which is not an error: a stable code, a place, a sentence, a remedy.
+/// A risk or fact worth attention that is not an error: a stable code, a place, a sentence and a remedy.
 public struct Finding: Sendable, Hashable {
     /// The severity of a finding, from a note to an error.
     public enum Severity: String, Sendable, Hashable, Comparable, CaseIterable {
@@ -6,10 +6,10 @@ public struct Finding: Sendable, Hashable {
         case note
         /// A risk.
         case warning
-        /// A fault, or what stands in the way.
+        /// A fault, or a condition that prevents the work.
         case error
 
-        /// Whether the left one matters less.
+        /// Whether `left` is less severe than `right`.
         public static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
         private var rank: Int {
             switch self {
@@ -20,7 +20,7 @@ public struct Finding: Sendable, Hashable {
         }
     }
 
-    /// Stable, in kebab case, such as `unknown-element`.
+    /// A stable code in kebab case, such as `unknown-element`.
     public var code: String
     /// The severity of the finding: a note, a warning or an error.
     public var severity: Severity
@@ -28,17 +28,16 @@ public struct Finding: Sendable, Hashable {
     public var place: String
     /// One sentence that says what was found.
     public var message: String
-    /// The action to take next, in the words of the library, or of the command line that runs; empty where nothing needs
-    /// doing.
+    /// The action to take next, in the words of the library or of the command line; empty if there is nothing to do.
     public var remedy: String {
         get { advice.text() }
         set { advice = Remedy(newValue) }
     }
-    /// The remedy as a value, which each face renders in its own words.
+    /// The remedy as a value, which each interface renders in its own words.
     package var advice: Remedy
-    /// The first keys of the rows that it is about; empty where it is about no rows.
+    /// The primary keys of the first rows that the finding is about; empty if it is not about rows.
     public var keys: [Int64] = []
-    /// The values of these rows, as literals of SQL; empty unless values were asked for.
+    /// The values of these rows, as SQL literals; empty unless values were requested.
     public var values: [String] = []
 
     /// The greatest number of rows that a finding names.

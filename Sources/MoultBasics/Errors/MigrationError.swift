@@ -1,24 +1,24 @@
-/// The one error of Moult: what was found, where, and what to do next.
+/// The only error type of Moult: what was found, where, and what to do next.
 ///
-/// A caller branches on ``code``; a person reads the rest. ``exitCode`` is what the command line ends with.
+/// Branch on ``code``; the other properties are for people to read. ``exitCode`` is the command line's exit status.
 public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of the error.
     public var code: Code
     /// One sentence that says what was found.
     public var message: String
-    /// The place: a path, `Entity.property`, a table; empty where there is none.
+    /// The place: a path, `Entity.property` or a table; empty if there is none.
     public var place: String
-    /// One sentence that says what to do next, in the words of the library, or of the command line that runs.
+    /// One sentence that says what to do next, in the words of the library or of the command line.
     public var remedy: String {
         get { advice.text() }
         set { advice = Remedy(newValue) }
     }
-    /// The remedy as a value, which each face renders in its own words.
+    /// The remedy as a value, which each interface renders in its own words.
     package var advice: Remedy
-    /// The underlying cause: the words of SQLite or of the system.
+    /// The underlying cause, as reported by SQLite or the operating system.
     public var cause: String?
 
-    /// An error of a kind, with what was found, where, and what to do next.
+    /// Creates an error of a kind, with what was found, where, and what to do next.
     public init(_ code: Code, _ message: String, place: String = "", remedy: String, cause: String? = nil) {
         self.init(code, message, place: place, remedy: Remedy(remedy), cause: cause)
     }
@@ -54,7 +54,7 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     /// The exit status of the command line for this error (Documentation/CommandLine.md).
     public var exitCode: Int32 { code.exitCode }
 
-    /// The codes, each with what the command line exits with and Core Data's name for it.
+    /// The codes, each with the exit status of the command line and the name that Core Data has for it.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, such as `storeAhead`.
         public let description: String
@@ -73,66 +73,66 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
         }
 
         // Wrong usage.
-        /// A call or a command is wrong in itself: an argument, an option, an object of another context.
+        /// A call or a command is itself wrong: an argument, an option, or an object of another context.
         public static let usage = Code("usage", exit: 2)
 
         // Refused: nothing was changed, and a decision is needed.
-        /// Something has to be decided that Moult does not guess; the message lists what.
+        /// A decision is needed that Moult does not guess; the message lists the questions.
         public static let question = Code("question", exit: 3)
         /// The mapping between two versions cannot be inferred, or a mapping model cannot run.
         public static let cannotInfer = Code("cannotInfer", exit: 3, "NSInferredMappingModelError", 134190)
-        /// Stages that cannot be run one after the other, whatever the store: twice the same version, a gap.
+        /// The stages cannot run one after the other, for any store: a version occurs twice, or there is a gap.
         public static let stagesInvalid = Code(
             "stagesInvalid", exit: 3, "NSStagedMigrationFrameworkVersionMismatchError", 134504)
-        /// No migration leads from the one semantic version to the other, such as back.
+        /// No migration leads from one semantic version to the other, for example to an earlier one.
         public static let incompatibleVersion = Code(
             "incompatibleVersion", exit: 3, "NSPersistentStoreIncompatibleVersionHashError", 134100)
-        /// Nothing leads to the version asked for: it does not exist, no mapping fits, or none may be inferred.
+        /// No path leads to the requested version: it does not exist, no mapping fits, or inference is not allowed.
         public static let noPath = Code("noPath", exit: 3, "NSMigrationMissingMappingModelError", 134140)
-        /// The store is of a later version than the model, or no longer of the version that it was opened with.
+        /// The store has a later version than the model, or no longer has the version that it was opened with.
         public static let storeAhead = Code(
             "storeAhead", exit: 3, "NSPersistentStoreIncompatibleVersionHashError", 134100)
-        /// The store is of an older version, and whoever opened it may not migrate it, such as an extension of the app.
+        /// The store has an older version, and the opener may not migrate it, for example an app extension.
         public static let migrationRequired = Code(
             "migrationRequired", exit: 3, "NSPersistentStoreIncompatibleVersionHashError", 134100)
-        /// The store is of no known version of the model.
+        /// The store matches no known version of the model.
         public static let storeUnknown = Code("storeUnknown", exit: 3, "NSMigrationMissingSourceModelError", 134130)
         /// Another process has the store open, is migrating it, or wrote to it meanwhile.
         public static let locked = Code("locked", exit: 3, "NSPersistentStoreTimeoutError", 134090)
-        /// A kept plan no longer fits: the store, the model or the mapping has changed since.
+        /// A saved plan no longer fits: the store, the model or the mapping has changed since.
         public static let planStale = Code("planStale", exit: 3)
-        /// A stage loses what both versions have, without any code having read it, and the loss is not declared.
+        /// A stage loses data that both versions have and that no code has read, and the loss is not declared.
         public static let lossNotAccepted = Code("lossNotAccepted", exit: 3, "NSMigrationError", 134110)
-        /// A file that would be written is there already and holds something else.
+        /// The output file already exists and has other contents.
         public static let wouldReplace = Code("wouldReplace", exit: 3)
         /// A released version of the model differs from the lock file, or the lock file cannot be read.
         public static let lockFileMismatch = Code("lockFileMismatch", exit: 3)
-        /// The model or the mapping needs what Moult does not know or cannot do.
+        /// The model or the mapping needs a feature that Moult does not know or support.
         public static let unsupported = Code("unsupported", exit: 3)
-        /// A plan names code of an app that this program does not have.
+        /// A plan names app code that this program does not contain.
         public static let codeMissing = Code("codeMissing", exit: 3)
         /// The store's file has several hard links; SQLite keeps its journals next to one name only.
         public static let hardLinked = Code("hardLinked", exit: 3)
-        /// The store is mirrored to CloudKit, and the migration would lose what identifies its records there.
+        /// The store is mirrored to CloudKit, and the migration would lose the identity of its records there.
         public static let cloudKit = Code("cloudKit", exit: 3)
-        /// Work that a deferred migration put off stands in the way.
+        /// Work that a deferred migration postponed must be finished first.
         public static let deferredWork = Code("deferredWork", exit: 3)
-        /// A budget of time is shorter than the longest piece of work that cannot be interrupted.
+        /// A time budget is shorter than the longest step that cannot be interrupted.
         public static let budgetTooSmall = Code("budgetTooSmall", exit: 3)
         /// A migration died repeatedly and is not started again automatically.
         public static let tooManyAttempts = Code("tooManyAttempts", exit: 3)
-        /// The volume has too little free space, as estimated before the work or as found during it.
+        /// The volume has too little free space, by the estimate before the run or as found during it.
         public static let insufficientStorage = Code("insufficientStorage", exit: 3)
-        /// A conflict between the store's data and the model, or the version that the store is to become.
+        /// A conflict between the store's data and the model, or the version to migrate to.
         public static let dataConflict = Code("dataConflict", exit: 3, "NSMigrationError", 134110)
-        /// A repair or the fixes of rules would put a large part of an entity's objects into the quarantine.
+        /// A repair or the fixes of rules would move a large part of an entity's objects to quarantine.
         public static let quarantineTooLarge = Code("quarantineTooLarge", exit: 3)
-        /// The store, its folder or its volume cannot be written, or the store was opened for reading only.
+        /// The store, its folder or its volume is not writable, or the store was opened read-only.
         public static let readOnly = Code("readOnly", exit: 3)
-        /// The second store of a mirror is not as the mirror left it, or is ahead of the first.
+        /// The second store of a mirror is not as the mirror left it, or it is ahead of the first.
         public static let mirrorDiverged = Code("mirrorDiverged", exit: 3)
-        /// Persistent history after a token is not known any more: it was deleted, or a restore took back what the
-        /// token had seen.
+        /// The persistent history after a token is no longer available: it was deleted, or a restore went back to a
+        /// state before the token.
         public static let historyTokenExpired = Code(
             "historyTokenExpired", exit: 3, "NSPersistentHistoryTokenExpiredError", 134301)
         /// There is no backup to go back to.
@@ -141,11 +141,11 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
         // Wrong use of objects.
         /// The model has no entity or property of that name, or none for that class.
         public static let unknownKey = Code("unknownKey", exit: 2)
-        /// A value or an object is not of the type that the model gives the property.
+        /// A value or an object does not have the type that the model gives the property.
         public static let wrongType = Code("wrongType", exit: 2)
         /// The object's row, store or context is gone.
         public static let objectGone = Code("objectGone", exit: 2, "NSManagedObjectReferentialIntegrityError", 133000)
-        /// A relationship would lead from an object of one store to one of another.
+        /// A relationship would lead from an object in one store to an object in another.
         public static let externalRelationship = Code(
             "externalRelationship", exit: 2, "NSManagedObjectExternalRelationshipError", 133010)
 
@@ -154,11 +154,11 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
         public static let fileNotFound = Code("fileNotFound", exit: 4, "NSFileNoSuchFileError", 4)
         /// The file or folder cannot be read by this user.
         public static let fileNotReadable = Code("fileNotReadable", exit: 4, "NSFileReadUnknownError", 256)
-        /// The file is no SQLite database, or one that neither Core Data nor SwiftData made.
+        /// The file is not an SQLite database, or was made by neither Core Data nor SwiftData.
         public static let notAStore = Code("notAStore", exit: 4, "NSPersistentStoreInvalidTypeError", 134000)
         /// The database is damaged, or a value in it cannot be read.
         public static let storeCorrupted = Code("storeCorrupted", exit: 4, "NSFileReadCorruptFileError", 259)
-        /// The store is sound without the log or the journal next to it, and damaged with it.
+        /// The store is sound without the log or journal next to it, and damaged with it.
         public static let sideFileForeign = Code("sideFileForeign", exit: 4, "NSFileReadCorruptFileError", 259)
         /// The store's metadata, or a record that Moult keeps next to the store, cannot be read.
         public static let metadataInvalid = Code("metadataInvalid", exit: 4, "NSPersistentStoreOpenError", 134080)
@@ -166,7 +166,7 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
         public static let modelNotFound = Code("modelNotFound", exit: 4)
         /// The model cannot be read, or contradicts itself.
         public static let modelInvalid = Code("modelInvalid", exit: 4)
-        /// A predicate or an expression does not parse, or asks for what is not there.
+        /// A predicate or an expression does not parse, or refers to something that does not exist.
         public static let invalidPredicate = Code("invalidPredicate", exit: 4)
         /// A store cannot answer the fetch in SQL.
         public static let fetchUnsupported = Code(
@@ -177,17 +177,17 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
         public static let backupInvalid = Code("backupInvalid", exit: 4)
 
         // Failed: the store is as it was.
-        /// A person or another program has stopped it, such as with Control-C.
+        /// The user or another program has stopped the run, for example with Control-C.
         public static let cancelled = Code("cancelled", exit: 5, "NSMigrationCancelledError", 134120)
-        /// Rules of an app with severity error do not hold.
+        /// App rules with severity error do not hold.
         public static let rulesBroken = Code("rulesBroken", exit: 5, "NSManagedObjectValidationError", 1550)
-        /// A statement or other work of the migration failed, and its cause says why.
+        /// A statement or another part of the migration failed; the cause says why.
         public static let migrationFailed = Code("migrationFailed", exit: 5, "NSMigrationError", 134110)
-        /// A migration policy failed, or returned what it may not.
+        /// A migration policy failed, or returned an invalid result.
         public static let policyFailed = Code("policyFailed", exit: 5, "NSEntityMigrationPolicyError", 134170)
         /// A custom stage or a step of a migration failed.
         public static let stageFailed = Code("stageFailed", exit: 5, "NSMigrationError", 134110)
-        /// The new store is not what it should be by its plan, so it was not put in place.
+        /// The new store does not match its plan, so it was not put in place.
         public static let verificationFailed = Code("verificationFailed", exit: 5, "NSMigrationError", 134110)
         /// The disk failed while a file was read or written.
         public static let inputOutput = Code("inputOutput", exit: 5)
@@ -211,14 +211,14 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
             .internal,
         ]
 
-        /// The code of that name; nil if there is none.
+        /// Returns the code of that name; nil if there is none.
         package init?(named name: String) {
             guard let code = Self.all.first(where: { $0.description == name }) else { return nil }
             self = code
         }
     }
 
-    /// The error of a copy that does not hold what was copied: a disk, a cable or the memory has changed it.
+    /// Returns the error for a copy that differs from its original: a disk, a cable or the memory has changed the data.
     ///
     /// - Parameter page: the first page of a database that differs.
     package static func changedOnTheWay(_ path: String, page: Int? = nil) -> MigrationError {

@@ -1,7 +1,8 @@
-/// The next steps that help after an error or a finding: a sentence of plain words and of actions.
+/// The next step after an error or a finding: a sentence made of plain words and actions.
 ///
-/// An action names no command and no function. The words of a face make a text of it: ``SwiftWords`` for a program that
-/// calls the library, the command line's own for a person who types. A sentence is written as a literal:
+/// An action names neither a command nor a function. Each interface turns it into text with its own words:
+/// ``SwiftWords`` for a program that calls the library, and the command line's words for a person at a terminal. Write
+/// a sentence as a literal:
 ///
 ///     "Change the rows that share a value; then run \(.repair) again."
 package struct Remedy: Sendable, Hashable, CustomStringConvertible {
@@ -11,11 +12,11 @@ package struct Remedy: Sendable, Hashable, CustomStringConvertible {
         case action(Action)
         case setting(Setting)
         case permission(Permission)
-        /// Text for a model's file, and the same for a model in code.
+        /// Text for a model file, and the equivalent for a model in code.
         case markup(String, String)
     }
 
-    /// A use case, with the settings that it is to be called with.
+    /// A use case, with the settings to call it with.
     package struct Action: Sendable, Hashable {
         package let use: Use
         package let settings: [Setting]
@@ -24,16 +25,16 @@ package struct Remedy: Sendable, Hashable, CustomStringConvertible {
     /// The pieces in the order of the sentence.
     package var parts: [Part]
 
-    /// A remedy that names no action.
+    /// Creates a remedy that names no action.
     package init(_ text: String) { parts = text.isEmpty ? [] : [.words(text)] }
 
-    /// The words that texts are made in, unless others are given: those of the face that runs.
+    /// The default words for texts: those of the running interface.
     @TaskLocal package static var words: any RemedyWords = SwiftWords()
 
     /// Whether there is nothing to do.
     package var isEmpty: Bool { parts.isEmpty }
 
-    /// Returns the sentence in the words of a face.
+    /// Returns the sentence in the words of an interface.
     package func text(in words: any RemedyWords = Self.words) -> String {
         parts.map { part in
             switch part {
@@ -46,14 +47,14 @@ package struct Remedy: Sendable, Hashable, CustomStringConvertible {
         }.joined()
     }
 
-    /// The sentence for a model in code, in place of a model's file.
+    /// The sentence for a model in code instead of a model file.
     package var inCode: Remedy {
         var remedy = self
         remedy.parts = parts.map { if case .markup(_, let code) = $0 { .words(code) } else { $0 } }
         return remedy
     }
 
-    /// The sentence with another one in place of a part of it.
+    /// Returns the sentence with one part replaced by another.
     package func replacing(_ old: Remedy, with new: Remedy) -> Remedy {
         var remedy = self
         remedy.parts = parts.replacing(old.parts, with: new.parts)
@@ -68,12 +69,12 @@ package struct Remedy: Sendable, Hashable, CustomStringConvertible {
 
     package static func += (left: inout Remedy, right: Remedy) { left.parts += right.parts }
 
-    /// The sentence in the words of the face that runs.
+    /// The sentence in the words of the running interface.
     package var description: String { text() }
 }
 
 extension String {
-    /// A sentence in the words of the face that runs.
+    /// Creates the text of a remedy in the words of the running interface.
     package init(advice: Remedy) { self = advice.text() }
 }
 
@@ -98,25 +99,25 @@ extension Remedy: ExpressibleByStringInterpolation {
 
         package mutating func appendInterpolation(_ remedy: Remedy) { parts += remedy.parts }
 
-        /// A use case, as a noun: `\(.repair, .only(["indexes"]))`.
+        /// Appends a use case, as a noun: `\(.repair, .only(["indexes"]))`.
         package mutating func appendInterpolation(_ use: Use, _ settings: Setting...) {
             parts.append(.action(Action(use: use, settings: settings)))
         }
 
-        /// A use case with settings that are put together elsewhere.
+        /// Appends a use case with settings that were collected elsewhere.
         package mutating func appendInterpolation(_ use: Use, with settings: [Setting]) {
             parts.append(.action(Action(use: use, settings: settings)))
         }
 
-        /// A setting by itself, as a noun.
+        /// Appends a setting alone, as a noun.
         package mutating func appendInterpolation(option setting: Setting) { parts.append(.setting(setting)) }
 
-        /// A permission, as a request: a verb with what follows it.
+        /// Appends a permission, as a request: a verb and its object.
         package mutating func appendInterpolation(permit permission: Permission) {
             parts.append(.permission(permission))
         }
 
-        /// Text for a model's file, such as an attribute of XML, and the same for a model in code.
+        /// Appends text for a model file, such as an XML attribute, and the equivalent for a model in code.
         package mutating func appendInterpolation(markup text: String, _ code: String) {
             parts.append(.markup(text, code))
         }
@@ -124,7 +125,7 @@ extension Remedy: ExpressibleByStringInterpolation {
 }
 
 extension Remedy {
-    /// A use case of Moult, whatever a face calls it.
+    /// A use case of Moult, independent of its name in each interface.
     package enum Use: Sendable, Hashable, CaseIterable {
         // Stores.
         case migrate, plan, finish, rollback, downgrade, recover, status, inspect, validate, diagnose, repair, salvage
@@ -137,7 +138,7 @@ extension Remedy {
         // Fleets.
         case planFleet, runFleet, fleetStatus, rollbackFleet
 
-        /// A use case by the word that the results of a fleet have for it.
+        /// Returns the use case for the word that fleet results use.
         package init?(named word: String) {
             guard let use = word == "doctor" ? .diagnose : Self.allCases.first(where: { "\($0)" == word }) else {
                 return nil
@@ -146,14 +147,14 @@ extension Remedy {
         }
     }
 
-    /// A setting of a use case. One without a value stands for the setting itself, such as in "name one with …".
+    /// A setting of a use case. Without a value it stands for the setting itself, as in "name one with …".
     package enum Setting: Sendable, Hashable {
-        /// The store at hand, where a face has no name for it.
+        /// The current store, if the interface has no name for it.
         case anyStore
         case store(String)
-        /// A file or folder that is written or read, besides the store.
+        /// A file or folder to read or write, other than the store.
         case path(String)
-        /// The model at hand, where a face has no name for it.
+        /// The current model, if the interface has no name for it.
         case anyModel
         case model(String?)
         case mapping, order
@@ -165,14 +166,14 @@ extension Remedy {
         case set(String)
         case forget(String)
         case answers(String)
-        /// The names of rules of a repair.
+        /// The names of repair rules.
         case only([String])
         case budget(String?)
         case backups(String?)
         case run(String)
         case inPlace, normalise, deferred, stopAtEachVersion, frugal, again, experimental, dryRun, sql, values, json
         case wasClosed, allowLargeQuarantine, acceptLosses, overwrite, undo, restore
-        // What only tools have.
+        // Settings that only the tools have.
         case entity(String?)
         case format(String)
         case seed, output, replace
@@ -188,37 +189,37 @@ extension Remedy {
         case time, memory, approve, partition, sbatch, canary, limit, fix
     }
 
-    /// Something that a migration is refused for unless it is permitted.
+    /// Something that a migration refuses to do without permission.
     package enum Permission: Sendable, Hashable {
-        /// The migration of a store that is mirrored to CloudKit.
+        /// Migrates a store that is mirrored to CloudKit.
         case cloudKit
-        /// The configuration that the app opens the store with.
+        /// The configuration that the app uses to open the store.
         case configuration(String)
-        /// The loss at a place; a noun with what it is set to, not a request.
+        /// The loss at a place; a noun with its value, not a request.
         case loss(String)
-        /// Losses at these places; whole sentences.
+        /// The losses at these places; whole sentences.
         case losses([String])
-        /// The program with the code that is missing, by the name of the code; what follows a sentence.
+        /// The program that contains the missing code, by the name of the code; follows a sentence.
         case code(String)
     }
 }
 
-/// The words of a face for what a remedy names.
+/// The words of an interface for the parts of a remedy.
 package protocol RemedyWords: Sendable {
-    /// A use case with its settings, as a noun.
+    /// Returns a use case with its settings, as a noun.
     func text(_ action: Remedy.Action) -> String
-    /// A setting by itself, as a noun.
+    /// Returns a setting alone, as a noun.
     func text(_ setting: Remedy.Setting) -> String
-    /// See ``Remedy/Permission`` for the form.
+    /// Returns a permission; see ``Remedy/Permission`` for the form.
     func text(_ permission: Remedy.Permission) -> String
-    /// The remedy of this face where no mapping follows from the models alone; nil for the error's own.
+    /// Returns this interface's remedy if the models alone imply no mapping; nil to keep the error's own.
     func remedy(for code: MigrationError.Code) -> Remedy?
 }
 
 extension RemedyWords {
     package func remedy(for code: MigrationError.Code) -> Remedy? { nil }
 
-    /// Does work whose texts are in these words, also the remedy of an error that leaves it.
+    /// Runs `work` with these words for its texts, including the remedy of an error that it throws.
     package func speaking<Result>(_ work: () throws -> Result) throws -> Result {
         try Remedy.$words.withValue(self) {
             do {
@@ -229,7 +230,7 @@ extension RemedyWords {
         }
     }
 
-    /// The same for work that waits.
+    /// Runs asynchronous work in the same way.
     package func speakingAsync<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
         try await Remedy.$words.withValue(self) {
             do {
@@ -242,7 +243,7 @@ extension RemedyWords {
 }
 
 extension MigrationError {
-    /// The error with its remedy as a text in the words that hold now.
+    /// The error with its remedy rendered in the current words.
     package var inWords: MigrationError {
         var error = self
         error.remedy = remedy

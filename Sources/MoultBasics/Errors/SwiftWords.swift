@@ -1,4 +1,4 @@
-/// The words of the library: the functions of `Project` and `StoreMirror`, and the properties of `RunOptions`.
+/// The words of the library: functions of `Project` and `StoreMirror`, and properties of `RunOptions`.
 package struct SwiftWords: RemedyWords {
     package init() {}
 
@@ -22,7 +22,7 @@ package struct SwiftWords: RemedyWords {
 }
 
 extension Remedy.Use {
-    /// The function that does it; for what only the command line's tool does, a name of that.
+    /// The function for this use case; for a use case that only the command line has, its name there.
     package var inSwift: String {
         switch self {
         case .migrate: "Project.migrate(_:to:following:options:)"
@@ -66,7 +66,7 @@ extension Remedy.Use {
 }
 
 extension Remedy.Setting {
-    /// Whether it names what a function works on, which the function's name says.
+    /// Whether the setting names the operand of a function, which the function's name already implies.
     fileprivate var isOperand: Bool {
         switch self {
         case .anyStore, .store, .anyModel, .model, .order: true
@@ -145,7 +145,7 @@ extension Remedy.Setting {
 extension String {
     fileprivate var swiftQuoted: String { "\"\(self)\"" }
 
-    /// A name with hyphens as Swift writes it.
+    /// The hyphenated name in camel case.
     fileprivate var inCamelCase: String {
         let words = split(separator: "-")
         return words.prefix(1).joined() + words.dropFirst().map(\.capitalizedFirst).joined()
@@ -153,6 +153,6 @@ extension String {
 }
 
 extension [String] {
-    /// As an array in Swift, and in JSON.
+    /// The array as a literal of Swift, which is also valid JSON.
     package var swiftLiteral: String { "[\(map { "\"\($0)\"" }.joined(separator: ", "))]" }
 }

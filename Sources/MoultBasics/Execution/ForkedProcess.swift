@@ -4,25 +4,24 @@
     import Darwin
 #endif
 
-/// A copy of this process that does one piece of work and ends, read through pipes in place of its standard streams.
+/// A forked copy of this process that does one piece of work and exits. Pipes replace its standard streams.
 ///
-/// It shares what this process has read already, and nothing that it does reaches this process but what it prints and
-/// how it ends. It dies with this process. It has one thread: neither side may rely on Dispatch's or Swift's own threads
-/// in it.
+/// The copy shares what this process has read so far. It returns only its output and its exit status, and it is killed
+/// when this process dies. It has a single thread, so it must not use Dispatch or the threads of Swift concurrency.
 package final class ForkedProcess {
     /// The end of a process: its exit code or signal, and the resources that it used.
     package struct End: Sendable, Hashable {
         /// The exit code; nil if a signal ended it.
         package var exit: Int32?
         package var signal: Int32?
-        /// Bytes of memory that it had at most.
+        /// The peak memory use in bytes.
         package var peakMemory: Int64
-        /// Seconds that it computed.
+        /// The processor time in seconds.
         package var processorSeconds: Double
     }
 
     package let identifier: Int32
-    /// The start of what it printed, and the end of what it said on standard error.
+    /// The start of its standard output and the end of its standard error.
     package private(set) var output: [UInt8] = []
     package private(set) var errors: [UInt8] = []
     private var streams: (output: Int32, errors: Int32)
@@ -36,10 +35,10 @@ package final class ForkedProcess {
 
     deinit { for stream in [streams.output, streams.errors] where stream >= 0 { close(stream) } }
 
-    /// Forks. In the copy `body` runs, and what it returns is the exit code.
+    /// Forks and runs `body` in the child process, which exits with the code that `body` returns.
     ///
-    /// - Parameter memory: bytes of data that it may have; more of them are refused to it.
-    /// - Throws: `inputOutput` if the system makes no further process.
+    /// - Parameter memory: the most bytes of data that the child may have; allocations beyond it fail.
+    /// - Throws: `inputOutput` if the system cannot create another process.
     package static func start(memory: Int64? = nil, _ body: () async -> Int32) async throws -> ForkedProcess {
         let (output, errors) = (try pipe(), try pipe())
         let parent = getpid()
@@ -84,21 +83,21 @@ package final class ForkedProcess {
     }
 
     private static func become(child parent: pid_t, _ output: Int32, _ errors: Int32, _ memory: Int64?) {
-        // Control-C is for the parent, which passes it on.
+        // Only the parent handles Control-C; it passes the signal on.
         setpgid(0, 0)
-        // The thread that has forked may be one of Dispatch's, which leave every signal to others.
+        // The forking thread may be one of Dispatch's, which block all signals.
         var signals = sigset_t()
         sigemptyset(&signals)
         pthread_sigmask(SIG_SETMASK, &signals, nil)
         dieWithParent()
-        // It may have died before that.
+        // The parent may have died before that call.
         if getppid() != parent { _exit(1) }
         let nothing = open("/dev/null", O_RDONLY)
         dup2(nothing, STDIN_FILENO)
         dup2(output, STDOUT_FILENO)
         dup2(errors, STDERR_FILENO)
         #if os(Linux)
-            // Where memory runs out, the kernel ends the work and not the one that gives it out.
+            // When memory runs out, the kernel kills the child and not the parent.
             _ = try? POSIXSystem().append(Array("500".utf8), to: "/proc/self/oom_score_adj")
             // `man 2 setrlimit`, RLIMIT_DATA.
             if let memory {
@@ -117,9 +116,9 @@ package final class ForkedProcess {
         #endif
     }
 
-    /// Runs this very program from its start, in place of this process.
+    /// Restarts this program in place of this process.
     ///
-    /// - Returns: only if that cannot be done.
+    /// - Returns: only on failure.
     package static func restart(_ arguments: [String]) {
         let words = (Array(CommandLine.arguments.prefix(1)) + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
@@ -132,7 +131,7 @@ package final class ForkedProcess {
 
     // MARK: - Waiting
 
-    /// Waits until one of them has said something or has ended, at most so long; reads what they have said.
+    /// Waits until a process has written output or has ended, or the time is up; reads the output.
     package static func wait(for processes: [ForkedProcess], milliseconds: Int32) {
         var polled = processes.flatMap { process in
             [process.streams.output, process.streams.errors].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -149,7 +148,7 @@ package final class ForkedProcess {
         }
     }
 
-    /// - Returns: -1 where the stream has ended, and is closed.
+    /// - Returns: -1 if the stream has ended; the stream is then closed.
     private func drain(_ stream: Int32, _ take: (ArraySlice<UInt8>) -> Void) -> Int32 {
         guard stream >= 0 else { return -1 }
         while true {
@@ -177,7 +176,7 @@ package final class ForkedProcess {
         let isSilent = streams.output < 0 && streams.errors < 0
         var (status, usage): (Int32, rusage) = (0, rusage())
         var found: pid_t
-        // Its streams end with it, so that there is nothing to wait for long.
+        // A process closes its streams when it ends, so the wait is short.
         repeat { found = wait4(identifier, &status, isSilent ? 0 : WNOHANG, &usage) } while found < 0 && errno == EINTR
         guard found == identifier else {
             return found < 0 ? End(exit: nil, signal: nil, peakMemory: 0, processorSeconds: 0) : nil
@@ -195,7 +194,7 @@ package final class ForkedProcess {
             processorSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime))
     }
 
-    /// Bytes of memory that it has now; nil where the system does not tell.
+    /// The current memory use in bytes; nil if the system does not report it.
     package var memory: Int64? {
         guard let bytes = try? POSIXSystem().read("/proc/\(identifier)/statm", prefix: 200) else { return nil }
         let fields = bytes.split(separator: UInt8(ascii: " "))
@@ -203,7 +202,7 @@ package final class ForkedProcess {
         return pages * Int64(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    /// Asks it to stop as soon as that is safe.
+    /// Asks the process to stop as soon as it safely can.
     package func terminate() { kill(identifier, SIGTERM) }
 
     package func end() { kill(identifier, SIGKILL) }

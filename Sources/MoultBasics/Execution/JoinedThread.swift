@@ -7,18 +7,18 @@ import Synchronization
     import Darwin
 #endif
 
-/// A thread of its own that does one thing, and can be waited for.
+/// A thread that runs one closure and can be joined.
 ///
-/// Its stack is as large as that of a process's first thread usually is. Those that a system gives to other threads may
-/// be much smaller (512 kB on macOS, 128 kB with musl).
+/// Its stack has the usual size of a main thread's stack. The default for other threads can be much smaller (512 kB on
+/// macOS, 128 kB with musl).
 package final class JoinedThread: @unchecked Sendable {
     private let thread: pthread_t
-    // Used by the one thread that waits.
+    // Used only by the thread that waits.
     private var wasWaitedFor = false
 
     private init(_ thread: pthread_t) { self.thread = thread }
 
-    /// Nil if the system starts no further thread.
+    /// Returns nil if the system cannot start another thread.
     package static func start(_ body: @escaping @Sendable () -> Void) -> JoinedThread? {
         let work = Unmanaged.passRetained(Work(body))
         guard let thread = thread(doing: work.toOpaque()) else {
@@ -61,7 +61,7 @@ package final class JoinedThread: @unchecked Sendable {
 
     deinit { if !wasWaitedFor { pthread_detach(thread) } }
 
-    /// Waits for its end.
+    /// Waits until the thread has ended.
     package func wait() {
         guard !wasWaitedFor else { return }
         wasWaitedFor = true
@@ -90,9 +90,9 @@ private final class Work: Sendable {
     }
 #endif
 
-/// Work that blocks, on a thread of its own, for which a task waits.
+/// Blocking work that runs on its own thread while a task awaits it.
 package enum BlockingWork {
-    /// - Parameter body: asks its argument whether the task was cancelled.
+    /// - Parameter body: the work; its argument returns whether the task was cancelled.
     package static func run<Value: Sendable>(
         _ label: String, _ body: @escaping @Sendable (@escaping @Sendable () -> Bool) throws -> Value
     ) async throws -> Value {
@@ -102,7 +102,7 @@ package enum BlockingWork {
                 let work: @Sendable () -> Void = {
                     continuation.resume(with: Result { try body { flag.isSet.load(ordering: .relaxed) } })
                 }
-                // Where the system starts no thread, Dispatch waits until it does.
+                // If the system cannot start a thread, Dispatch waits until one is available.
                 if JoinedThread.start(work) == nil {
                     DispatchQueue(label: label, qos: .userInitiated).async(execute: work)
                 }

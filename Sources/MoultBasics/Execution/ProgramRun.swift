@@ -10,24 +10,24 @@
     import Foundation
 #endif
 
-/// Another program that was run to its end, with what it printed.
+/// The result of another program that ran to its end, with its output.
 package struct ProgramRun: Sendable {
-    /// Its exit code, or 128 and the signal that ended it.
+    /// The exit code, or 128 plus the signal that ended the program.
     package let exit: Int32
     package let output: [UInt8]
-    /// The text that it wrote to standard error, without the last line break.
+    /// The text of its standard error, without the last line break.
     package let errorText: String
 
-    /// The first line of what it printed; nil if it printed nothing.
+    /// The first line of its output; nil if there is no output.
     package var line: String? {
         output.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Runs a program that is found by `PATH`. Its streams are files, so that none of them can fill up.
+    /// Runs a program found in `PATH`. Its streams are files, so no pipe can fill up.
     ///
     /// - Parameters:
-    ///   - input: what it reads.
-    ///   - settings: variables of its environment, besides those of this process; nil leaves one out.
+    ///   - input: the bytes of its standard input.
+    ///   - settings: environment variables to add to those of this process; nil removes one.
     /// - Returns: nil if there is no such program.
     /// - Throws: `inputOutput` if it cannot be started for another reason.
     package init?(
@@ -47,9 +47,9 @@ package struct ProgramRun: Sendable {
         errorText = errors.hasSuffix("\n") ? String(errors.dropLast()) : errors
     }
 
-    /// Runs another program in place of this one: the process stays, with its streams and its terminal.
+    /// Replaces this program by another. The process keeps its streams and its terminal.
     ///
-    /// - Parameter program: a path, or a name that is found by `PATH`.
+    /// - Parameter program: a path, or a name to find in `PATH`.
     /// - Returns: only if there is no such program.
     /// - Throws: `inputOutput` if it cannot be started for another reason.
     package static func replace(by program: String, _ arguments: [String]) throws {
@@ -60,13 +60,13 @@ package struct ProgramRun: Sendable {
     }
 }
 
-/// Another program that runs next to this one, whose streams are files.
+/// Another program that runs in parallel with this one. Its streams are files.
 package struct ChildProgram: Sendable {
     private let identifier: pid_t
 
     /// - Parameters:
-    ///   - program: a path, or a name that is found by `PATH`.
-    ///   - settings: variables of its environment, besides those of this process; nil leaves one out.
+    ///   - program: a path, or a name to find in `PATH`.
+    ///   - settings: environment variables to add to those of this process; nil removes one.
     /// - Returns: nil if there is no such program.
     /// - Throws: `inputOutput` if it cannot be started for another reason.
     package init?(
@@ -96,7 +96,7 @@ package struct ChildProgram: Sendable {
         identifier = child
     }
 
-    /// Waits until it has ended; its exit code, or 128 and the signal that ended it.
+    /// Waits until the program has ended, and returns its exit code, or 128 plus the signal that ended it.
     package func wait() throws -> Int32 {
         var status: Int32 = 0
         while waitpid(identifier, &status, 0) < 0 {
@@ -106,11 +106,11 @@ package struct ChildProgram: Sendable {
         return signal == 0 ? status >> 8 & 0xff : 128 + signal
     }
 
-    /// Kills it and waits.
+    /// Kills the program and waits for its end.
     ///
-    /// - Returns: false where it had ended by itself.
+    /// - Returns: false if it had already ended.
     package func kill() -> Bool {
-        // What has ended and was not waited for keeps its number.
+        // A process that has ended keeps its identifier until it is waited for.
         sendKill(identifier)
         return (try? wait()) == 128 + SIGKILL
     }

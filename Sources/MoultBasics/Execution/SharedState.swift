@@ -10,8 +10,8 @@ import Synchronization
     import CSwiftRuntime
 #endif
 
-/// A value that is computed when it is first needed, and that all copies of its owner share. It must follow from the
-/// owner, so that equal owners have equal ones.
+/// A value that is computed on first use and shared by all copies of its owner. It must depend on nothing but the
+/// owner, so that equal owners have equal values.
 package final class Once<Value: Sendable>: Sendable, Equatable {
     private let known = Mutex<Value?>(nil)
 
@@ -29,7 +29,7 @@ package final class Once<Value: Sendable>: Sendable, Equatable {
     }
 }
 
-/// The same for several values, each known by a key. Computing one may ask for others.
+/// Several such values, each under a key. Computing one value may request others.
 package final class OnceEach<Key: Hashable & Sendable, Value: Sendable>: Sendable, Equatable {
     private let known = Mutex<[Key: Value]>([:])
 
@@ -45,7 +45,7 @@ package final class OnceEach<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     }
 }
 
-/// A mutual exclusion that the thread that holds it may take again.
+/// A lock that the thread that holds it may acquire again.
 package final class RecursiveLock: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -70,21 +70,21 @@ package final class RecursiveLock: @unchecked Sendable {
     }
 }
 
-/// A weak reference to an object of which there are many, or that is used all the time.
+/// A weak reference for objects that are numerous or in constant use.
 ///
-/// The first `weak var` that refers to an object gives it a side table: one more block of memory, through which each
-/// later retain and release of the object goes, several times slower. This is an `unowned` reference, which needs none;
-/// but asking it for an object that is gone gives nil. The memory of the object itself, though nothing that it referred
-/// to, is freed when the last such reference goes.
+/// The first `weak var` that refers to an object gives it a side table: another block of memory, through which every
+/// later retain and release of the object goes, several times slower. This type uses an `unowned` reference, which
+/// needs no side table, yet returns nil if the object is gone. The memory of the object itself, but not of anything
+/// that it refers to, stays allocated until the last such reference is gone.
 package struct WeakReference<Object: AnyObject> {
     #if canImport(ObjectiveC)
-        // There an object may be one of Objective-C, whose references are counted otherwise.
+        // On these platforms an object may be an Objective-C object, whose references are counted in another way.
         package private(set) weak var object: Object?
     #else
         private unowned let target: Object
 
         package var object: Object? {
-            // The memory stays until the object is retained.
+            // Keep this reference, and with it the memory, until the object is retained.
             defer { _fixLifetime(self) }
             let address = unsafeBitCast(self, to: UnsafeMutableRawPointer.self)
             guard let found = moult_retain_if_alive(address) else { return nil }

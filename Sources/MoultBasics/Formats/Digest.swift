@@ -5,7 +5,7 @@ package enum Digest {
     package static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] { compute(algorithms.sha256, Array(bytes)) }
     package static func sha512(_ bytes: some Sequence<UInt8>) -> [UInt8] { compute(algorithms.sha512, Array(bytes)) }
 
-    /// Fetched once: libcrypto looks up what `EVP_sha256()` returns for each digest. They are never changed or freed.
+    /// Fetched once, because libcrypto looks up `EVP_sha256()` again for each digest. Never changed or freed.
     private nonisolated(unsafe) static let algorithms = (
         sha256: EVP_MD_fetch(nil, "SHA256", nil) ?? EVP_sha256(),
         sha512: EVP_MD_fetch(nil, "SHA512", nil) ?? EVP_sha512()
@@ -46,7 +46,7 @@ extension [UInt8] {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes standard base64; nil for anything else, such as a missing padding or characters outside the alphabet.
+    /// Decodes standard base64; nil for any other text, such as one with missing padding or foreign characters.
     package init?(base64 text: String) {
         let digits = [UInt8](text.utf8)
         guard digits.count % 4 == 0 else { return nil }
@@ -64,14 +64,14 @@ extension [UInt8] {
 
 private let base64Alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-/// The value of each byte as a digit of base64; nil for a byte that is none.
+/// The value of each byte as a base64 digit; nil for other bytes.
 private let base64Values: [UInt32?] = {
     var values = [UInt32?](repeating: nil, count: 256)
     for (value, digit) in base64Alphabet.enumerated() { values[Int(digit)] = UInt32(value) }
     return values
 }()
 
-/// SHA-256 of bytes that come in pieces, by libcrypto.
+/// SHA-256 of bytes that arrive in pieces, by libcrypto.
 package struct SHA256Stream: ~Copyable {
     private let context: OpaquePointer?
 
@@ -86,7 +86,7 @@ package struct SHA256Stream: ~Copyable {
         EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
     }
 
-    /// The 32 bytes; the stream takes no more pieces.
+    /// Returns the 32 bytes of the digest; the stream then takes no more pieces.
     package mutating func finish() -> [UInt8] {
         var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
@@ -96,7 +96,7 @@ package struct SHA256Stream: ~Copyable {
 }
 
 extension [UInt8] {
-    /// Sixteen bytes as a UUID is written, in upper case; other bytes as hexadecimal digits.
+    /// Sixteen bytes in UUID notation, in upper case; any other number of bytes as hexadecimal digits.
     package var uuidText: String {
         let digits = [Character]("0123456789ABCDEF")
         var text = ""

@@ -2,10 +2,10 @@ extension JSONValue {
     /// Reads one JSON document (RFC 8259, UTF-8).
     ///
     /// - Parameters:
-    ///   - place: where the bytes came from, for the error's place.
-    ///   - code: what the error is called when the bytes are no JSON.
-    /// - Throws: `MigrationError` with `code` that names line and column; also for a document that is nested deeper
-    ///   than 128 levels or says one key of an object twice.
+    ///   - place: the source of the bytes, for the error's place.
+    ///   - code: the code of the error if the bytes are not JSON.
+    /// - Throws: `MigrationError` with `code`, with the line and column; also if the document is nested deeper than 128
+    ///   levels or an object has the same key twice.
     package init(parsing bytes: [UInt8], place: String, code: MigrationError.Code) throws {
         var reader = JSONReader(bytes: bytes)
         do {
@@ -27,7 +27,7 @@ private struct JSONReader {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Both count from one; columns count bytes.
+    /// The current line and column, counted from one; columns count bytes.
     var lineAndColumn: (Int, Int) {
         let before = bytes.prefix(position)
         let line = before.count { $0 == 0x0A } + 1
@@ -170,7 +170,7 @@ private struct JSONReader {
         }
     }
 
-    /// A scalar beyond the basic plane is written as two escapes, a surrogate each.
+    /// Reads an escape. Two escapes, one for each surrogate, make a scalar beyond the basic plane.
     private mutating func unicodeEscape() throws(Failure) -> [UInt8] {
         var code = try fourDigits()
         if (0xD800..<0xDC00).contains(code), take("\\"), take("u") {

@@ -1,6 +1,6 @@
-/// A JSON document as a value. The keys of an object keep the order in which they were given.
+/// A JSON document as a value. Objects keep the order of their keys.
 ///
-/// Everything that leaves Moult as JSON, or comes back (a lock file, answers, a saved plan), goes through here.
+/// All JSON that Moult writes or reads back (a lock file, answers, a saved plan) passes through this type.
 package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -24,7 +24,7 @@ package enum JSONValue: Sendable, Hashable {
 // MARK: - Reading a value
 
 extension JSONValue {
-    /// The member of that name, if this is an object that has it.
+    /// The member of that name; nil if this is not an object or has no such member.
     package subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
@@ -51,14 +51,14 @@ extension JSONValue {
 
     // MARK: - Making a value
 
-    /// A string, or null.
+    /// Creates a string, or null for nil.
     package init(_ text: String?) { self = text.map(JSONValue.string) ?? .null }
 
     package init(_ number: Int) { self = .integer(Int64(number)) }
 
     package init(_ texts: [String]) { self = .array(texts.map(JSONValue.string)) }
 
-    /// An object whose keys are in byte order.
+    /// Creates an object with its keys in byte order.
     package init(sorted values: [String: JSONValue]) {
         self = .object(values.map(Member.init).sorted { $0.key.precedesInByteOrder($1.key) })
     }
@@ -95,8 +95,8 @@ extension JSONValue {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// The document over several lines, two spaces a level, for files that people read and compare. No newline at the
-    /// end.
+    /// The document over several lines, with two spaces per level, for files that people read and compare; without a
+    /// newline at the end.
     package var indented: String {
         var writer = JSONWriter(indented: true)
         writer.write(self, depth: 0)
@@ -148,8 +148,8 @@ private struct JSONWriter {
         bytes += [UInt8](repeating: UInt8(ascii: " "), count: 2 * depth)
     }
 
-    /// Swift's description is the shortest that reads back to the same bits. JSON has no word for NaN and the
-    /// infinities, which become strings.
+    /// Writes Swift's description, the shortest text that reads back to the same bits. JSON has no NaN and no
+    /// infinities; they become strings.
     private mutating func write(_ number: Double) {
         if number.isFinite {
             bytes += number.description.utf8
@@ -160,7 +160,7 @@ private struct JSONWriter {
 
     private mutating func write(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        // What steers a terminal is spelled out; other scalars are written byte by byte.
+        // Characters that control a terminal are escaped; otherwise the text is copied byte by byte.
         guard !text.steersTerminal else {
             for scalar in text.unicodeScalars { write(scalar) }
             bytes.append(UInt8(ascii: "\""))

@@ -1,9 +1,9 @@
 import CZlib
 
-/// Raw DEFLATE (RFC 1951, without zlib's header): how a store keeps its model cache.
+/// Raw DEFLATE (RFC 1951, without the zlib header), the compression of a store's model cache.
 package enum RawDeflate {
-    /// - Parameter limit: the most bytes the result may have.
-    /// - Throws: `MigrationError` with code `propertyListInvalid` for damaged, cut or too large data.
+    /// - Parameter limit: the maximum number of bytes of the result.
+    /// - Throws: `MigrationError` with code `propertyListInvalid` for damaged, truncated or oversized data.
     package static func inflate(_ bytes: [UInt8], limit: Int) throws(MigrationError) -> [UInt8] {
         var stream = z_stream()
         guard moult_inflate_init(&stream, -MAX_WBITS) == Z_OK else { throw outOfMemory }
@@ -30,7 +30,7 @@ package enum RawDeflate {
     private static func inflateStep(_ stream: inout z_stream) -> Int32 { CZlib.inflate(&stream, Z_NO_FLUSH) }
     private static func deflateStep(_ stream: inout z_stream) -> Int32 { CZlib.deflate(&stream, Z_FINISH) }
 
-    /// Feeds all input to `step` and collects its output, until it ends, fails or exceeds `limit`.
+    /// Feeds all input to `step` and collects the output, until the stream ends, fails or exceeds `limit`.
     private static func run(
         _ stream: inout z_stream, over bytes: [UInt8], limit: Int, step: (inout z_stream) -> Int32
     ) -> (output: [UInt8], status: Int32) {

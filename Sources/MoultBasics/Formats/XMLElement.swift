@@ -1,34 +1,34 @@
 import CExpat
 
-/// One element of an XML document with everything below it.
+/// An element of an XML document with all its descendants.
 package struct XMLElement: Sendable {
     package let name: String
-    /// In the order of the file, references resolved.
+    /// The attributes in file order, with references resolved.
     package let attributes: [(name: String, value: String)]
-    /// The line where its start tag begins, from 1.
+    /// The line of the start tag, from 1.
     package let line: Int
     package fileprivate(set) var children: [XMLElement] = []
-    /// The text between its tags outside its children, all pieces joined; empty unless it was asked for.
+    /// The text directly inside the element, all pieces joined; empty unless requested.
     package fileprivate(set) var text = ""
 
     /// The value of an attribute; nil if there is none.
     package func attribute(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
 }
 
-/// The reason why a document was not read, and its place.
+/// The reason why a document could not be read, and its place.
 package struct XMLFault: Error {
     package let message: String
-    /// From 1.
+    /// The line, from 1.
     package let line: Int
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     package let column: Int
 }
 
 extension XMLElement {
-    /// The limits of what a document may hold: more is refused, so that a hostile file costs little.
+    /// The size limits of a document. Larger documents are rejected, so that a hostile file costs little.
     package struct Limits: Sendable {
         package var depth: Int
-        /// The most attributes of one element.
+        /// The maximum number of attributes of one element.
         package var attributes = 256
 
         package init(depth: Int) { self.depth = depth }
@@ -36,10 +36,10 @@ extension XMLElement {
 
     /// Reads the root element of a document in UTF-8.
     ///
-    /// Nothing outside the document is read and nothing in it multiplies: a document type with declarations of its own is
-    /// refused, and so is a reference to an entity that XML does not define.
+    /// The reader loads nothing from outside the document and expands nothing in it: it rejects a document type with
+    /// its own declarations, and a reference to an entity that XML does not define.
     /// - Parameter keepsText: whether to fill ``text``.
-    /// - Throws: `XMLFault` for what is not well-formed and for what is beyond the limits.
+    /// - Throws: `XMLFault` if the document is not well-formed or exceeds the limits.
     package static func root(
         of bytes: [UInt8], limits: Limits, keepsText: Bool = false
     ) throws(XMLFault) -> XMLElement {
@@ -50,7 +50,7 @@ extension XMLElement {
     }
 }
 
-/// Makes the tree out of what Expat reports.
+/// Builds the tree from the events of Expat.
 private final class XMLTreeBuilder {
     private let parser: XML_Parser?
     private let limits: XMLElement.Limits
@@ -63,7 +63,7 @@ private final class XMLTreeBuilder {
     init(_ limits: XMLElement.Limits, keepsText: Bool) {
         self.limits = limits
         self.keepsText = keepsText
-        // Whatever encoding the document declares, it is UTF-8: that has been checked.
+        // Ignore the declared encoding: the document has been checked to be UTF-8.
         parser = XML_ParserCreate("UTF-8")
     }
 
@@ -85,9 +85,9 @@ private final class XMLTreeBuilder {
         return root
     }
 
-    /// The first reference to an entity that XML does not define.
+    /// Returns the first reference to an entity that XML does not define.
     ///
-    /// Where the document type lies outside the document, Expat leaves such a reference out of an attribute's value.
+    /// If the document type is outside the document, Expat drops such a reference from an attribute's value.
     private static func unknownReference(in bytes: [UInt8]) -> String? {
         for reference in bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).dropFirst() {
             guard reference.first != UInt8(ascii: "#"), let end = reference.firstIndex(of: UInt8(ascii: ";")),
@@ -124,7 +124,7 @@ private final class XMLTreeBuilder {
         characters.map { String(cString: $0) } ?? ""
     }
 
-    // MARK: What Expat reports
+    // MARK: Events of Expat
 
     /// - Parameter pairs: name, value, name, value, … and a null pointer.
     private func start(_ name: String, _ pairs: UnsafeMutablePointer<UnsafePointer<CChar>?>?) {

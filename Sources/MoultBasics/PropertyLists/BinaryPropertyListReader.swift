@@ -1,9 +1,9 @@
 /// Reads `bplist00`: a header, objects, a table of their offsets, and a trailer of 32 bytes.
 ///
-/// Each object is read once, and objects of a sound file do not overlap, so that the bytes read never exceed the
-/// file's length: more means a hostile file. Sharing can still unfold exponentially, hence the limit on nodes.
+/// Each object is read once, and the objects of a sound file do not overlap, so the bytes read never exceed the file's
+/// length; if they do, the file is hostile. Shared objects can still unfold exponentially, hence the node limit.
 struct BinaryPropertyListReader {
-    /// Three times what the largest known model has.
+    /// Three times the node count of the largest known model.
     private static let nodeLimit = 1 << 22
     private static let depthLimit = 256
 
@@ -14,7 +14,7 @@ struct BinaryPropertyListReader {
     private let topObject: Int
     private let tableOffset: Int
 
-    /// By the number of the object.
+    /// The objects read so far, by number.
     private var known: [(value: PropertyList, nodes: Int)?]
     private var isActive: [Bool]
     private var bytesLeft: Int
@@ -97,7 +97,7 @@ struct BinaryPropertyListReader {
     }
 
     private func integer(_ digits: ArraySlice<UInt8>) throws(MigrationError) -> PropertyList {
-        // Up to four bytes are unsigned, eight are signed, sixteen carry what eight cannot.
+        // Up to four bytes are unsigned, and eight are signed; sixteen hold values that do not fit into eight.
         let number = Self.bigEndian(digits.suffix(8))
         guard digits.count == 16 else { return .integer(Int64(bitPattern: number)) }
         switch Self.bigEndian(digits.prefix(8)) {
@@ -172,7 +172,7 @@ struct BinaryPropertyListReader {
 
     // MARK: Bytes
 
-    /// The bytes of a counted object: its count is in the marker, or in an integer that follows it.
+    /// Returns the bytes of a counted object. The count is in the marker, or in an integer after it.
     private mutating func contents(unit: Int, at offset: Int) throws(MigrationError) -> ArraySlice<UInt8> {
         let low = Int(bytes[offset] & 15)
         if low < 15 { return try take(low, of: unit, after: offset) }
@@ -186,12 +186,12 @@ struct BinaryPropertyListReader {
         return try take(count, of: unit, after: digits.endIndex - 1)
     }
 
-    /// The `count * unit` bytes behind the byte at `offset`, which must lie before the offset table.
+    /// Returns the `count * unit` bytes after the byte at `offset`, which must be before the offset table.
     private mutating func take(
         _ count: Int, of unit: Int, after offset: Int
     ) throws(MigrationError) -> ArraySlice<UInt8> {
         guard unit > 0 else { throw .propertyList("a number has an impossible width", at: offset) }
-        // Neither factor exceeds the file's length or sixteen, so that the product cannot overflow.
+        // Each factor is at most the file's length or sixteen, so the product cannot overflow.
         let length = count * unit
         guard length < tableOffset - offset else {
             throw .propertyList("an object extends beyond the file", at: offset)
@@ -201,7 +201,7 @@ struct BinaryPropertyListReader {
         return bytes[(offset + 1)..<(offset + 1 + length)]
     }
 
-    /// The number that the last eight of the bytes spell.
+    /// Returns the number in the last eight bytes.
     private static func bigEndian(_ digits: ArraySlice<UInt8>) -> UInt64 {
         var number: UInt64 = 0
         for digit in digits { number = number << 8 | UInt64(digit) }

@@ -1,10 +1,11 @@
 extension KeyedArchive {
     /// The order in which classes encode their fields. Together with the order of dictionaries (``HashTableOrder``) it
-    /// gives each object of an archive its number.
+    /// determines the number of each object in an archive.
     package struct Encoding: Sendable {
-        /// By class, without those of the class that it inherits from. Fields that are not named follow in byte order.
+        /// The field names by class, without inherited ones. Fields that are not listed follow in byte order.
         let fields: [String: [String]]
-        /// Fields whose object is encoded where another field refers to it: `encodeConditionalObject(_:forKey:)`.
+        /// Fields that use `encodeConditionalObject(_:forKey:)`: the object is encoded only if another field refers to
+        /// it.
         let conditional: Set<String>
 
         package init(fields: [String: [String]], conditional: Set<String>) {
@@ -16,20 +17,20 @@ extension KeyedArchive {
     }
 }
 
-/// Numbers the objects of an archive as `NSKeyedArchiver` does: an object when it is first referred to, all that it
-/// refers to before the next one, and its class after its fields.
+/// Numbers the objects of an archive as `NSKeyedArchiver` does. Each object gets its number at the first reference to
+/// it, followed by everything it refers to, and its class after its fields.
 struct ArchiveEncoder {
     private(set) var objects: [PropertyList]
     private let encoding: KeyedArchive.Encoding
     /// The objects by their new numbers.
     private(set) var order = [0]
-    /// New numbers by old ones; nil for an object that nothing has referred to yet.
+    /// New numbers by old ones; nil if nothing has referred to the object yet.
     private var numbers: [Int?]
     private var isEncoded: [Bool]
-    /// Few objects of a class differ in the fields that they have.
+    /// The distinct field layouts; objects of a class share a few.
     private(set) var layouts: [FieldLayout] = []
     private var layoutsOfClass: [Int: [Int]] = [:]
-    /// By object, the position of its layout; nil for one that has no fields.
+    /// The index of each object's layout; nil for an object without fields.
     private(set) var layoutOfObject: [Int?]
 
     init(_ objects: [PropertyList], _ encoding: KeyedArchive.Encoding) {
@@ -40,21 +41,21 @@ struct ArchiveEncoder {
         isEncoded = [true] + [Bool](repeating: false, count: max(objects.count - 1, 0))
     }
 
-    /// The fields of an object in the order of encoding, and in that of the archive.
+    /// The fields of an object, in encoding order and in archive order.
     struct FieldLayout {
         let encoded: [String]
         let written: [String]
-        /// By field that is encoded, whether its objects are only mentioned.
+        /// Whether each encoded field only mentions its objects.
         let mentions: [Bool]
     }
 
-    /// The new number of an object; 0, which is nil, for one that is not there.
+    /// Returns the new number of an object; 0, which is nil, if there is no such object.
     func number(of object: Int) -> Int { numbers.indices.contains(object) ? numbers[object] ?? 0 : 0 }
 
     mutating func encode(root: PropertyList) {
         guard let root = root.uid, objects.indices.contains(root) else { return }
         encode(root)
-        // What is referred to conditionally only is part of the model all the same.
+        // An object with only conditional references is still part of the model.
         var position = 0
         while position < order.count {
             if !isEncoded[order[position]] { encode(order[position]) }
@@ -62,7 +63,7 @@ struct ArchiveEncoder {
         }
     }
 
-    /// Without recursion: a model may be nested deeply.
+    /// Encodes without recursion, because a model may be deeply nested.
     private mutating func encode(_ first: Int) {
         var waiting = [(object: first, isMentioned: false)]
         while let (object, isMentioned) = waiting.popLast() {
@@ -85,7 +86,7 @@ struct ArchiveEncoder {
         }
     }
 
-    /// Brings the entries of a dictionary with strings as keys into the order of a hash table.
+    /// Reorders the entries of a dictionary with string keys as a hash table has them.
     private mutating func sortDictionary(_ object: Int) {
         guard case .dictionary(var fields) = objects[object], case .array(let keys) = fields["NS.keys"],
             case .array(let values) = fields["NS.objects"], keys.count == values.count, keys.count > 1
@@ -132,20 +133,20 @@ extension PropertyList {
     }
 }
 
-/// The order in which a mutable dictionary of Core Foundation has its keys. Archives are written in this order.
+/// The key order of a mutable dictionary of Core Foundation. Archives are written in this order.
 ///
-/// A key stands in a table of slots, in the one that its hash gives, or the next free one. A table with too many keys is
-/// replaced by a larger one, which takes them in slot by slot. So the order depends on the order of insertion, and is the
-/// same on every machine.
+/// Each key has a slot in a table: the slot that its hash selects, or the next free one. A table with too many keys is
+/// replaced by a larger one, which takes the keys over slot by slot. The order therefore depends on the order of
+/// insertion, and is the same on every machine.
 package enum HashTableOrder {
-    /// The sizes of a table: the number of slots, and the number of keys with which it is still used.
+    /// The table sizes: the number of slots, and the maximum number of keys.
     private static let sizes: [(slots: Int, capacity: Int)] = [
         (3, 3), (7, 6), (13, 11), (23, 19), (41, 32), (71, 52), (127, 85), (191, 118), (251, 155), (383, 237),
         (631, 390), (1087, 672), (1723, 1065),
     ]
 
-    /// The positions of `keys`, which are inserted one after the other, in the order of the table. What does not fit into
-    /// the largest table stays in its own order.
+    /// Returns the positions of `keys`, inserted one after the other, in table order. If they do not fit into the
+    /// largest table, they keep their own order.
     package static func positions(of keys: [String]) -> [Int] {
         guard keys.count <= 1065 else { return Array(keys.indices) }
         let hashes = keys.map(hash)
@@ -171,7 +172,7 @@ package enum HashTableOrder {
         slots[slot] = position
     }
 
-    /// The hash of a string in Core Foundation. Of more than 96 UTF-16 units, three times 32 count.
+    /// Returns the hash of a string in Core Foundation. For more than 96 UTF-16 units, only three runs of 32 count.
     static func hash(_ text: String) -> UInt64 {
         let units = Array(text.utf16)
         guard units.count > 96 else { return finished(mixed(units[...], into: UInt64(units.count)), units.count) }

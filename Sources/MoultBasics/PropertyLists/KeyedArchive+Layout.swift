@@ -1,5 +1,5 @@
 extension KeyedArchive.Builder {
-    /// The archive as `NSKeyedArchiver` on a Mac writes it, byte for byte.
+    /// Returns the archive as `NSKeyedArchiver` on a Mac writes it, byte for byte.
     package func archive(root: PropertyList, _ encoding: KeyedArchive.Encoding) -> [UInt8] {
         var encoder = ArchiveEncoder(objects, encoding)
         encoder.encode(root: root)
@@ -9,23 +9,23 @@ extension KeyedArchive.Builder {
 
 /// Lays out a binary property list as Foundation lays out an archive.
 ///
-/// Foundation writes a value once if it is one object in memory, whatever it equals. Short strings and integers are part
-/// of their pointer, so that equal ones are one object; a constant in a program is one, too. A reference or a flag is
-/// written each time, although only the first is used.
+/// Foundation writes a value once per object in memory, not once per equal value. Short strings and integers are tagged
+/// pointers, so equal ones are the same object; so is a constant in a program. A reference or a flag is written each
+/// time, although only the first copy is used.
 private struct ArchiveLayout {
     private var objects: [BinaryPropertyListWriter.Object] = []
     private var known: [Identity: Int] = [:]
     private let encoder: ArchiveEncoder
-    /// The numbers of the keys of a layout.
+    /// The numbers of the keys in each layout.
     private var keys: [Int: [Int]] = [:]
-    /// By the number of an object, the number of the first reference to it.
+    /// The number of the first reference to each object, by the object's number.
     private var references: [Int?]
 
     private enum Identity: Hashable {
         case key(String)
         case text(String)
         case className(String)
-        /// An object of the archive, or a number in a field: they are numbers of different types.
+        /// A number in the table of objects or in a field; the two have different types.
         case number(Int64, isObject: Bool)
         case flag(Bool)
     }
@@ -100,7 +100,7 @@ private struct ArchiveLayout {
         }
     }
 
-    /// Foundation has the names of its own collections as constants; other names are made each time.
+    /// Adds a class name. The names of Foundation's own collections are constants; other names are separate objects.
     private mutating func add(className: PropertyList) -> Int {
         guard let name = className.string, Self.constantNames.contains(name), !Self.isPartOfPointer(name) else {
             return add(className, isObject: false)
@@ -138,8 +138,8 @@ private struct ArchiveLayout {
         return objects.count - 1
     }
 
-    /// Whether a string is part of its pointer on a 64-bit Mac: seven characters of ASCII, nine of 64 frequent ones,
-    /// eleven of the 32 most frequent.
+    /// Whether a string fits into a tagged pointer on a 64-bit Mac: seven ASCII characters, nine of the 64 most
+    /// frequent, or eleven of the 32 most frequent.
     private static func isPartOfPointer(_ text: String) -> Bool {
         let units = text.utf8
         guard units.count <= 11 else { return false }
@@ -147,7 +147,7 @@ private struct ArchiveLayout {
         return units.count <= longest
     }
 
-    /// By character of ASCII, how many characters a string with it may have.
+    /// The maximum length of a string that contains each ASCII character.
     private static let longestWith: [Int] = {
         var longest = [Int](repeating: 7, count: 0x80)
         for unit in "bDNvwyUL2O856P-B79AFKEWV_zGJ/HYX".utf8 { longest[Int(unit)] = 9 }

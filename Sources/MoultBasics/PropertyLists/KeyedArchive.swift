@@ -1,12 +1,12 @@
 /// An archive of `NSKeyedArchiver`: a flat table of objects that refer to each other.
 ///
-/// Nothing is instantiated: an object stays a class name and its fields. References may form cycles, so a caller who
-/// walks the graph recursively remembers ``Value/identity`` or limits the depth.
+/// Nothing is instantiated: an object is a class name and its fields. References may form cycles, so a recursive walk
+/// must track ``Value/identity`` or limit its depth.
 package final class KeyedArchive: Sendable {
     let objects: [PropertyList]
     private let top: [String: PropertyList]
 
-    /// - Throws: `MigrationError` with code `propertyListInvalid` when the bytes are no property list or no archive.
+    /// - Throws: `MigrationError` with code `propertyListInvalid` if the bytes are no property list or no archive.
     package init(parsing bytes: [UInt8]) throws(MigrationError) {
         let list = try PropertyList(parsing: bytes)
         guard let objects = list["$objects"]?.array, let top = list["$top"]?.dictionary,
@@ -16,18 +16,18 @@ package final class KeyedArchive: Sendable {
         self.top = top
     }
 
-    /// The archived object; nil if the archive names none.
+    /// The archived object; nil if the archive has no root.
     package var root: Value? { Value(top["root"] ?? top["$0"] ?? (top.count == 1 ? top.first?.value : nil), in: self) }
 
-    /// One value of an archive, references followed.
+    /// A value of an archive, with references followed.
     package struct Value: Sendable {
         private let archive: KeyedArchive
-        /// The object's number in the archive; nil for a value that stands directly in a field.
+        /// The object's number in the archive; nil for a value stored directly in a field.
         package let identity: Int?
         /// The object's fields, or the plain value.
         package let content: PropertyList
 
-        /// Nil for nil: an absent field, the archive's null, a reference that leads nowhere.
+        /// Returns nil for an absent field, the archive's null, or a dangling reference.
         init?(_ value: PropertyList?, in archive: KeyedArchive) {
             guard let value else { return nil }
             self.archive = archive
@@ -45,31 +45,31 @@ package final class KeyedArchive: Sendable {
 extension KeyedArchive.Value {
     /// The name of the object's class; nil for a plain value.
     package var className: String? {
-        // An empty name says no more than none.
+        // An empty name is the same as none.
         self["$class"]?.content["$classname"]?.string.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// The names of the object's fields.
     package var keys: [String] { keys(outside: []) }
 
-    /// The names of the object's fields that are none of these.
+    /// Returns the names of the object's fields that are not in `known`.
     package func keys(outside known: Set<String>) -> [String] {
         content.dictionary.map { $0.keys.filter { $0 != "$class" && !known.contains($0) }.sorted() } ?? []
     }
 
     package subscript(key: String) -> KeyedArchive.Value? { KeyedArchive.Value(content[key], in: archive) }
 
-    /// A string, mutable ones included.
+    /// The value of a string, mutable ones included.
     package var string: String? { content.string ?? self["NS.string"]?.content.string }
     package var integer: Int64? { content.integer }
     package var boolean: Bool? { content.boolean }
     package var real: Double? { content.real }
     package var data: [UInt8]? { content.data ?? self["NS.data"]?.content.data }
-    /// Seconds since 2001, of an `NSDate`.
+    /// The seconds since 2001 of an `NSDate`.
     package var date: Double? {
         if case .date(let seconds) = content { seconds } else { content["NS.time"]?.real }
     }
-    /// Sixteen bytes, of an `NSUUID`.
+    /// The sixteen bytes of an `NSUUID`.
     package var uuid: [UInt8]? { content["NS.uuidbytes"]?.data }
 
     /// The elements of an array or set.
@@ -77,8 +77,8 @@ extension KeyedArchive.Value {
         (content.array ?? content["NS.objects"]?.array)?.compactMap { KeyedArchive.Value($0, in: archive) }
     }
 
-    /// The entries of a dictionary whose keys are strings, in the archive's order. Core Data's own kind, whose keys
-    /// stand in a table of their own (`NSKnownKeysDictionary`), is one too.
+    /// The entries of a dictionary with string keys, in archive order. This includes Core Data's own class
+    /// `NSKnownKeysDictionary`, which keeps its keys in a separate table.
     package var entries: [(key: String, value: KeyedArchive.Value)]? {
         let keys = content["NS.keys"] != nil ? self["NS.keys"] : self["searchMapping"]?["keys"]
         let values = content["NS.keys"] != nil ? content["NS.objects"]?.array : self["values"]?.content.listed
@@ -89,7 +89,7 @@ extension KeyedArchive.Value {
         }
     }
 
-    /// The object and all it refers to, as an archive of its own.
+    /// The object and everything that it refers to, as a separate archive.
     package var archived: [UInt8] {
         guard let identity else { return KeyedArchive.bytes(root: .uid(1), objects: [.string("$null"), content]) }
         var numbers = [0: 0, identity: 1]
@@ -124,7 +124,7 @@ extension PropertyList {
     /// The elements of an array, plain or archived.
     fileprivate var listed: [PropertyList]? { array ?? self["NS.objects"]?.array }
 
-    /// The list with every reference renumbered.
+    /// Returns the list with all references renumbered.
     func mappingReferences(_ number: (Int) -> Int) -> PropertyList {
         switch self {
         case .uid(let index): .uid(number(index))
@@ -153,7 +153,7 @@ extension KeyedArchive {
         /// The archive's nil.
         package static var null: PropertyList { .uid(0) }
 
-        /// A reference to a string, number or data, which the archive keeps once.
+        /// Returns a reference to a string, number or data, which the archive stores once.
         package mutating func leaf(_ value: PropertyList) -> PropertyList {
             if case .string(let text) = value { return string(text) }
             if let known = leaves[value] { return known }
@@ -162,7 +162,7 @@ extension KeyedArchive {
             return reference
         }
 
-        /// A reference to a string that is an object of its own, although the archive may have an equal one.
+        /// Returns a reference to a separate string object, even if the archive has an equal one.
         package mutating func separateString(_ text: String) -> PropertyList { append(.string(text)) }
 
         package mutating func string(_ text: String?) -> PropertyList {
@@ -173,10 +173,10 @@ extension KeyedArchive {
             return reference
         }
 
-        /// A reference to an object that is given later: how objects that refer to each other are written.
+        /// Returns a reference to an object to be filled in later, for objects that refer to each other.
         package mutating func reserve() -> PropertyList { append(.dictionary([:])) }
 
-        /// Gives a reserved object its class, the nearest first of those it inherits from, and its fields.
+        /// Sets the class, with its superclasses from the nearest up, and the fields of a reserved object.
         package mutating func fill(
             _ reference: PropertyList, classes names: [String], _ fields: consuming [String: PropertyList]
         ) {
@@ -213,14 +213,14 @@ extension KeyedArchive {
                 ["NS.keys": .array(keys), "NS.objects": .array(entries.map(\.value))])
         }
 
-        /// Takes in all objects of another archive; returns the reference to its root.
-        /// - Throws: `MigrationError` with code `propertyListInvalid` when the bytes are no archive.
+        /// Copies all objects of another archive and returns the reference to its root.
+        /// - Throws: `MigrationError` with code `propertyListInvalid` if the bytes are not an archive.
         package mutating func embed(archive bytes: [UInt8]) throws(MigrationError) -> PropertyList {
             let archive = try KeyedArchive(parsing: bytes)
             guard let root = archive.root?.identity else {
                 throw .propertyList("the archive has no root object", at: 0)
             }
-            // The archive's null is this archive's null; all other objects move behind those already here.
+            // The two null objects become one; all other objects move behind the existing ones.
             let offset = objects.count - 1
             for object in archive.objects.dropFirst() {
                 objects.append(object.mappingReferences { $0 > 0 ? $0 + offset : 0 })

@@ -1,7 +1,7 @@
 extension PropertyList {
     /// The list as a binary property list (`bplist00`), the same bytes for equal lists.
     ///
-    /// Equal strings, numbers, dates and data are written once, as Foundation does; keys come in byte order.
+    /// Equal strings, numbers, dates and data are written once, as in Foundation; keys are in byte order.
     package var binary: [UInt8] {
         var writer = BinaryPropertyListWriter()
         _ = writer.add(self)
@@ -9,9 +9,9 @@ extension PropertyList {
     }
 }
 
-/// Lays the objects out depth first, then writes them with references just wide enough.
+/// Lays out the objects depth first, then writes them with the narrowest references that suffice.
 struct BinaryPropertyListWriter {
-    /// One object with its references resolved to numbers.
+    /// An object with its references resolved to numbers.
     enum Object {
         case leaf(PropertyList)
         case array([Int])
@@ -20,11 +20,11 @@ struct BinaryPropertyListWriter {
 
     fileprivate var objects: [Object] = []
     private var leaves: [PropertyList: Int] = [:]
-    /// Most leaves of an archive are strings and references, which are found faster by what they hold.
+    /// Separate tables for strings and references, which are most leaves of an archive and faster to find this way.
     private var strings: [String: Int] = [:]
     private var references: [Int: Int] = [:]
 
-    /// The list whose root is the first of the objects.
+    /// Returns the property list whose root is the first of the objects.
     static func bytes(of objects: [Object]) -> [UInt8] {
         let referenceWidth = Self.width(of: objects.count)
         var output = Array("bplist00".utf8)
@@ -41,7 +41,7 @@ struct BinaryPropertyListWriter {
         return output
     }
 
-    /// Returns the object's number.
+    /// Adds a list and returns its object number.
     fileprivate mutating func add(_ list: PropertyList) -> Int {
         let number = objects.count
         switch list {
@@ -120,7 +120,7 @@ struct BinaryPropertyListWriter {
         }
     }
 
-    /// One, two or four bytes are read as unsigned, so that a negative number needs eight.
+    /// Appends an integer. One, two and four bytes are unsigned, so a negative number takes eight.
     private static func appendInteger(_ number: Int64, to output: inout [UInt8]) {
         let width = number < 0 ? 8 : Self.width(of: Int(number))
         output.append(0x10 | UInt8(width.trailingZeroBitCount))
@@ -132,7 +132,7 @@ struct BinaryPropertyListWriter {
         if count >= 15 { appendInteger(Int64(count), to: &output) }
     }
 
-    /// The least of one, two, four and eight bytes that hold a number.
+    /// Returns the smallest of one, two, four and eight bytes that holds the number.
     private static func width(of number: Int) -> Int {
         number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
     }
@@ -141,7 +141,7 @@ struct BinaryPropertyListWriter {
         append(UInt64(bitPattern: Int64(number)), width: width, to: &output)
     }
 
-    /// The last `width` bytes of the number, the highest first.
+    /// Appends the last `width` bytes of the number in big-endian order.
     private static func append(_ number: UInt64, width: Int, to output: inout [UInt8]) {
         var shift = UInt64(8 * width)
         while shift > 0 {

@@ -1,6 +1,6 @@
-/// A property list as a value: what a store's metadata, a version list and a keyed archive are made of.
+/// A property list as a value: the format of a store's metadata, of a version list and of a keyed archive.
 package enum PropertyList: Sendable, Hashable {
-    /// Only binary files know it; Core Data writes none.
+    /// Found only in binary files; Core Data never writes it.
     case null
     case boolean(Bool)
     case integer(Int64)
@@ -16,10 +16,10 @@ package enum PropertyList: Sendable, Hashable {
     /// A reference inside a keyed archive.
     case uid(Int)
 
-    /// Reads a binary (`bplist00`) or XML property list; the first bytes tell which.
+    /// Reads a binary (`bplist00`) or XML property list; the first bytes determine the format.
     ///
-    /// Safe on any input: every access is checked, nesting is limited, cycles and lists that unfold to more than
-    /// four million values are refused.
+    /// Any input is safe: every access is checked, nesting is limited, and cycles and lists that unfold to more than
+    /// four million values are rejected.
     /// - Throws: `MigrationError` with code `propertyListInvalid`, whose place is the byte at fault, or
     ///   the line of an XML list.
     package init(parsing bytes: [UInt8]) throws(MigrationError) {
@@ -56,17 +56,17 @@ package enum PropertyList: Sendable, Hashable {
         if case .real(let number) = self { number } else { integer.map(Double.init) }
     }
 
-    /// The value under a key; nil if there is none or this is no dictionary.
+    /// The value under a key; nil if there is none or this is not a dictionary.
     package subscript(key: String) -> PropertyList? { dictionary?[key] }
 }
 
 extension MigrationError {
-    /// A fault in a property list at a byte offset.
+    /// Returns the error for a fault in a property list at a byte offset.
     static func propertyList(_ message: String, at offset: Int) -> MigrationError {
         propertyList(message, place: "byte \(offset)")
     }
 
-    /// A fault in an XML property list.
+    /// Returns the error for a fault in an XML property list.
     static func propertyList(_ message: String, line: Int) -> MigrationError {
         propertyList(message, place: "line \(line)")
     }
@@ -152,7 +152,7 @@ struct XMLPropertyListReader {
         throw .propertyList("\(word.prefix(40)) is not of type \(element.name)", line: element.line)
     }
 
-    /// `2001-01-01T00:00:00Z` is 0.
+    /// Returns the seconds since 2001; `2001-01-01T00:00:00Z` is 0.
     private func secondsSince2001(_ text: String) -> Double? {
         let fields = text.split(whereSeparator: { "-T:Z".contains($0) }).map { Int($0) }
         guard fields.count == 6, text.hasSuffix("Z"), let year = fields[0], let month = fields[1], let day = fields[2],
@@ -160,7 +160,7 @@ struct XMLPropertyListReader {
             (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day)
         else { return nil }
         guard (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second) else { return nil }
-        // Days since 0000-03-01 in the Gregorian calendar, where a year begins in March; 400 years more keep them positive.
+        // Days since 0000-03-01 in the Gregorian calendar, with years from March; 400 added years keep them positive.
         let march = (month > 2 ? year : year - 1) + 400
         let leapDays = march / 4 - march / 100 + march / 400
         let days = march * 365 + leapDays + (153 * ((month + 9) % 12) + 2) / 5 + day - 1 - 146_097

@@ -1,33 +1,34 @@
-/// Bytes that hold a value in a form that can be read: JSON, a keyed archive of known classes, a property list.
+/// The readable forms of a value in bytes: JSON, a keyed archive of known classes, or a property list.
 ///
-/// The document of a value and the bytes that are made of it again say the same; which of several spellings of JSON or which
-/// mutable class it was is not kept. A value that JSON has no form for is an object with one key: `{"$date": …}`,
-/// `{"$data": base64}`, `{"$uuid": …}`, `{"$url": …}`, `{"$set": […]}`, `{"$orderedSet": […]}`, `{"$number": "nan"}`, and
-/// `{"$dictionary": [[key, value], …]}` for a dictionary whose keys are not all plain strings.
+/// The bytes made from a value's document have the same meaning as the original, but not always the same JSON spelling
+/// or mutable class. A value without a JSON form is an object with one key: `{"$date": …}`, `{"$data": base64}`,
+/// `{"$uuid": …}`, `{"$url": …}`, `{"$set": […]}`, `{"$orderedSet": […]}`, `{"$number": "nan"}`, and `{"$dictionary":
+/// [[key, value], …]}` for a dictionary whose keys are not all plain strings.
 package enum ReadableData: String, Sendable, CaseIterable {
     case json = "$json"
     /// An archive of `NSKeyedArchiver`.
     case archive = "$archive"
-    /// An archive of an `NSData` that holds JSON, as SwiftData keeps an array of structs.
+    /// An archive of an `NSData` that holds JSON, which is how SwiftData stores an array of structs.
     case archivedJSON = "$archivedJSON"
     case propertyList = "$plist"
 
-    /// The value in some bytes; nil for bytes that hold none that can be read and written again.
+    /// Returns the value in some bytes; nil if the bytes cannot be read and written back.
     ///
-    /// - Parameter usual: the form that the attribute's values have. A value of another form is an object with the form's
-    ///   name as its only key, so that its bytes can be made of it again.
+    /// - Parameter usual: the form of the attribute's other values. A value in another form is wrapped in an object
+    ///   with the form's name as its only key, so that its bytes can be recreated.
     package static func document(of bytes: [UInt8], usual: ReadableData?) -> JSONValue? {
         guard let (form, value) = read(bytes) else { return nil }
-        // A string is base64 where bytes are expected, and an object with a form's name a value of that form.
+        // A plain string means base64, and an object with a form's name means a value in that form.
         var isPlain = form == usual && wrapped(value) == nil
         if case .string = value { isPlain = false }
         if value == .null { isPlain = false }
         return isPlain || usual == nil ? value : .object([.init(form.rawValue, value)])
     }
 
-    /// The bytes of a value that ``document(of:usual:)`` has written, or a person.
+    /// Returns the bytes of a value from ``document(of:usual:)`` or from a person.
     ///
-    /// - Returns: nil for a text, which is no document but base64 or the like, and for what has no bytes in that form.
+    /// - Returns: nil for a string, which is base64 or similar and not a document, and for a value without bytes in
+    ///   that form.
     package static func bytes(of document: JSONValue, usual: ReadableData) -> [UInt8]? {
         if let (form, value) = wrapped(document) { return form.bytes(of: value) }
         if case .string = document { return nil }
@@ -56,7 +57,7 @@ package enum ReadableData: String, Sendable, CaseIterable {
         return reader.value(root, depth: 0).map { (.archive, $0) }
     }
 
-    /// An array or an object of JSON; anything shorter is JSON by chance.
+    /// Returns an array or an object; shorter bytes are JSON only by chance.
     private static func json(_ bytes: [UInt8]) -> JSONValue? {
         let blank = Set(" \t\r\n".utf8)
         guard let first = bytes.first(where: { !blank.contains($0) }),
@@ -78,12 +79,12 @@ package enum ReadableData: String, Sendable, CaseIterable {
         }
     }
 
-    /// Deeper values are none that a person reads.
+    /// People do not read values that are nested deeper.
     static let depthLimit = 64
 }
 
 extension JSONValue {
-    /// Whether no number lost digits when it was read: a whole one beyond 2^63 becomes a Double.
+    /// Whether all numbers kept their digits when read; a whole number beyond 2^63 becomes a Double.
     fileprivate var isExact: Bool {
         switch self {
         case .double(let number): number.magnitude < 9_007_199_254_740_992
@@ -98,10 +99,10 @@ extension JSONValue {
 
 /// Turns archived objects and property lists into JSON.
 private struct ReadableReader {
-    /// An archive of few bytes can unfold to any size.
+    /// The number of values left to read, because a small archive can unfold to any size.
     private var left = 200_000
 
-    /// Nil for an object of a class that is not known.
+    /// Returns nil for an object of an unknown class.
     mutating func value(_ object: KeyedArchive.Value, depth: Int) -> JSONValue? {
         left -= 1
         guard left > 0, depth < ReadableData.depthLimit else { return nil }
@@ -178,7 +179,7 @@ private struct ReadableReader {
         return .object(zip(names, pairs).map { .init($0, $1.1) })
     }
 
-    /// ISO 8601 where that is exact, else seconds since 2001.
+    /// Returns ISO 8601 if that is exact, otherwise seconds since 2001.
     private static func date(_ seconds: Double) -> JSONValue {
         if let text = DateText.text(sinceReferenceDate: seconds), DateText.secondsSinceReferenceDate(text) == seconds {
             return tag("date", .string(text))
@@ -191,11 +192,11 @@ private struct ReadableReader {
 
 // MARK: - Writing
 
-/// Makes archives and property lists of JSON.
+/// Makes archives and property lists from JSON.
 private struct ReadableWriter {
     var archive = KeyedArchive.Builder()
 
-    /// Nil for what has no form.
+    /// Returns nil for a value without an archived form.
     mutating func reference(to value: JSONValue, depth: Int) -> PropertyList? {
         guard depth < ReadableData.depthLimit else { return nil }
         switch value {
@@ -262,7 +263,7 @@ private struct ReadableWriter {
         return references
     }
 
-    /// The value as a property list.
+    /// Returns the value as a property list.
     func list(of value: JSONValue, depth: Int) -> PropertyList? {
         guard depth < ReadableData.depthLimit else { return nil }
         switch value {

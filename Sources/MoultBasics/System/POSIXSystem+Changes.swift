@@ -25,12 +25,12 @@ extension POSIXSystem {
         }
     }
 
-    /// Only what has reached the drive can be forgotten, so it is synchronised first. Darwin has no call for it.
+    /// Synchronises first, because only pages that are on the drive can be dropped. Darwin has no call for this.
     package func forgetCache(of path: String) throws {
         #if canImport(Glibc)
             try withDescriptor(path, O_RDONLY | O_NONBLOCK, to: "read") { descriptor in
                 guard retrying({ fsync(descriptor) }) == 0 else { throw MigrationError.system("synchronise", path) }
-                // What the system keeps all the same is read from its memory, as anything else is.
+                // If the system keeps pages all the same, the next read comes from memory, as usual.
                 _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
             }
         #endif
@@ -48,8 +48,8 @@ extension POSIXSystem {
     package func rename(_ path: String, toUnused newPath: String) throws {
         if rename(path, newPath, .toUnused) == 0 { return }
         guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw failure(to: newPath, from: path) }
-        // A volume that cannot: a second name replaces nothing either. A folder has only one, and replaces no other that
-        // holds anything.
+        // The volume does not support that flag. A hard link never replaces a file either. A folder cannot have a
+        // second link, and a rename of it replaces only an empty folder.
         if link(path, newPath) == 0 {
             try remove(path)
         } else {
@@ -91,7 +91,7 @@ extension POSIXSystem {
     package func remove(_ path: String) throws -> Bool {
         if unlink(path) == 0 { return true }
         if errno == ENOENT || errno == ENAMETOOLONG { return false }
-        // Linux answers EISDIR for a folder, POSIX allows EPERM.
+        // For a folder, Linux returns EISDIR, and POSIX allows EPERM.
         if errno == EISDIR || errno == EPERM, rmdir(path) == 0 { return true }
         throw MigrationError.system("remove", path)
     }
@@ -104,7 +104,7 @@ extension POSIXSystem {
         guard truncate(path, off_t(size)) == 0 else { throw MigrationError.system("change the size of", path) }
     }
 
-    /// Copies what is left of `source` to `destination` by read and write.
+    /// Copies the rest of `source` to `destination` with read and write.
     func copyPieces(from source: Int32, to destination: Int32, _ path: String, _ copy: String) throws {
         // On the heap: the stack of a thread may be smaller.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)

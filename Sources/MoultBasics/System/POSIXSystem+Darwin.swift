@@ -5,7 +5,7 @@
         package func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
             try withFile(path, O_RDONLY | O_NOFOLLOW, to: "copy") { source in
                 try withNewFile(copy, rights) { destination in
-                    // `man 3 copyfile`: holes stay holes.
+                    // `man 3 copyfile`: keep holes.
                     let flags = copyfile_flags_t(COPYFILE_DATA_SPARSE)
                     if fcopyfile(source, destination, nil, flags) == 0 { return }
                     guard lseek(source, 0, SEEK_SET) == 0, lseek(destination, 0, SEEK_SET) == 0,
@@ -16,7 +16,7 @@
             }
         }
 
-        /// When the process started, in seconds and microseconds since 1970 (`libproc.h`).
+        /// Returns the start time of a process, in seconds and microseconds since 1970 (`libproc.h`).
         package func startTime(ofProcess identifier: Int32) -> String? {
             var record = proc_bsdinfo()
             let size = Int32(MemoryLayout<proc_bsdinfo>.size)
@@ -24,7 +24,7 @@
             return "\(record.pbi_start_tvsec).\(record.pbi_start_tvusec)"
         }
 
-        /// The processes that have the file open; which of them hold a lock, the system does not tell.
+        /// Returns the processes that have the file open; the system does not report which of them hold a lock.
         package func holders(of path: String) -> [RunningProcess] {
             let all = UInt32(PROC_ALL_PIDS)
             let needed = proc_listpidspath(all, 0, path, 0, nil, 0)

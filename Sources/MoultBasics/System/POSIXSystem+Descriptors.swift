@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// Every file and folder that Moult makes, and every one that it opens outside SQLite, goes through here.
+/// The calls through which Moult creates every file and folder, and opens every one outside SQLite.
 extension POSIXSystem {
-    /// Opens a file or a folder, hands over the descriptor and closes it.
+    /// Opens a file or a folder, passes the descriptor to `body` and closes it.
     func withDescriptor<Result>(
         _ path: String, _ flags: Int32, to action: String, _ body: (Int32) throws -> Result
     ) throws -> Result {
@@ -16,9 +16,9 @@ extension POSIXSystem {
         return try body(descriptor)
     }
 
-    /// Opens a plain file, hands over the descriptor and closes it.
+    /// Opens a plain file, passes the descriptor to `body` and closes it.
     ///
-    /// - Parameter rights: those of the file where there is none yet; nil if none is made.
+    /// - Parameter rights: the permissions for a missing file; nil not to create one.
     func withFile<Result>(
         _ path: String, _ flags: Int32, making rights: FileRights? = nil, to action: String,
         _ body: (Int32) throws -> Result
@@ -28,7 +28,7 @@ extension POSIXSystem {
         return try body(descriptor)
     }
 
-    /// Makes a file, which nothing may have the name of, hands over the descriptor and closes it.
+    /// Creates a file, fails if the path is taken, passes the descriptor to `body` and closes it.
     func withNewFile<Result>(_ path: String, _ rights: FileRights, _ body: (Int32) throws -> Result) throws -> Result {
         let descriptor = try makeDescriptor(path, O_WRONLY, rights)
         guard descriptor >= 0 else { throw MigrationError.system("make", path) }
@@ -37,12 +37,12 @@ extension POSIXSystem {
     }
 
     func openFile(_ path: String, _ flags: Int32, making rights: FileRights? = nil, to action: String) throws -> Int32 {
-        // A FIFO would wait for somebody at its other end. What is written to is never reached through a link.
+        // O_NONBLOCK: opening a FIFO would block. O_NOFOLLOW: never write through a symbolic link.
         let flags = flags | O_NONBLOCK | (flags & O_ACCMODE == O_RDONLY ? 0 : O_NOFOLLOW)
         var descriptor = open(path, flags, 0)
         if descriptor < 0, errno == ENOENT, let rights {
             descriptor = try makeDescriptor(path, flags, rights)
-            // Somebody else has just made it.
+            // Another process has just created it.
             if descriptor < 0, errno == EEXIST { descriptor = open(path, flags, 0) }
         }
         guard descriptor >= 0 else { throw MigrationError.system(action, path) }
@@ -69,10 +69,10 @@ extension POSIXSystem {
         throw MigrationError.system("make the folder", path, error: number)
     }
 
-    /// Negative, with `errno`, where the file cannot be made or there is one.
+    /// Returns a negative number, with `errno`, if the file exists or cannot be created.
     private func makeDescriptor(_ path: String, _ flags: Int32, _ rights: FileRights) throws -> Int32 {
         let grant = try Grant(rights)
-        // First for this user alone: until it has its owner no other user may read it.
+        // Readable only by this user until its owner is set.
         let descriptor = open(path, flags | O_CREAT | O_EXCL | O_NOFOLLOW, grant.isOfUmask ? 0o644 : 0o600)
         guard descriptor >= 0, grant.isMore, !grant.give(descriptor, isFolder: false) else { return descriptor }
         let number = errno
@@ -82,8 +82,8 @@ extension POSIXSystem {
         return -1
     }
 
-    /// `open`, without a link anywhere below the folder next to a store, where other users may have put one.
-    /// Every descriptor is closed when a program is started.
+    /// Opens a file, following no symbolic link below the sidecar folder next to a store, where other users may have
+    /// put one. The descriptor is closed on exec.
     private func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
         guard let (folder, names) = Path.belowSidecar(path) else {
             return retrying { systemOpen(AT_FDCWD, path, flags | O_CLOEXEC, mode) }
@@ -111,9 +111,9 @@ extension POSIXSystem {
     }
 }
 
-/// The permissions and ownership that ``FileRights`` come to on this machine.
+/// The permissions and ownership that ``FileRights`` stand for on this machine.
 private struct Grant {
-    /// Nil if the file is this user's alone, or as the umask says.
+    /// Nil if the file belongs to this user only, or follows the umask.
     private var status: FileStatus?
     let isOfUmask: Bool
 
@@ -122,12 +122,12 @@ private struct Grant {
         if case .like(let path) = rights { status = try POSIXSystem().status(of: path) }
     }
 
-    /// Whether a file that was made for this user alone is to be somebody else's too.
+    /// Whether a file created for this user only must be shared with others.
     var isMore: Bool { status != nil }
 
     /// Gives a new file its owner, its group and then its permissions.
     ///
-    /// - Returns: false, with `errno`, where its permissions cannot be set.
+    /// - Returns: false, with `errno`, if its permissions cannot be set.
     func give(_ descriptor: Int32, isFolder: Bool) -> Bool {
         guard let status else { return true }
         var mode = status.mode & 0o666 | 0o600
@@ -135,17 +135,17 @@ private struct Grant {
         guard fstat(descriptor, &record) == 0 else { return false }
         if geteuid() == 0, record.st_uid != status.owner { _ = fchown(descriptor, status.owner, gid_t.max) }
         if record.st_gid != status.group, fchown(descriptor, uid_t.max, status.group) != 0 {
-            // Another group gets no more rights than all users have.
+            // Grant a different group no more than all users have.
             mode = mode & ~0o070 | (mode & 0o007) << 3
         }
-        // Whoever may read a folder of such files may look into it.
+        // Read permission on such a folder includes search permission.
         if isFolder { mode |= (mode & 0o444) >> 2 }
         return fchmod(descriptor, mode_t(mode)) == 0
     }
 }
 
 extension POSIXSystem {
-    // `man 2 lseek`: the next place where something was written, and the next where nothing was.
+    // `man 2 lseek`: SEEK_DATA finds the next data, SEEK_HOLE the next hole.
     #if os(Linux)
         static let (seekData, seekHole): (Int32, Int32) = (3, 4)
     #else
@@ -159,7 +159,7 @@ extension POSIXSystem {
             while place < size {
                 let start = Int64(lseek(descriptor, off_t(place), Self.seekData))
                 if start < 0, errno == ENXIO { break }
-                // What does not know of holes has none.
+                // A file system without support for holes has none.
                 let next = start < 0 ? place : start
                 let hole = start < 0 ? -1 : Int64(lseek(descriptor, off_t(next), Self.seekHole))
                 let end = hole <= next ? size : min(hole, size)

@@ -8,7 +8,7 @@ extension POSIXSystem {
     package func status(of path: String) throws -> FileStatus? {
         var record = stat()
         if stat(path, &record) == 0 { return FileStatus(record) }
-        // Nothing has a name that is too long, such as that of a side file next to a store whose own is long.
+        // A name that is too long cannot exist, such as that of a side file next to a store with a long name.
         if [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) { return nil }
         throw MigrationError.system("look at", path)
     }
@@ -30,7 +30,7 @@ extension POSIXSystem {
         try entries(of: folder) { name, _ in name }.sorted { $0.precedesInByteOrder($1) }
     }
 
-    /// Makes something of the name and the type (`man 3 readdir`) of each entry but the folder itself and the one above.
+    /// Maps the name and type (`man 3 readdir`) of each entry, except the folder itself and its parent.
     func entries<Entry>(of folder: String, _ make: (_ name: String, _ type: UInt8) -> Entry) throws -> [Entry] {
         guard let stream = opendir(folder) else { throw MigrationError.system("list", folder) }
         defer { closedir(stream) }
@@ -73,7 +73,7 @@ extension POSIXSystem {
             available: available.overflow ? Int64.max : Int64(clamping: available.partialValue), volume: status.device)
     }
 
-    /// Hands over a file's contents, up to `limit` bytes, in pieces of at most a mebibyte.
+    /// Passes a file's contents, up to `limit` bytes, to `body` in pieces of at most one mebibyte.
     private func readPieces(of path: String, limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws {
         try withFile(path, O_RDONLY, to: "read") { descriptor in
             // On the heap: the stack of a thread may be smaller.
@@ -90,7 +90,7 @@ extension POSIXSystem {
         }
     }
 
-    // Inside this type the name `read` means its own method.
+    // In this type, `read` means its own method.
     private static func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
         #if canImport(Glibc)
             Glibc.read(descriptor, buffer, count)
@@ -121,7 +121,7 @@ extension FileStatus {
     }
 }
 
-/// A name in a folder, and what it is the name of.
+/// A name in a folder, and the kind of the entry.
 package struct FolderEntry: Sendable, Hashable {
     package enum Kind: Sendable, Hashable { case file, folder, link, other }
 
@@ -130,8 +130,8 @@ package struct FolderEntry: Sendable, Hashable {
 }
 
 extension POSIXSystem {
-    /// The names in a folder, in byte order, without `.` and `..`; no file in it is looked at where the folder says what
-    /// it is.
+    /// Returns the names in a folder, in byte order, without `.` and `..`. It reads an entry's own status only if the
+    /// folder does not record the type.
     package func entries(of folder: String) throws -> [FolderEntry] {
         try entries(of: folder) { FolderEntry(name: $0, kind: kind($1, Path.join(folder, $0))) }
             .sorted { $0.name.precedesInByteOrder($1.name) }
@@ -156,7 +156,7 @@ extension POSIXSystem {
         }
     }
 
-    /// Returns the status of a plain file, and its first bytes, from one opening of it.
+    /// Opens a plain file once and returns its status and first bytes.
     package func header(of path: String, count: Int) throws -> (status: FileStatus, bytes: [UInt8]) {
         try withFile(path, O_RDONLY, to: "read") { descriptor in
             var record = stat()
@@ -169,7 +169,7 @@ extension POSIXSystem {
         }
     }
 
-    /// The paths that a pattern of a shell matches, in byte order; none if it matches nothing.
+    /// Returns the paths that a shell pattern matches, in byte order; empty if it matches nothing.
     package func paths(matching pattern: String) -> [String] {
         var found = glob_t()
         defer { globfree(&found) }
@@ -178,7 +178,7 @@ extension POSIXSystem {
             .sorted { $0.precedesInByteOrder($1) }
     }
 
-    /// The name by which other machines know this one.
+    /// The network name of this machine.
     package var hostName: String {
         var bytes = [CChar](repeating: 0, count: 256)
         guard gethostname(&bytes, bytes.count - 1) == 0 else { return "unknown" }

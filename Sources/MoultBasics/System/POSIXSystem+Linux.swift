@@ -14,19 +14,19 @@
             }
         }
 
-        /// <linux/fs.h> FICLONE: both files share their blocks until one of them is written.
+        /// <linux/fs.h> FICLONE: both files share their blocks until one of them is modified.
         private static let clone: UInt = 0x4004_9409
 
         package func cloneOpenFile(_ path: String, to copy: String, _ rights: FileRights) throws -> Bool {
             guard let source = descriptor(ofOpenFile: path) else { return false }
             let isCloned = try withNewFile(copy, rights) { ioctl($0, Self.clone, source) == 0 }
-            // Another thread may have closed that descriptor, and opened another file by its number.
+            // Another thread may have closed that descriptor, and its number may now stand for another file.
             if isCloned, descriptor(ofOpenFile: path) == source { return true }
             try remove(copy)
             return false
         }
 
-        /// A descriptor of this process by which it has the file open; nil where there is no `/proc` too.
+        /// Returns a descriptor through which this process has the file open; nil also if there is no `/proc`.
         private func descriptor(ofOpenFile path: String) -> Int32? {
             var file = stat()
             guard stat(path, &file) == 0, let descriptors = try? list("/proc/self/fd") else { return nil }
@@ -36,18 +36,18 @@
             }
         }
 
-        /// Copies as much as the kernel can without showing it to the process; what is left follows by read and write.
-        /// Where nothing was ever written, nothing is written either, and takes no space.
+        /// Copies as much as possible inside the kernel; the rest follows with read and write. Holes stay holes, so
+        /// they take no space.
         private func copyInKernel(from source: Int32, to destination: Int32, size: off_t, _ path: String) throws {
             var place: off_t = 0
             while place < size {
                 let start = lseek(source, place, Self.seekData)
-                // Nothing but a hole is left; what does not know of holes has none.
+                // Only a hole is left. A file system without support for holes has none.
                 let isAtEnd = start < 0 && errno == ENXIO
                 let next = isAtEnd ? size : start < 0 ? place : min(start, size)
                 let hole = isAtEnd ? size : lseek(source, next, Self.seekHole)
                 let end = hole < 0 ? size : min(hole, size)
-                // Both are at one place again, whichever the looking has left them at.
+                // Set both files to the same position again, because `lseek` has moved it.
                 guard ftruncate(destination, next) == 0, lseek(destination, next, SEEK_SET) == next,
                     lseek(source, next, SEEK_SET) == next
                 else { throw MigrationError.system("write", path) }
@@ -61,10 +61,10 @@
             }
         }
 
-        /// The boot's own name and the process's start in clock ticks since then (`man 5 proc`, stat, field 22).
+        /// Returns the boot identifier, and the start in clock ticks since the boot (`man 5 proc`, stat, field 22).
         package func startTime(ofProcess identifier: Int32) -> String? {
             guard let bytes = try? read("/proc/\(identifier)/stat") else { return nil }
-            // The second field is the program's name in parentheses, which may hold spaces and parentheses.
+            // The second field is the program's name in parentheses, and may itself contain spaces and parentheses.
             guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return nil }
             let fields = bytes[bytes.index(after: end)...].split(separator: UInt8(ascii: " "))
             guard fields.count > 19, let boot = try? read("/proc/sys/kernel/random/boot_id") else { return nil }
@@ -79,7 +79,7 @@
             var identifiers: Set<Int32> = []
             for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
                 let fields = line.split(separator: " ")
-                // A waiting lock has an arrow before its kind.
+                // A waiting lock has an arrow before its type.
                 guard fields.count >= 8, fields[1] != "->", let identifier = Int32(fields[4]), identifier > 0 else {
                     continue
                 }

@@ -51,7 +51,7 @@ extension Timestamp {
 }
 
 extension POSIXSystem {
-    /// `flock`, not `fcntl`: a POSIX lock vanishes when the process closes any descriptor of the file.
+    /// Uses `flock`, not `fcntl`: a POSIX lock vanishes when the process closes any descriptor of the file.
     package func lock(_ path: String, _ rights: FileRights) throws -> FileLock? {
         while true {
             let descriptor = try openFile(path, O_RDWR, making: rights, to: "lock")
@@ -61,11 +61,11 @@ extension POSIXSystem {
                 if number == EWOULDBLOCK { return nil }
                 throw MigrationError.system("lock", path, error: number)
             }
-            // A lock on a file that was removed or replaced in the meantime keeps no process out: take it again.
+            // A lock on a file that was removed or replaced in the meantime excludes no process: try again.
             var held = stat()
             if fstat(descriptor, &held) == 0, let named = try status(of: path), named.isSameFile(as: FileStatus(held)) {
                 return FileLock {
-                    // Closing alone leaves the lock to a child that was forked and has not begun its program yet.
+                    // Closing alone would leave the lock with a forked child that has not yet called exec.
                     flock(descriptor, LOCK_UN)
                     close(descriptor)
                 }
@@ -76,7 +76,7 @@ extension POSIXSystem {
 }
 
 extension MigrationError {
-    /// The error of a failed system call: `action` reads like "read" or "make the folder".
+    /// Returns the error of a failed system call; `action` is a verb phrase such as "read" or "make the folder".
     package static func system(_ action: String, _ path: String, error number: Int32 = errno) -> MigrationError {
         let cause = String(cString: strerror(number))
         let name = path.isEmpty ? "it" : path
@@ -123,16 +123,16 @@ extension MigrationError {
         }
     }
 
-    /// The error of a path where something is already.
+    /// Returns the error for a path that already exists.
     package static func taken(_ path: String, for place: String? = nil) -> MigrationError {
         MigrationError(
             .usage, "There is already something at \(path).", place: place ?? path,
             remedy: "Name a path that does not exist, or move what is there.")
     }
 
-    /// The error of something that has a file's name and is none.
+    /// Returns the error for a path that exists but is not a plain file.
     ///
-    /// - Parameter type: as `st_mode` has it.
+    /// - Parameter type: the type bits of `st_mode`.
     static func notAFile(_ path: String, _ type: mode_t) -> MigrationError {
         let kind =
             switch type {

@@ -1,20 +1,20 @@
-/// The parts of a path, by its text alone.
+/// Functions on the text of a path; they do not access the file system.
 package enum Path {
-    /// The last part: `b.sqlite` of `/a/b.sqlite`.
+    /// Returns the last part: `b.sqlite` for `/a/b.sqlite`.
     package static func name(of path: String) -> String {
         let trimmed = withoutTrailingSlashes(path)
         guard trimmed != "/", let slash = trimmed.utf8.lastIndex(of: UInt8(ascii: "/")) else { return trimmed }
         return String(trimmed[trimmed.utf8.index(after: slash)...])
     }
 
-    /// All but the last part: `/a` of `/a/b.sqlite`, `.` of `b.sqlite`.
+    /// Returns all but the last part: `/a` for `/a/b.sqlite`, `.` for `b.sqlite`.
     package static func folder(of path: String) -> String {
         let trimmed = withoutTrailingSlashes(path)
         guard let slash = trimmed.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == trimmed.startIndex ? "/" : withoutTrailingSlashes(String(trimmed[..<slash]))
     }
 
-    /// The name without its extension: `b` of `/a/b.sqlite`, `.b` of `.b`.
+    /// Returns the name without its extension: `b` for `/a/b.sqlite`, `.b` for `.b`.
     package static func stem(of path: String) -> String {
         let name = name(of: path)
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return name }
@@ -25,10 +25,10 @@ package enum Path {
         folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
     }
 
-    /// The ending of the folder next to a store where Moult keeps what is not the store.
+    /// The suffix of the folder next to a store that holds Moult's own files.
     package static let sidecarEnding = ".moult"
 
-    /// Of a path inside such a folder, the folder and the names below it; nil for any other path.
+    /// Splits a path inside such a folder into the folder and the names below it; nil for any other path.
     static func belowSidecar(_ path: String) -> (folder: String, names: [String])? {
         guard let range = path.firstRange(of: sidecarEnding + "/") else { return nil }
         let names = path[range.upperBound...].split(separator: "/").map(String.init)
@@ -42,10 +42,10 @@ package enum Path {
     }
 }
 
-/// A folder for copies that are not needed after the process, for this user alone.
+/// A folder for files that only this process needs, private to this user.
 ///
-/// The process that uses it holds a lock in it, so that another one can tell a folder that a dead process has left, and
-/// removes it.
+/// The process holds a lock in the folder, so that other processes can recognise and remove a folder whose owner has
+/// died.
 package final class TemporaryFolder: Sendable {
     package let path: String
     private let system: any System
@@ -55,8 +55,8 @@ package final class TemporaryFolder: Sendable {
     private static let lockName = ".moult-lock"
 
     /// - Parameters:
-    ///   - kind: a word for its name.
-    ///   - parent: nil for the machine's own folder of that sort.
+    ///   - kind: a word for the folder's name.
+    ///   - parent: the parent folder; nil for the system's temporary folder.
     package init(_ kind: String, in parent: String? = nil, _ system: any System) throws {
         let parent = parent ?? system.temporaryFolder
         let path = Path.join(parent, "\(Self.prefix)\(kind)-\(system.uniqueName())")
@@ -75,30 +75,30 @@ package final class TemporaryFolder: Sendable {
         Self.removeLeft(in: parent, besides: path, system)
     }
 
-    /// Removes it with all that it holds.
+    /// Removes the folder with all its contents.
     package func remove() { _ = try? Self.remove(path, system) }
 
-    /// Removes a folder, its lock last: as long as there is data, the lock says whose it is.
+    /// Removes a folder. The lock file goes last: while there is data, it marks the owner.
     private static func remove(_ path: String, _ system: any System) throws {
         for name in try system.list(path) where name != lockName { try system.removeTree(Path.join(path, name)) }
         try system.removeTree(path)
     }
 
-    /// Whether a folder without a lock was made here: `moult-KIND-` and the digits of a unique name. Its process died before
-    /// it had locked the folder, or, with an earlier version of Moult, while it removed it.
+    /// Whether a folder without a lock file was made here: `moult-KIND-` and the digits of a unique name. Its process
+    /// died before it locked the folder, or, in an earlier version of Moult, while it removed the folder.
     private static func isOwnName(_ name: String) -> Bool {
         let words = name.split(separator: "-", omittingEmptySubsequences: false)
         return words.count == 3 && words[2].count == 16 && words[2].allSatisfy { $0.isHexDigit && !$0.isUppercase }
     }
 
-    /// Removes the folders of this user's processes that have died. What cannot be removed is left to the next run.
+    /// Removes the folders of this user's dead processes. A folder that cannot be removed stays for the next run.
     private static func removeLeft(in parent: String, besides own: String, _ system: any System) {
         for name in (try? system.list(parent)) ?? [] where name.hasPrefix(prefix) {
             let path = Path.join(parent, name)
             let lock = Path.join(path, lockName)
             guard path != own, (try? system.isLink(path)) == false, let status = try? system.status(of: path),
                 status.kind == .folder, status.owner == system.user,
-                // A process that has just made its folder has not locked it yet.
+                // A process that has just made its folder may not have locked it yet.
                 system.now.seconds(since: status.changed) > 60,
                 (try? system.exists(lock)) == true || isOwnName(name), let held = try? system.lock(lock)
             else { continue }
@@ -112,7 +112,7 @@ package final class TemporaryFolder: Sendable {
 package struct MountTable: Sendable {
     private let mounts: [(point: String, type: String)]
 
-    /// The table of this process; empty where the system has none.
+    /// Creates the table of this process; empty if the system has none.
     package init() {
         let bytes = (try? POSIXSystem().read("/proc/self/mountinfo")) ?? []
         self.init(String(decoding: bytes, as: UTF8.self))
@@ -126,17 +126,17 @@ package struct MountTable: Sendable {
         }
     }
 
-    /// The type of the file system that a path lies on, such as `ext4` or `nfs4`; nil if the table does not say.
+    /// Returns the type of a path's file system, such as `ext4` or `nfs4`; nil if it is not in the table.
     ///
-    /// - Parameter path: absolute, without symbolic links.
+    /// - Parameter path: an absolute path without symbolic links.
     package func type(of path: String) -> String? {
         let above = mounts.filter { $0.point == "/" || path == $0.point || path.hasPrefix($0.point + "/") }
         let longest = above.map(\.point.utf8.count).max()
-        // A later mount hides an earlier one at the same place.
+        // A later mount hides an earlier one at the same mount point.
         return above.last { $0.point.utf8.count == longest }?.type
     }
 
-    /// Spaces, tabs, line breaks and backslashes are written as a backslash and three octal digits.
+    /// Resolves the escapes of the table: a backslash and three octal digits for a space, tab, line break or backslash.
     private static func unescaped(_ text: Substring) -> String {
         var (bytes, rest) = ([UInt8](), Array(text.utf8)[...])
         while let byte = rest.popFirst() {

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Without a word about rights, what is made is this user's alone.
+/// Variants without rights: new files and folders are private to this user.
 extension System {
     package func write(_ bytes: [UInt8], to path: String) throws { try write(bytes, to: path, .own) }
     package func append(_ bytes: [UInt8], to path: String) throws { try append(bytes, to: path, .own) }
@@ -15,16 +15,16 @@ extension System {
     package func exchange(_ path: String, with other: String) throws -> Bool { false }
     package func cloneOpenFile(_ path: String, to copy: String, _ rights: FileRights) throws -> Bool { false }
 
-    /// Seconds since the clock that never goes back said `start`.
+    /// Returns the seconds since the monotonic clock read `start`.
     ///
-    /// - Parameter end: what it says now, or has said later; nil to look at it.
+    /// - Parameter end: a later reading of the clock; nil to read it now.
     package func seconds(since start: UInt64, to end: UInt64? = nil) -> Double {
         Double((end ?? monotonicNanoseconds) &- start) / 1e9
     }
 
     package func exists(_ path: String) throws -> Bool { try status(of: path) != nil }
 
-    /// Writes so that a reader, or a machine that loses power, finds the old contents or the new, never a part.
+    /// Writes atomically: a reader, even after a power failure, finds either the old or the new contents.
     package func writeAtomically(_ bytes: [UInt8], to path: String, _ rights: FileRights = .own) throws {
         let temporary = "\(path).\(uniqueName()).part"
         do {
@@ -38,18 +38,18 @@ extension System {
         try synchronise(Path.folder(of: path))
     }
 
-    /// Removes a file, or a folder with all it holds; false where nothing has that name.
+    /// Removes a file, or a folder with all its contents; false if the path does not exist.
     @discardableResult
     package func removeTree(_ path: String) throws -> Bool {
         guard let status = try status(of: path) else { return try remove(path) }
-        // A folder reached through a symbolic link is not ours to empty: remove the link.
+        // Do not empty a folder behind a symbolic link; remove only the link.
         if status.kind == .folder, try !isLink(path) {
             for name in try list(path) { try removeTree(Path.join(path, name)) }
         }
         return try remove(path)
     }
 
-    /// Every file below a folder, as paths from that folder, in byte order.
+    /// Returns every file below a folder, as relative paths in byte order.
     package func files(below folder: String) throws -> [String] {
         try list(folder).flatMap { name -> [String] in
             let path = Path.join(folder, name)
@@ -58,9 +58,9 @@ extension System {
         }
     }
 
-    /// Copies a folder with all it holds, compares every file, and synchronises every file and folder of the copy.
+    /// Copies a folder with all its contents, compares every file, and synchronises every file and folder of the copy.
     ///
-    /// - Throws: `fileNotReadable` for what is neither a plain file nor a folder, such as a symbolic link.
+    /// - Throws: `fileNotReadable` for an entry that is neither a plain file nor a folder, such as a symbolic link.
     package func copyTree(_ folder: String, to copy: String, _ rights: FileRights = .own) throws {
         guard try !isLink(folder) else { throw MigrationError.system("copy", folder, error: ELOOP) }
         try makeFolder(copy, rights)
@@ -76,15 +76,15 @@ extension System {
         try synchronise(copy)
     }
 
-    /// Copies a file, and reads both files again to compare them.
+    /// Copies a file, then reads both files again to compare them.
     ///
-    /// - Throws: `inputOutput` if the copy does not hold the same bytes.
+    /// - Throws: `inputOutput` if the copy has other contents.
     package func copyExactly(_ path: String, to copy: String, _ rights: FileRights = .own) throws {
         try self.copy(path, to: copy, rights)
         guard try holdsSame(path, copy) else { throw MigrationError.changedOnTheWay(copy) }
     }
 
-    /// Whether two files hold the same bytes.
+    /// Whether two files have the same contents.
     package func holdsSame(_ path: String, _ other: String) throws -> Bool {
         guard let size = try status(of: path)?.size, try status(of: other)?.size == size else { return false }
         let piece: Int64 = 1 << 20
@@ -96,30 +96,30 @@ extension System {
         return true
     }
 
-    /// The sum of the sizes of all files below a folder; zero where there is none.
+    /// Returns the total size of all files below a folder; zero if there is no such folder.
     package func size(below folder: String) throws -> Int64 {
         guard try exists(folder) else { return 0 }
         return try files(below: folder).reduce(0) { try $0 + (status(of: Path.join(folder, $1))?.size ?? 0) }
     }
 }
 
-/// The one way to read a whole file into memory: a plain one, of no more than so many bytes.
+/// The only way to read a whole file into memory: a plain file of limited size.
 extension System {
-    /// The most bytes of a file that Moult has written, or that a person has written for it.
+    /// The size limit in bytes for a file written by Moult or by a person.
     package static var largestText: Int { 128 << 20 }
-    /// The most bytes of a file of external data: what SQLite holds in one value.
+    /// The size limit in bytes for a file of external data: the largest value in SQLite.
     package static var largestValue: Int { 1_000_000_000 }
 
     /// - Parameters:
-    ///   - limit: bytes. Nothing is read of a file that has more.
-    ///   - code: what a file that is too large, or none, counts as.
-    /// - Throws: `code` if the file is larger, or is no plain file: a folder, a FIFO, a device.
+    ///   - limit: the most bytes; a larger file is not read.
+    ///   - code: the error code for a file that is too large or not a plain file.
+    /// - Throws: `code` if the file is larger or not a plain file: a folder, a FIFO, a device.
     package func read(_ path: String, limit: Int? = nil, as code: MigrationError.Code = .fileNotReadable) throws
         -> [UInt8]
     {
         let limit = limit ?? Self.largestText
         do {
-            // What /proc shows has no size, and what grows in the meantime had less.
+            // Files in /proc report no size, and a file can grow in the meantime.
             if let size = try status(of: path)?.size, size > limit { throw MigrationError.tooLarge(path, size, limit) }
             let bytes = try read(path, prefix: limit + 1)
             guard bytes.count <= limit else { throw MigrationError.tooLarge(path, nil, limit) }
@@ -141,14 +141,14 @@ extension MigrationError {
 }
 
 extension System {
-    /// Hands over a part of a file in pieces of at most a mebibyte, so that memory does not grow with the file.
+    /// Passes a part of a file to `body` in pieces of at most one mebibyte, so that memory use stays constant.
     ///
-    /// Always of the real machine: it only reads, and files that are not written to.
+    /// Always uses the real machine, because it only reads, and only files that are not being written.
     ///
     /// - Parameters:
-    ///   - offset: the first byte.
-    ///   - count: bytes; the rest of the file when nil.
-    /// - Returns: the bytes that were there.
+    ///   - offset: the position of the first byte.
+    ///   - count: the number of bytes; nil for the rest of the file.
+    /// - Returns: the number of bytes read.
     @discardableResult
     package func readPieces(
         of path: String, from offset: Int64 = 0, count: Int64? = nil, _ body: ([UInt8]) throws -> Void
@@ -156,11 +156,11 @@ extension System {
         try POSIXSystem().readPieces(of: path, from: offset, count: count ?? .max, body)
     }
 
-    /// The parts of a file in which something was ever written, in ascending order; the others read as zeros and take
-    /// no space. Of the real machine, as above.
+    /// Returns the parts of a file that contain data, in ascending order; the rest are holes, which read as zeros and
+    /// take no space. Always uses the real machine, as above.
     package func writtenParts(of path: String) throws -> [Range<Int64>] { try POSIXSystem().writtenParts(of: path) }
 
-    /// A part of a file, for parts that memory holds; shorter where the file ends before.
+    /// Returns a part of a file that fits into memory; shorter if the file ends earlier.
     package func bytes(of path: String, from offset: Int64, count: Int64) throws -> [UInt8] {
         var bytes: [UInt8] = []
         try readPieces(of: path, from: offset, count: count) { bytes += $0 }

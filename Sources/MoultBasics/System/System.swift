@@ -1,86 +1,87 @@
-/// The one seam to the machine: files, synchronising, clones, locks, free space, processes, the clock.
+/// The only interface to the machine: files, synchronising, clones, locks, free space, processes and the clock.
 ///
-/// Everything that probe and engine do outside SQLite goes through a value of this kind, so that a test can put
-/// one in its place that fails, dies or runs out of space at any chosen call. Every operation that fails throws a
-/// `MigrationError` that names the path and carries the system's own words as its cause.
+/// All work outside SQLite goes through a value of this type, so that a test can substitute one that fails, dies or
+/// runs out of space at any chosen call. Every failing operation throws a `MigrationError` with the path and, as its
+/// cause, the system's own message.
 package protocol System: Sendable {
     // MARK: Looking
 
-    /// Follows symbolic links; nil if nothing has that name.
+    /// Returns the status of a file, following symbolic links; nil if the path does not exist.
     func status(of path: String) throws -> FileStatus?
-    /// Whether the name itself is that of a symbolic link, wherever it leads; false where nothing has it.
+    /// Whether the path itself is a symbolic link, wherever it leads; false if it does not exist.
     func isLink(_ path: String) throws -> Bool
-    /// The absolute path without symbolic links.
+    /// Returns the absolute path without symbolic links.
     func resolve(_ path: String) throws -> String
-    /// The names in a folder, in byte order, without `.` and `..`.
+    /// Returns the names in a folder, in byte order, without `.` and `..`.
     func list(_ folder: String) throws -> [String]
-    /// At most `count` bytes from the start of a plain file.
+    /// Returns at most `count` bytes from the start of a plain file.
     func read(_ path: String, prefix count: Int) throws -> [UInt8]
-    /// Whether this process may write to a file, or may make files in a folder.
+    /// Whether this process may write to a file, or create files in a folder.
     func isWritable(_ path: String) -> Bool
     func space(at path: String) throws -> VolumeSpace
-    /// SHA-256 of a file's contents, read in pieces.
+    /// Returns the SHA-256 of a file's contents, which are read in pieces.
     func digest(of path: String) throws -> [UInt8]
-    /// Has the system read a file from the drive when it is read next, where it can.
+    /// Drops a file from the system's cache if possible, so that the next read comes from the drive.
     func forgetCache(of path: String) throws
 
     // MARK: Writing
 
-    /// Makes an empty file; nothing may have that name.
+    /// Creates an empty file; the path must not exist.
     func makeFile(_ path: String, _ rights: FileRights) throws
-    /// Makes or empties the file, then writes; not synchronised. A file that is there keeps its rights.
+    /// Creates or truncates the file, then writes; not synchronised. An existing file keeps its permissions.
     func write(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws
-    /// Adds to the end of a file that need not exist yet, in one write; not synchronised.
+    /// Appends to a file in one write, creating it if it is missing; not synchronised.
     func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws
-    /// Waits until a file's contents, or a folder's names, have reached the disk.
+    /// Waits until a file's contents, or a folder's entries, are on the disk.
     func synchronise(_ path: String) throws
-    /// Replaces what has the new name, in one step.
+    /// Renames a file or folder and replaces an existing one at the new path, atomically.
     func rename(_ path: String, to newPath: String) throws
-    /// Gives a file or a folder a name that nothing has, in one step: what another process makes there in the meantime is
-    /// not replaced.
+    /// Renames a file or folder to an unused path, atomically: it never replaces anything that another process creates
+    /// there in the meantime.
     ///
-    /// - Throws: `usage` if something has the name.
+    /// - Throws: `usage` if the new path exists.
     func rename(_ path: String, toUnused newPath: String) throws
-    /// Gives two files or folders the names of each other, in one step.
+    /// Exchanges two files or folders, atomically.
     ///
-    /// - Returns: false, and changes nothing, where the volume cannot.
+    /// - Returns: false, without any change, if the volume does not support it.
     func exchange(_ path: String, with other: String) throws -> Bool
-    /// Removes a file, or an empty folder; false where nothing has that name.
+    /// Removes a file or an empty folder; false if the path does not exist.
     @discardableResult func remove(_ path: String) throws -> Bool
-    /// A folder that is there already is fine, and keeps its rights.
+    /// Creates a folder. An existing folder is not an error, and keeps its permissions.
     func makeFolder(_ path: String, _ rights: FileRights) throws
-    /// Makes `copy`, which must not exist, of a plain file that is reached by no link, by cloning where the volume can,
-    /// otherwise by copying; not synchronised.
+    /// Copies a plain file to `copy`, which must not exist, by cloning if the volume supports it; not synchronised. The
+    /// source must not be a symbolic link.
     func copy(_ path: String, to copy: String, _ rights: FileRights) throws
-    /// Makes `copy`, which must not exist, of a file that this process has open, by cloning. No descriptor of the file is
-    /// closed: that would drop SQLite's locks on it.
+    /// Clones a file that this process has open to `copy`, which must not exist. It closes no descriptor of the file,
+    /// because that would drop SQLite's locks.
     ///
-    /// - Returns: false, and makes nothing, where the volume cannot.
+    /// - Returns: false, without creating anything, if the volume does not support it.
     func cloneOpenFile(_ path: String, to copy: String, _ rights: FileRights) throws -> Bool
     func setMode(_ mode: UInt32, of path: String) throws
-    /// Cuts a file off, or adds zeros to its end; not synchronised.
+    /// Truncates a file, or extends it with zeros; not synchronised.
     func setSize(_ size: Int64, of path: String) throws
 
     // MARK: Locks and processes
 
-    /// Takes the advisory lock of a file, which is made when missing; nil while another holds it.
+    /// Takes the advisory lock of a file, creating it if it is missing; nil while another process holds the lock.
     func lock(_ path: String, _ rights: FileRights) throws -> FileLock?
     var processIdentifier: Int32 { get }
-    /// The number of the user whose rights this process has.
+    /// The identifier of this process's effective user.
     var user: UInt32 { get }
-    /// When a process started, as a text that differs for two processes of one number; nil when it is not running.
+    /// Returns the start time of a process, as a text that tells apart two processes with the same identifier; nil if
+    /// it is not running.
     func startTime(ofProcess identifier: Int32) -> String?
-    /// The other processes that hold a lock on a file, as far as the system tells.
+    /// Returns the other processes that hold a lock on a file, if the system reports them.
     func holders(of path: String) -> [RunningProcess]
 
     // MARK: Clock and names
 
     var now: Timestamp { get }
-    /// Nanoseconds of a clock that never goes back.
+    /// The nanoseconds of a monotonic clock.
     var monotonicNanoseconds: UInt64 { get }
-    /// The folder for files that are not needed after the process.
+    /// The folder for files that are needed only during the process.
     var temporaryFolder: String { get }
-    /// Sixteen random digits for a name that is not in use.
+    /// Returns sixteen random digits for a name that is not in use.
     func uniqueName() -> String
 }
 
@@ -88,10 +89,10 @@ extension System {
     package func forgetCache(of path: String) throws {}
 }
 
-/// A process by number and name.
+/// A process with its identifier and name.
 package struct RunningProcess: Sendable, Hashable {
     package var identifier: Int32
-    /// The program's short name; empty where it is not known.
+    /// The program's short name; empty if it is unknown.
     package var name: String
 
     package init(identifier: Int32, name: String) {
@@ -100,11 +101,11 @@ package struct RunningProcess: Sendable, Hashable {
     }
 }
 
-/// The room on a volume.
+/// The free space on a volume.
 package struct VolumeSpace: Sendable, Hashable {
-    /// Bytes that this process may still write.
+    /// The bytes that this process may still write.
     package var available: Int64
-    /// The identifier of the volume: two paths of one volume share their room.
+    /// The identifier of the volume. Two paths on one volume share its space.
     package var volume: UInt64
 
     package init(available: Int64, volume: UInt64) {
@@ -113,7 +114,7 @@ package struct VolumeSpace: Sendable, Hashable {
     }
 }
 
-/// A lock held on a file until `release` or until the last reference is gone; a dead process holds none.
+/// A lock held on a file until `release`, or until the last reference is gone. A lock ends with its process.
 package final class FileLock: Sendable {
     private let onRelease: @Sendable () -> Void
 
@@ -126,19 +127,19 @@ package struct FileStatus: Sendable, Hashable {
     package enum Kind: Sendable, Hashable { case file, folder, other }
 
     package var kind: Kind
-    /// Bytes.
+    /// The size in bytes.
     package var size: Int64
-    /// When the contents last changed.
+    /// The time when the contents last changed.
     package var modified: Timestamp
-    /// When the contents or the file's own record last changed.
+    /// The time when the contents or the file's metadata last changed.
     package var changed: Timestamp
     package var device: UInt64
     package var inode: UInt64
-    /// The number of names the file has.
+    /// The number of hard links.
     package var links: UInt64
     /// The permission bits.
     package var mode: UInt32
-    /// The numbers of the user and the group that the file belongs to.
+    /// The identifiers of the file's user and group.
     package var owner: UInt32
     package var group: UInt32
 
@@ -150,18 +151,17 @@ package struct FileStatus: Sendable, Hashable {
         (self.inode, self.links, self.mode, self.owner, self.group) = (inode, links, mode, owner, group)
     }
 
-    /// Whether both name one file of one volume, whatever it holds.
+    /// Whether both are the same file on the same volume, regardless of contents.
     package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }
 
-/// The rights to read and write a new file or folder; each has its rights from the moment it is there.
+/// The rights to a new file or folder, in force from the moment of its creation.
 package enum FileRights: Sendable, Hashable {
-    /// This user alone: for copies, and wherever no other rights are given.
+    /// This user only: for copies, and the default.
     case own
-    /// Whoever may read and write the file or folder at a path, never anybody more: its permissions, and its owner and
-    /// group where this user may give them. SQLite gives a journal the rights of its database in the same way. Where
-    /// nothing is at the path, this user alone.
+    /// The same permissions as the file or folder at a path, and its owner and group if this user may set them, but
+    /// never more, as SQLite does for a journal and its database. If the path does not exist, this user only.
     case like(String)
-    /// As the process's umask says: for what is made from no store.
+    /// By the process's umask: for files that do not come from a store.
     case byUmask
 }

@@ -1,8 +1,8 @@
-/// A moment of the wall clock in UTC, with nanoseconds.
+/// A point in time in UTC, with nanoseconds.
 package struct Timestamp: Sendable, Hashable, Comparable {
-    /// Since 1970-01-01 00:00:00 UTC.
+    /// The seconds since 1970-01-01 00:00:00 UTC.
     package var seconds: Int64
-    /// From 0 up to 999,999,999.
+    /// The nanoseconds within the second, from 0 to 999,999,999.
     package var nanoseconds: Int32
 
     package init(seconds: Int64, nanoseconds: Int32 = 0) {
@@ -14,36 +14,36 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
 
-    /// The same moment, cut to what ``iso8601WithMilliseconds`` keeps.
+    /// The same time, truncated to the precision of ``iso8601WithMilliseconds``.
     package var inMilliseconds: Timestamp {
         Timestamp(seconds: seconds, nanoseconds: nanoseconds / 1_000_000 * 1_000_000)
     }
 
-    /// Seconds from `earlier` to here, negative when that lies later.
+    /// Returns the seconds since `earlier`; negative if `earlier` is in fact later.
     package func seconds(since earlier: Timestamp) -> Double {
         Double(seconds - earlier.seconds) + Double(nanoseconds - earlier.nanoseconds) / 1e9
     }
 }
 
 extension Timestamp {
-    /// `2026-03-01T09:05:07Z`.
+    /// The form `2026-03-01T09:05:07Z`.
     package var iso8601: String {
         let (year, month, day) = civilDate
         return "\(padded(year, 4))-\(padded(month))-\(padded(day))T\(time(separator: ":"))Z"
     }
 
-    /// `2026-03-01T09:05:07.123Z`.
+    /// The form `2026-03-01T09:05:07.123Z`.
     package var iso8601WithMilliseconds: String {
         "\(iso8601.dropLast()).\(padded(Int64(nanoseconds / 1_000_000), 3))Z"
     }
 
-    /// `20260301T090507Z`: fit for the name of a file, and sorted by name it is sorted by time.
+    /// The form `20260301T090507Z`, which suits a file name and sorts by time.
     package var iso8601Basic: String {
         let (year, month, day) = civilDate
         return "\(padded(year, 4))\(padded(month))\(padded(day))T\(time(separator: ""))Z"
     }
 
-    /// Reads ``iso8601`` with any number of decimals; nil for any other text.
+    /// Reads the form of ``iso8601`` with any number of decimals; nil for any other text.
     package init?(iso8601 text: String) {
         guard let (seconds, nanoseconds) = DateText.moment(text) else { return nil }
         self.init(seconds: seconds, nanoseconds: nanoseconds)
@@ -76,12 +76,12 @@ private func padded(_ number: some BinaryInteger, _ width: Int = 2) -> String {
 
 /// Points in time as ISO 8601 text in UTC, by the proleptic Gregorian calendar.
 package enum DateText {
-    /// From 1970-01-01 to 2001-01-01, Core Data's reference date.
+    /// The seconds from 1970-01-01 to 2001-01-01, Core Data's reference date.
     package static let referenceDate = 978_307_200.0
 
-    /// Seconds since the reference date as `2001-01-01T00:00:00.000000000Z`, nine decimals, the nearest nanosecond.
+    /// Returns the time as `2001-01-01T00:00:00.000000000Z`: nine decimals, rounded to the nearest nanosecond.
     ///
-    /// - Returns: nil for NaN, an infinity or a year beyond 999,999,999: those have no such text.
+    /// - Returns: nil for NaN, an infinity, or a year beyond 999,999,999, which have no such form.
     package static func text(sinceReferenceDate seconds: Double) -> String? {
         guard seconds.isFinite, seconds.magnitude < 3e16 else { return nil }
         var whole = Int(seconds.rounded(.down))
@@ -95,12 +95,12 @@ package enum DateText {
         let second = seconds - days * 86400
         let (year, month, day) = date(days: days)
         let clock = [second / 3600, second / 60 % 60, second % 60].map { padded($0, 2) }.joined(separator: ":")
-        // Beyond four digits ISO 8601 asks for a sign.
+        // ISO 8601 requires a sign for a year of more than four digits.
         let years = (0...9999).contains(year) ? padded(year, 4) : (year < 0 ? "-" : "+") + padded(abs(year), 6)
         return "\(years)-\(padded(month, 2))-\(padded(day, 2))T\(clock)\(fraction)Z"
     }
 
-    /// The civil date so many days after 1970-01-01: counted from 1 March, in eras of 400 years.
+    /// Returns the civil date of a day number after 1970-01-01, computed from 1 March in eras of 400 years.
     private static func date(days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -115,8 +115,8 @@ package enum DateText {
         )
     }
 
-    /// Reads a moment in UTC as ``text(sinceReferenceDate:)`` writes it, with any number of decimals, or none: a year has
-    /// four digits, or a sign and six to nine.
+    /// Reads a UTC time in the form of ``text(sinceReferenceDate:)``, with any number of decimals or none. A year has
+    /// four digits, or a sign and six to nine digits.
     ///
     /// - Returns: the whole seconds since 1970 and the nanoseconds; nil for any other text.
     package static func moment(_ text: String) -> (seconds: Int64, nanoseconds: Int32)? {
@@ -146,7 +146,7 @@ package enum DateText {
         return (days * 86_400 + hour * 3_600 + minute * 60 + second, fraction)
     }
 
-    /// The same as seconds since the reference date.
+    /// Reads the same form and returns the seconds since the reference date.
     package static func secondsSinceReferenceDate(_ text: String) -> Double? {
         moment(text).map { Double($0.seconds - Int64(referenceDate)) + Double($0.nanoseconds) / 1e9 }
     }

@@ -1,12 +1,12 @@
 extension Unicode.Scalar {
-    /// Whether a terminal takes the scalar for a command, or changes the order in which text is shown: C0, DEL, C1, the
-    /// separators of lines, and the marks that turn the direction of writing.
+    /// Whether the scalar can control a terminal or change the display order of text: C0, DEL, C1, line separators, and
+    /// marks of writing direction.
     package var steersTerminal: Bool {
         value < 0x20 || (0x7F..<0xA0).contains(value) || value == 0x061C || (0x200E...0x200F).contains(value)
             || (0x2028...0x202E).contains(value) || (0x2066...0x2069).contains(value)
     }
 
-    /// The scalar as JSON spells it out: `\u009B`. All that steer are in the basic plane.
+    /// The scalar as a JSON escape such as `\u009B`. All of these scalars are in the basic plane.
     package var jsonEscape: String {
         let digits = String(value, radix: 16)
         return "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
@@ -14,13 +14,13 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// Whether a scalar in the text steers a terminal; decided on bytes, as nearly all text has none.
+    /// Whether the text contains a scalar that can control a terminal. Tests bytes first, because few texts do.
     package var steersTerminal: Bool {
         utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }
             && unicodeScalars.contains(where: \.steersTerminal)
     }
 
-    /// The text with control characters spelled out, so that a name in a store cannot steer the terminal.
+    /// The text with control characters escaped, so that a name in a store cannot control the terminal.
     package var printable: String {
         guard steersTerminal else { return self }
         return unicodeScalars.map {
@@ -29,7 +29,7 @@ extension String {
         .joined()
     }
 
-    /// As one word for a shell. Control characters are spelled out, as bash, zsh and POSIX.1-2024 read them (`$'…'`).
+    /// The text as one word of a shell command. Control characters are escaped as `$'…'` (bash, zsh, POSIX.1-2024).
     package var shellQuoted: String {
         let isPlain =
             !isEmpty
@@ -52,7 +52,7 @@ extension Unicode.Scalar {
         case "\t": return "\\t"
         default:
             guard properties.generalCategory == .control else { return String(self) }
-            // Three octal digits each: no digit that follows can belong to one.
+            // Always three octal digits, so that a following digit is never taken for part of the escape.
             return String(self).utf8.map { byte in
                 "\\" + [byte >> 6, byte >> 3 & 7, byte & 7].map(String.init).joined()
             }.joined()

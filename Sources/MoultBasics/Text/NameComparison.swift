@@ -1,6 +1,6 @@
 extension String {
-    /// The order of version names: runs of digits by their value, letters without regard to case, and a name that is
-    /// the beginning of another before it. So `Model`, `Model 2`, `Model 10`.
+    /// Whether the version name sorts before `other`: runs of digits compare by value, letters ignore case, and a
+    /// prefix comes first. For example `Model`, `Model 2`, `Model 10`.
     package func precedesNaturally(_ other: String) -> Bool {
         let (left, right) = (NaturalChunk.chunks(of: self), NaturalChunk.chunks(of: other))
         if left == right { return precedesInByteOrder(other) }
@@ -8,9 +8,9 @@ extension String {
     }
 }
 
-/// One character, or one run of digits.
+/// A character or a run of digits.
 private enum NaturalChunk: Comparable {
-    /// Without leading zeros, so that a longer one is a greater one.
+    /// The digits without leading zeros, so that a longer number is a greater one.
     case number([UInt8])
     case character(UInt8)
 
@@ -42,10 +42,10 @@ private enum NaturalChunk: Comparable {
 }
 
 extension String {
-    /// Core Data sorts names by their UTF-8 bytes, which is not Swift's order for every character.
+    /// Compares by UTF-8 bytes, as Core Data sorts names. Swift's order differs for some characters.
     package func precedesInByteOrder(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
-    /// The entity and the property of `Entity.property`; no property of `Entity`.
+    /// The entity and the property of `Entity.property`; the property is nil for `Entity`.
     package var entityAndProperty: (entity: String, property: String?) {
         let parts = split(separator: ".", maxSplits: 1).map(String.init)
         return (parts.first ?? "", parts.dropFirst().first)
@@ -53,21 +53,21 @@ extension String {
 }
 
 extension StringProtocol {
-    /// With an upper case letter at the beginning.
+    /// The text with its first letter in upper case.
     package var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }
 
 extension [String] {
-    /// `A`, `A and B`, `A, B and C`.
+    /// Returns the elements as `A`, `A and B` or `A, B and C`.
     package func listed(_ word: String = "and") -> String {
         guard let last, count > 1 else { return first ?? "" }
         return "\(dropLast().joined(separator: ", ")) \(word) \(last)"
     }
 }
 
-/// Finds what somebody may have meant.
+/// Suggestions for a mistyped word.
 package enum Suggestion {
-    /// The candidate with the fewest edits from `typed`, if that is few for its length or one begins with the other.
+    /// Returns the candidate with the fewest edits from `typed`, if few; otherwise the first that begins with `typed`.
     package static func nearest(to typed: String, among candidates: [String]) -> String? {
         let ranked = candidates.map { (name: $0, edits: distance(typed.lowercased(), $0.lowercased())) }
         guard let best = ranked.min(by: { $0.edits < $1.edits }) else { return nil }
@@ -76,7 +76,7 @@ package enum Suggestion {
         return bare.count >= 3 ? candidates.first { $0.drop { $0 == "-" }.hasPrefix(bare) } : nil
     }
 
-    /// The number of insertions, deletions, replacements and swaps of neighbours between two words.
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbours between two words.
     static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left.prefix(64)), Array(right.prefix(64)))
         var rows = [Array(0...right.count)]

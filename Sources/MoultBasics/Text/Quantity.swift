@@ -1,6 +1,6 @@
-/// Numbers as people read them.
+/// Numbers formatted for people.
 package enum Quantity {
-    /// `1234567` as `1,234,567`.
+    /// Formats `1234567` as `1,234,567`.
     package static func count(_ number: some BinaryInteger) -> String {
         let digits = Array(String(number.magnitude))
         var text = number.signum() < 0 ? "-" : ""
@@ -11,12 +11,12 @@ package enum Quantity {
         return text
     }
 
-    /// `1 row`, `2 rows`; with a verb, `1 row is` and `2 rows are`.
+    /// Formats `1 row` or `2 rows`; with a verb, `1 row is` or `2 rows are`.
     package static func count(_ number: some BinaryInteger, _ noun: String, plural: String? = nil) -> String {
         "\(count(number)) \(number == 1 ? noun : plural ?? noun + "s")"
     }
 
-    /// `1234567` as `1.2 MB`; a kilobyte is a thousand bytes.
+    /// Formats `1234567` as `1.2 MB`; a kilobyte is a thousand bytes.
     package static func bytes(_ number: some BinaryInteger) -> String {
         var amount = Double(number)
         var unit = "bytes"
@@ -27,10 +27,10 @@ package enum Quantity {
         return unit == "bytes" ? count(number, "byte") : "\(decimal(amount, places: amount < 9.95 ? 1 : 0)) \(unit)"
     }
 
-    /// Bytes that are needed, in the same words: rounded up, so that who frees what is said has enough.
+    /// Formats required bytes in the same units, rounded up, so that the stated amount always suffices.
     package static func bytesNeeded(_ number: Int64) -> String { bytes(number, .up) }
 
-    /// Bytes that are free, rounded down.
+    /// Formats free bytes, rounded down.
     package static func bytesFree(_ number: Int64) -> String { bytes(number, .down) }
 
     private static func bytes(_ number: Int64, _ rule: FloatingPointRoundingRule) -> String {
@@ -46,7 +46,7 @@ package enum Quantity {
         return "\(decimal((amount * step).rounded(rule) / step, places: places)) \(unit)"
     }
 
-    /// Seconds as `12 ms`, `3.4 s`, `2 min 5 s` or `1 h 2 min`.
+    /// Formats seconds as `12 ms`, `3.4 s`, `2 min 5 s` or `1 h 2 min`.
     package static func duration(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "?" }
         if seconds < 0.9995 { return "\(Int((seconds * 1000).rounded())) ms" }
@@ -55,7 +55,7 @@ package enum Quantity {
         return whole < 3600 ? "\(whole / 60) min \(whole % 60) s" : "\(whole / 3600) h \(whole % 3600 / 60) min"
     }
 
-    /// A number with so many places after the point, rounded; without a locale and without a formatter.
+    /// Formats a number rounded to some decimal places, independent of the locale.
     package static func decimal(_ number: Double, places: Int) -> String {
         let scale = (0..<min(max(places, 0), 9)).reduce(1) { scale, _ in scale * 10 }
         guard number.isFinite, number.magnitude * Double(scale) < 1e18 else { return number.description }

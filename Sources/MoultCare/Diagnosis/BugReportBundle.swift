@@ -6,15 +6,15 @@ import MoultStore
 
 /// An archive for a bug report: versions, hashes, schema, counts, journal, history and log of a store.
 ///
-/// Unless it is asked for, nothing that a user has put into the store is in it: no rows, no application's metadata, no
-/// literal of a view, trigger, index or default. Messages of Moult never have a row's value; of errors in the history only
-/// the code is kept, and the path of the store's folder is left out.
+/// Unless requested, the archive has nothing that a user put into the store: no rows, no application metadata, no
+/// literals of views, triggers, indexes or defaults. Moult's messages never contain a row's value. The history keeps
+/// only the codes of errors, and the path of the store's folder is left out.
 package struct BugReportBundle {
     private let sidecar: StoreRecords
     private let withValues: Bool
     private let system: any System
 
-    /// - Parameter withValues: messages and the schema as they are, and the quarantine.
+    /// - Parameter withValues: whether to include the messages and the schema in full, and the quarantine.
     package init(_ store: String, withValues: Bool = false, system: any System = POSIXSystem()) throws {
         let folder = try system.resolve(Path.folder(of: store))
         sidecar = StoreRecords(
@@ -25,8 +25,8 @@ package struct BugReportBundle {
 
     /// Writes the archive.
     ///
-    /// - Parameter extra: further files by name, such as the plan; taken as they are, but for what is left out of
-    ///   messages.
+    /// - Parameter extra: further files by name, such as the plan; included as they are, except for the path of the
+    ///   store's folder.
     /// - Returns: the names of the files in it.
     package func write(to path: String, diagnosis: StoreDiagnosis, extra: [(name: String, text: String)] = []) throws
         -> [String]
@@ -110,15 +110,15 @@ package struct BugReportBundle {
         }
     }
 
-    // MARK: - What is left out
+    // MARK: - Redaction
 
-    /// The folder of the store, in the texts of messages: it is no row's value, and names its user.
+    /// Removes the path of the store's folder from messages: it is not data of a row, but it may name the user.
     private func withoutFolder(_ text: String) -> String {
         let folder = Path.folder(of: sidecar.store)
         return withValues || folder == "/" ? text : text.replacing(folder, with: "…")
     }
 
-    /// The runs, with only the codes of their errors: the words may be an app's own.
+    /// Returns the runs with only the codes of their errors, because the messages may be an app's own.
     private func runs(_ text: String) -> String {
         guard !withValues else { return text }
         let records = (try? RunHistory(sidecar, system).records()) ?? []
@@ -129,7 +129,7 @@ package struct BugReportBundle {
         }.joined()
     }
 
-    /// The log; a line that quotes something, as those of older versions do, ends there.
+    /// Returns the log. A line that quotes something, as lines of older versions do, is cut off at the quotation mark.
     private func log(_ text: String) -> String {
         guard !withValues else { return text }
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -148,7 +148,7 @@ package struct BugReportBundle {
 }
 
 extension String {
-    /// The lines with control characters spelled out: a name in a store must not steer the terminal of who reads them.
+    /// The lines with control characters spelled out, so that a name in a store cannot control the reader's terminal.
     fileprivate var printableLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }.joined(separator: "\n")
     }

@@ -14,15 +14,16 @@ extension DiagnosisCheck {
         ]
     }
 
-    /// Tables that lack something and rows that contradict each other: what a repair fixes, and what it cannot.
+    /// The check for tables that lack something and rows that contradict each other, whether or not a repair can fix
+    /// them.
     static let rows = DiagnosisCheck { site in
         guard let version = site.version, site.isSound else { return [] }
         let (found, indexes) = try repairs(site, version)
-        // An audit counts what is next to the store, whether it may be repaired or not.
+        // An audit counts files next to the store, whether or not a repair may touch them.
         let rules = Set(found.faults.map(\.rule)).subtracting([.externalFiles])
         let audit = try StoreAudit(
             site.path, model: version.model, requiring: version, full: true, indexes: indexes, system: site.system)
-        // A check of its own finds those.
+        // A separate check reports damaged side files.
         let remarks = found.remarks.filter { $0.code != DamagedSideFiles.code }
         let others = audit.findings.filter { finding in
             (finding.severity > .note || finding.code == StoreAudit.unnamedFilesCode)
@@ -31,13 +32,13 @@ extension DiagnosisCheck {
         }
         let schema = Dictionary(
             audit.findings.filter { $0.severity == .error }.map { ($0.place, $0) }, uniquingKeysWith: { one, _ in one })
-        // An index without rows makes nothing slow.
+        // An index on an empty table slows nothing down.
         let faults = found.faults.filter { $0.rule != .indexes || $0.count > 0 || schema[$0.place] != nil }
         return faults.filter { $0.rule != .externalFiles }.map { site.finding($0, schema[$0.place]) } + remarks + others
     }
 
-    /// Returns the faults that a repair would find, and the indexes that do not match their tables. Returns neither
-    /// where the store must be left alone; its rows and indexes are audited anyway.
+    /// Returns the faults that a repair would find, and the indexes that do not match their tables. Returns neither if
+    /// a repair must not touch the store; its rows and indexes are audited all the same.
     private static func repairs(
         _ site: DiagnosisSite, _ version: ModelVersion
     ) throws -> (found: RepairReport, indexes: [IndexFault]?) {
@@ -49,7 +50,7 @@ extension DiagnosisCheck {
         }
     }
 
-    /// Objects that a backup of the same version has and the store has not.
+    /// The check for objects that are in a backup of the same version but not in the store.
     static let fewerRows = DiagnosisCheck { site in
         guard let snapshot = site.snapshot, site.isSound else { return [] }
         let hashes = snapshot.hashes.entities.mapValues(\.base64)
@@ -88,7 +89,7 @@ extension DiagnosisCheck {
 }
 
 extension DiagnosisSite {
-    /// - Parameter error: what an audit says of the same place.
+    /// - Parameter error: the finding of an audit about the same place.
     fileprivate func finding(_ fault: RepairReport.Fault, _ error: Finding?) -> Finding {
         let repair: Remedy = "\(.repair, with: [store] + anyModel + [.dryRun])"
         switch fault.rule {
@@ -132,7 +133,7 @@ extension DiagnosisCheck {
     static let version = DiagnosisCheck { site in
         guard let snapshot = site.snapshot else { return [] }
         guard let versions = site.versions else {
-            // A store that was not examined is not reported as sound.
+            // A store that was not examined must not be reported as sound.
             return snapshot.findings + [
                 site.finding(
                     "no-model", site.version == nil ? .warning : .note,
@@ -167,7 +168,7 @@ extension DiagnosisCheck {
         }
     }
 
-    /// The check for reasons why a migration would be refused, and for what it would lose.
+    /// The check for reasons to refuse a migration, and for the losses it would cause.
     static let plan = DiagnosisCheck { site in
         guard site.versions != nil, site.isSound else { return [] }
         do {
@@ -189,7 +190,7 @@ extension DiagnosisCheck {
         } catch let error as MigrationError {
             let command: Remedy
             switch error.code {
-            // Nothing is wrong with the store: the model leaves open what becomes of its values.
+            // The store is sound: the model leaves open how some values migrate.
             case .question:
                 return [
                     site.finding(
@@ -199,7 +200,7 @@ extension DiagnosisCheck {
             case .cannotInfer:
                 command =
                     "\(.plan, with: site.wanted) shows the change; a mapping model (\(option: .mapping)) can do it."
-            // The version says it already.
+            // The check of the version already reports this.
             case .storeAhead, .storeUnknown: return []
             default: command = error.advice
             }

@@ -3,10 +3,10 @@ import MoultEngine
 import MoultSQLite
 
 extension DiagnosisCheck {
-    /// The file is missing, no store, or cannot be read at all.
+    /// The check for a file that is missing, is not a store, or cannot be read at all.
     static let unreadable = DiagnosisCheck { site in
         guard let error = site.obstacle else { return [] }
-        // Where its folder cannot be entered neither can that of the backups.
+        // If the folder is inaccessible, its backups are too.
         let backup = (try? site.newestGoodBackup()) ?? nil
         let restore: Remedy? = backup.map { "\(.rollback, site.store, .to($0.name))" }
         let remedy: Remedy
@@ -19,7 +19,7 @@ extension DiagnosisCheck {
         return [site.finding("store-unreadable", .error, "\(error.message)\(cause(error))", remedy)]
     }
 
-    /// A WAL that is not the store's, or that is never written back.
+    /// The check for a WAL that belongs to another store, or that is never checkpointed.
     static let sideFiles = DiagnosisCheck { site in
         guard try site.system.status(of: site.path)?.kind == .file else { return [] }
         var findings: [Finding] = []
@@ -54,7 +54,7 @@ extension DiagnosisCheck {
         return findings
     }
 
-    /// The store or its folder cannot be written, or it has several names.
+    /// The check for a store or folder that cannot be written, and for a file with several names.
     static let surroundings = DiagnosisCheck { site in
         guard site.obstacle == nil else { return [] }
         do {
@@ -65,7 +65,7 @@ extension DiagnosisCheck {
         }
     }
 
-    /// Other processes, and another run of Moult.
+    /// The check for other processes, and for another run of Moult.
     static let neighbours = DiagnosisCheck { site in
         var findings: [Finding] = []
         let holders = site.system.holders(of: site.path) + site.system.holders(of: site.path + "-shm")
@@ -99,7 +99,7 @@ extension DiagnosisCheck {
 }
 
 extension DiagnosisSite {
-    /// Whether a process has been stopped by a signal, as far as the system tells (`man 5 proc`).
+    /// Whether a signal has stopped a process, if the system can tell (`man 5 proc`).
     fileprivate func isStopped(_ process: Int32) -> Bool {
         guard let bytes = try? system.read("/proc/\(process)/stat", prefix: 512) else { return false }
         let fields = String(decoding: bytes, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
@@ -109,7 +109,7 @@ extension DiagnosisSite {
 
 extension DiagnosisCheck {
     static let unfinishedRun = DiagnosisCheck { site in
-        // One that is under way is another finding.
+        // A running migration is another finding.
         guard let journal = try Journal.read(site.sidecar, site.system),
             try site.migrator.underWay(site.path) == nil
         else { return [] }
@@ -143,7 +143,7 @@ extension DiagnosisCheck {
         ]
     }
 
-    /// The records of earlier runs that cannot be read.
+    /// The check for records of earlier runs that cannot be read.
     static let records = DiagnosisCheck { site in
         var findings: [Finding] = []
         if let unreadable = try RunHistory(site.sidecar, site.system).contents().unreadable {
@@ -163,11 +163,11 @@ extension DiagnosisCheck {
         return findings
     }
 
-    /// A migration that never completes begins again and again.
+    /// The check for a migration that is retried again and again without completing.
     static let failingRuns = DiagnosisCheck { site in
         let records = try RunHistory(site.sidecar, site.system).records()
         let failed = records.reversed()
-            // What a person has stopped says nothing of whether it would have got through.
+            // A run that a person cancelled might have succeeded.
             .filter { $0.result != .cancelled }.prefix { [.failed, .undone].contains($0.result) }
         guard let last = failed.first else { return [] }
         let died = failed.count { $0.result == .undone }
@@ -197,10 +197,10 @@ extension DiagnosisCheck {
         ]
     }
 
-    /// The check for what killed processes have left under temporary names.
+    /// The check for temporary files that killed processes have left.
     static let leftovers = DiagnosisCheck { site in
         guard try site.migrator.underWay(site.path) == nil else { return [] }
-        // What belongs to a run that has not ended is reported with that run.
+        // The files of an unfinished run are reported with that run.
         let isUnfinished = try site.migrator.isUnfinished(site.path)
         let own = try isUnfinished ? [] : site.migrator.leftovers(of: site.sidecar)
         let beside = try StagedPath.abandoned(in: Path.folder(of: site.path), site.system)
@@ -281,7 +281,7 @@ extension DiagnosisCheck {
         ]
     }
 
-    /// Room for the migration to come.
+    /// The check for enough room for the next migration.
     static let space = DiagnosisCheck { site in
         guard let room = try site.room.get() else { return [] }
         return [

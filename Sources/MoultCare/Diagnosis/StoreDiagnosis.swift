@@ -4,22 +4,24 @@ import MoultEngine
 import MoultModel
 import MoultStore
 
-/// The diagnosis of a store: what is wrong with it, why, and what to type next. It is made without changing a byte.
+/// The diagnosis of a store: what is wrong with it, why, and which command to type next. It changes nothing.
 ///
-/// A check that cannot be done is a finding too: a store of which a part was not looked at is never called well.
+/// A check that could not be done is a finding too, so a store that was only partly examined is never reported as
+/// sound.
 package struct StoreDiagnosis: Sendable {
-    /// The worst first; each remedy begins with the command that helps, with `MODEL` if the model's path belongs.
+    /// The findings, worst first. Each remedy begins with the command that helps, with `MODEL` in place of the model's
+    /// path.
     package let findings: [Finding]
-    /// The version's name; nil if it is not known.
+    /// The name of the store's version; nil if it is unknown.
     package let version: String?
 
-    /// Whether nothing stands in the way of a migration, and nothing of the data is at risk.
+    /// Whether nothing prevents a migration, and no data is at risk.
     package var isWell: Bool { !findings.contains(where: \.isFault) }
 
     /// - Parameters:
-    ///   - context: the versions of the model, with what a migration would need; nil if none was named.
-    ///   - target: the version to migrate to; the current one when nil.
-    ///   - options: those that the migration would have.
+    ///   - context: the versions of the model, with the settings of a migration; nil if no model was named.
+    ///   - target: the version to migrate to; nil for the current one.
+    ///   - options: the options of that migration.
     package init(
         _ store: String, _ context: StoreSession.Context? = nil, to target: String? = nil,
         options: RunOptions = RunOptions(), on system: any System = POSIXSystem()
@@ -31,7 +33,7 @@ package struct StoreDiagnosis: Sendable {
                 found += try check.run(site).filter { !found.contains($0) }
             } catch {
                 let obstacle = site.notExamined(error)
-                // What keeps several checks from their work is one obstacle.
+                // One obstacle that blocks several checks is reported once.
                 let isKnown =
                     site.obstacle.map { $0.code == (error as? MigrationError)?.code } == true
                     || found.contains { $0.message.contains(obstacle.cause) }
@@ -52,9 +54,9 @@ package struct StoreDiagnosis: Sendable {
 
 /// The context that the checks of a diagnosis share.
 struct DiagnosisSite {
-    /// As it was named.
+    /// The path as the caller gave it.
     let name: String
-    /// Without symbolic links, as far as there is something.
+    /// The path without symbolic links, if the file exists.
     let path: String
     let sidecar: StoreRecords
     private let context: StoreSession.Context?
@@ -70,12 +72,12 @@ struct DiagnosisSite {
     var isSound: Bool { snapshot != nil && damage == nil }
     let snapshot: StoreSnapshot?
     let version: ModelVersion?
-    /// The name of the version of the model that a damaged store is of; nil if it is not known.
+    /// The name of the version of the model that a damaged store has; nil if it is unknown.
     private let damagedVersion: String?
     private let onceExamined = Once<Result<PreparedMigration?, any Error>>()
     private let onceMeasured = Once<Result<Room?, any Error>>()
 
-    /// Too little of it.
+    /// The lack of room for a migration.
     struct Room {
         let error: MigrationError
         let fitsWithoutBackup: Bool
@@ -98,7 +100,7 @@ struct DiagnosisSite {
                 do {
                     try probe.connection.checkPages(place: probe.path)
                 } catch let error as MigrationError where error.code == .unsupported {
-                    // A collation that only the app knows is no damage.
+                    // A collation that only the app defines is not damage.
                     throw error
                 } catch {
                     if let foreign = probe.foreignSideFile { throw foreign }
@@ -118,7 +120,7 @@ struct DiagnosisSite {
         let known = snapshot.flatMap { snapshot in
             versions?.place(of: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)?.version
         }
-        // SQLite cannot say it where it cannot read the store.
+        // If SQLite cannot read the store, the pages may still show its version.
         damagedVersion =
             known?.name
             ?? (obstacle?.code == .storeCorrupted || damage != nil
@@ -126,9 +128,9 @@ struct DiagnosisSite {
         version = known ?? snapshot.flatMap { try? $0.ownVersion().calledTheStoresOwn }
     }
 
-    /// The migration to come, for all checks; nil if no model was named.
+    /// Returns the next migration, for all checks; nil if no model was named.
     ///
-    /// - Throws: what planning throws.
+    /// - Throws: the errors of planning.
     func prepared() throws -> PreparedMigration? {
         try onceExamined.value {
             Result {
@@ -139,8 +141,8 @@ struct DiagnosisSite {
         }.get()
     }
 
-    /// The room that the migration to come lacks, by the figure that it asks for itself. The value within is nil if
-    /// there is enough room, or no migration.
+    /// The room that the next migration lacks, by its own estimate. The value within is nil if there is enough room, or
+    /// no migration.
     var room: Result<Room?, any Error> {
         onceMeasured.value {
             guard isSound, let prepared = try? prepared(),
@@ -158,7 +160,7 @@ struct DiagnosisSite {
         }
     }
 
-    /// The finding in place of a check that could not be done, and the sentence that says why.
+    /// Returns a finding that replaces a check that could not be done, and the sentence with the cause.
     func notExamined(_ error: any Error) -> (finding: Finding, cause: String) {
         let known = error as? MigrationError
         let cause = known?.message ?? "\(error)"
@@ -170,8 +172,8 @@ struct DiagnosisSite {
         return (finding, cause)
     }
 
-    /// The command that helps a damaged store: the rollback to the newest sound backup, otherwise the salvage of what
-    /// can still be read of it.
+    /// The command that helps with a damaged store: a rollback to the newest sound backup, or else a salvage of the
+    /// readable data.
     var remedyForDamage: Remedy {
         get throws { try newestGoodBackup().map { "\(.rollback, store, .to($0.name))" } ?? salvage }
     }
@@ -181,7 +183,7 @@ struct DiagnosisSite {
         return "\(.salvage, with: [store, .path("SAVED.sqlite"), .model("MODEL")] + version)"
     }
 
-    /// The name of the version of the model that a damaged store is of, by its pages.
+    /// Returns the name of the version of the model that a damaged store has, as read from its pages.
     private static func damagedVersion(_ path: String, in versions: ModelVersions?, _ system: any System) -> String? {
         guard let versions, let identity = try? DamagedIdentity(of: path, place: path, system),
             let (version, _) = identity.version(in: versions), versions.position(named: version.name) != nil
@@ -189,22 +191,22 @@ struct DiagnosisSite {
         return version.name
     }
 
-    /// The newest backup that is what its manifest says.
+    /// Returns the newest backup that matches its manifest.
     func newestGoodBackup() throws -> StoreBackup? {
         let folder = try migrator.backups(of: path)
         return try folder.list().last { (try? folder.verify($0)) != nil }
     }
 
-    /// The store's path as it is typed in a shell.
+    /// The store's path, quoted for a shell.
     var typed: String { name.shellQuoted }
 
-    /// For a verb that does with the model inside the store, where there is one.
+    /// The model option of a command; empty if the command can use the model inside the store.
     var anyModel: [Remedy.Setting] { versions == nil && version != nil ? [] : [.model("MODEL")] }
 
-    /// The store, the model and the version to go to, where one was named.
+    /// The store, the model and the target version, if one was named.
     var wanted: [Remedy.Setting] { [store, .model("MODEL")] + (target.map { [.to($0)] } ?? []) }
 
-    /// The store, for a remedy.
+    /// The store, as a setting of a remedy.
     var store: Remedy.Setting { .store(name) }
 
     func finding(
@@ -214,11 +216,11 @@ struct DiagnosisSite {
     }
 }
 
-/// One thing that a diagnosis looks at.
+/// One check of a diagnosis.
 struct DiagnosisCheck: Sendable {
     let run: @Sendable (DiagnosisSite) throws -> [Finding]
 
-    /// In the order in which a person should read them, where they are equally bad.
+    /// All checks. Findings of equal severity are reported in this order.
     static let all: [DiagnosisCheck] = [
         unreadable, sideFiles, surroundings, neighbours, unfinishedRun, leftovers, records, failingRuns, damagedPages,
         version, plan, space, rows, fewerRows, backups, quarantine, slowness,
@@ -229,9 +231,9 @@ struct DiagnosisCheck: Sendable {
 public struct DiagnosisReport: Sendable {
     /// The name of the store's version; nil if it is not known.
     public let version: String?
-    /// The worst first; each remedy begins with the command that helps.
+    /// The findings, worst first. Each remedy begins with the command that helps.
     public let findings: [Finding]
-    /// Whether nothing stands in the way of a migration, and nothing of the data is at risk.
+    /// Whether nothing prevents a migration, and no data is at risk.
     public let isWell: Bool
 
     init(_ diagnosis: StoreDiagnosis) {

@@ -4,7 +4,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// The changes to the objects of one entity since a backup, counted by their keys and how often they were saved.
+/// The changes to the objects of one entity since a backup, counted by their keys and lock counters.
 public struct ChangedObjects: Sendable, Hashable {
     /// The name of the entity.
     public package(set) var entityName: String
@@ -14,17 +14,18 @@ public struct ChangedObjects: Sendable, Hashable {
     public package(set) var updated: Int64
     /// Objects that were deleted.
     public package(set) var deleted: Int64
-    /// The first keys of those that were inserted or updated.
+    /// The first keys of the inserted and updated objects.
     public package(set) var keys: [Int64]
-    /// The first keys of those that were deleted.
+    /// The first keys of the deleted objects.
     package var deletedKeys: [Int64] = []
 
     package static let keyLimit = 10
 
-    /// Every entity that has changed, by name. An entity that the backup does not know has only new objects.
+    /// Returns the changes of every changed entity, ordered by name. An entity that the backup lacks has only new
+    /// objects.
     ///
-    /// - Parameter renamed: by an entity's name in the backup, what the store calls it.
-    /// - Throws: what reading the store or the backup throws.
+    /// - Parameter renamed: by an entity's name in the backup, its name in the store.
+    /// - Throws: the errors of reading the store or the backup.
     package static func all(
         in store: String, since backup: StoreBackup, renamed: [String: String] = [:],
         _ system: any System = POSIXSystem()
@@ -42,7 +43,8 @@ public struct ChangedObjects: Sendable, Hashable {
         }
     }
 
-    /// One that was renamed has its new name, whatever another has been called since.
+    /// Returns the entities by their names in the store. A renamed entity wins over another that has taken a new name
+    /// since.
     private static func named(_ entities: [String: Rows], by renamed: [String: String]) -> [String: Rows] {
         let others = entities.filter { renamed[$0.key] == nil }
         let new = entities.compactMap { name, rows in renamed[name].map { ($0, rows) } }
@@ -54,7 +56,7 @@ public struct ChangedObjects: Sendable, Hashable {
         let number: Int64
     }
 
-    /// The tables of the entities; an entity has its root's.
+    /// Returns the rows of the entities; a sub-entity has the table of its root.
     private static func entities(_ connection: Connection, schema: String) throws -> [String: Rows] {
         var named: [Int64: (name: String, parent: Int64)] = [:]
         try connection.forEachRow("SELECT Z_ENT, Z_NAME, Z_SUPER FROM \(schema).Z_PRIMARYKEY WHERE Z_ENT < 16000") {
@@ -96,26 +98,25 @@ public struct ChangedObjects: Sendable, Hashable {
     }
 }
 
-/// The losses of one earlier run, and what it moved to the quarantine. A reverse mapping restores neither.
+/// The losses of one earlier run, and the objects that it quarantined. A reverse mapping restores neither.
 public struct EarlierLosses: Sendable, Equatable {
     /// The run.
     public let run: StoreRun
-    /// The backup that the run made and that still holds what it lost; nil if there was none, or where it is gone or
-    /// damaged.
+    /// The run's backup, if it still holds the lost data; nil if the run made none, or if it is gone or damaged.
     public let backup: StoreBackup?
 
-    /// Objects that the run put into the quarantine.
+    /// The number of objects that the run quarantined.
     public var quarantined: Int64 { run.quarantined }
-    /// The losses of the run. What a deferred migration left is not counted: it is lost when that work is done.
+    /// The losses of the run, without deferred ones: they are lost only when the deferred work is done.
     public var losses: [MigrationLoss] { run.losses.filter { !$0.isPutOff } }
 
-    /// Returns the earlier losses of every run that led from a version to a newer one and is still in force, oldest
+    /// Returns the earlier losses of every run that led from a version to a newer one and is still in effect, oldest
     /// first.
     ///
     /// - Parameters:
-    ///   - goal: the version to go back to. What is lost since an older version is not on the way back to this one.
+    ///   - goal: the version to go back to. Losses on the way to this version itself are not included.
     ///   - system: reads the history next to the store.
-    /// - Throws: what reading the history or the list of backups throws.
+    /// - Throws: the errors of reading the history or the list of backups.
     static func all(
         of store: String, since goal: ModelVersion, in versions: ModelVersions, _ migrator: Migrator
     ) throws -> [EarlierLosses] {
@@ -134,7 +135,7 @@ public struct EarlierLosses: Sendable, Equatable {
         }
     }
 
-    /// The objects of the run that are still in the quarantine.
+    /// Returns the number of objects of the run that are still in the quarantine.
     private func quarantined(_ migrator: Migrator, _ store: String) throws -> Int64 {
         guard run.quarantined > 0 else { return 0 }
         return try Quarantine(StoreRecords(store: try migrator.system.resolve(store)), migrator.system).count(
@@ -143,9 +144,9 @@ public struct EarlierLosses: Sendable, Equatable {
 }
 
 extension RunHistory {
-    /// The runs whose result the store still has: a rollback undoes those that came after its backup.
+    /// Returns the runs whose results the store still has: a rollback undoes the runs after its backup.
     static func inForce(_ records: [StoreRun]) -> [StoreRun] {
-        // What was in force before each record.
+        // The runs in effect before each record.
         var before: [[StoreRun]] = []
         var now: [StoreRun] = []
         for record in records {
@@ -155,7 +156,7 @@ extension RunHistory {
                 now.append(record)
                 continue
             }
-            // A run's backup is the store before it; another one is as old as its name says.
+            // A run's backup is the store before that run. Any other backup is as old as its name says.
             if let restored = record.restored {
                 if let maker = records.firstIndex(where: { $0.backup == restored && $0.run != record.run }),
                     before.indices.contains(maker)

@@ -5,17 +5,17 @@ import MoultModel
 
 /// The result of bringing a store back to an older version.
 public struct DowngradeReport: Sendable {
-    /// The cases exclude each other.
+    /// The way back; exactly one case applies.
     public enum Way: String, Sendable, Hashable, CaseIterable, Codable {
-        /// The store is of that version already.
+        /// The store already is of that version.
         case none
         /// The reverse mapping loses nothing.
         case mapping
-        /// The data that a deferred migration has left in the store takes its place again.
+        /// The columns and tables that a deferred migration has left in the store are used again.
         case leftovers
-        /// Only a backup restores it.
+        /// Only a backup restores the older version.
         case backup
-        /// Something would be lost, and there is no sound backup of that version.
+        /// Data would be lost, and there is no sound backup of that version.
         case impossible
     }
 
@@ -36,7 +36,7 @@ public struct DowngradeReport: Sendable {
         (self.downgrade, self.outcome, self.unreadable) = (downgrade, outcome, unreadable)
     }
 
-    /// The name of the store's version before.
+    /// The name of the store's version before the downgrade.
     public var from: String { downgrade.from }
     /// The name of the older version.
     public var to: String { downgrade.to }
@@ -50,11 +50,11 @@ public struct DowngradeReport: Sendable {
         case .impossible: .impossible
         }
     }
-    /// The losses that going back by a mapping would cause, in one sentence each; empty if there are none.
+    /// The losses that going back by a mapping would cause, in one sentence each.
     public var losses: [String] { downgrade.losses }
-    /// The findings about the store on the way back that cost no data.
+    /// The findings about the store on the way back that involve no loss.
     public var findings: [Finding] { downgrade.findings }
-    /// The losses of the migrations to the store's version. Only a backup has what was lost.
+    /// The losses of the migrations that led to the store's version. Only a backup has the lost data.
     public var earlierLosses: [EarlierLoss] { downgrade.earlierLosses }
     /// The newest sound backup of the older version, if only a backup restores it.
     public var backup: StoreBackup? { if case .backup(let backup, _) = downgrade.way { backup } else { nil } }
@@ -62,9 +62,9 @@ public struct DowngradeReport: Sendable {
     public var writtenSince: [Change] { if case .backup(_, let since) = downgrade.way { since } else { [] } }
     /// The name of the run in the store's history; nil if nothing was changed.
     public var run: String? { outcome?.run }
-    /// The backup of the state before; nil if nothing was changed.
+    /// The backup of the store before the downgrade; nil if nothing was changed.
     public var saved: StoreBackup? { outcome?.backup }
-    /// The names of the backups that the retention policy let go.
+    /// The names of the backups that the retention policy removed.
     public var prunedBackups: [String] { outcome?.pruned ?? [] }
 
     // MARK: - JSON
@@ -160,7 +160,7 @@ extension DowngradeReport {
         }
     }
 
-    /// Lines about earlier losses, or a line that says that nothing is known of them.
+    /// Lines about earlier losses, or a line that says that they are unknown.
     private var earlierLines: [String] {
         guard downgrade.isWayForwardKnown || !earlierLosses.isEmpty else {
             return [
@@ -200,8 +200,8 @@ extension EarlierLosses {
 }
 
 extension StoreBackup {
-    /// The call that restores it.
+    /// The command that restores the backup.
     fileprivate var restoring: String { String(advice: "\(.rollback, .to(name))") }
-    /// The call that prints its objects.
+    /// The command that prints the objects of the backup.
     fileprivate var showing: String { String(advice: "\(.dump, .store(store))") }
 }

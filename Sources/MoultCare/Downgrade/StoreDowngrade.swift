@@ -7,45 +7,45 @@ import MoultSQLite
 import MoultStore
 import MoultVerify
 
-/// The way of a store back to an older version: by the reverse mapping if no value would be lost, otherwise by the
-/// backup from before the store left that version, with what was written since.
+/// The way of a store back to an older version: the reverse mapping if no value would be lost, otherwise a backup of
+/// that version, with a list of the changes since.
 package struct StoreDowngrade: Sendable {
     package enum Way: Sendable {
-        /// It is of that version already.
+        /// The store already is of that version.
         case none
-        /// The columns and tables that a deferred migration has left take their place again, in the store itself, after
-        /// a backup.
+        /// The columns and tables that a deferred migration has left are used again, in the store itself, after a
+        /// backup.
         case leftovers(Pass)
-        /// No value of the store is lost.
+        /// The reverse mapping, which loses no value of the store.
         case mapping(Pass)
-        /// Only a backup brings it back.
+        /// Only a backup restores the older version.
         case backup(StoreBackup, since: [ChangedObjects])
-        /// Not even that.
+        /// Data would be lost, and there is no sound backup either.
         case impossible
     }
 
-    /// The name of the store's version, marked as the store's own where no version of the model is that one.
+    /// The name of the store's version, marked as the store's own if no version of the model matches.
     package let from: String
     package let to: String
     package let way: Way
-    /// The reasons why a mapping would lose something, in sentences; empty where it would not.
+    /// The reasons why a mapping would lose data, in sentences; empty if it would lose none.
     package let losses: [String]
-    /// The findings about the store on the way back that cost no data.
+    /// The findings about the store on the way back that involve no loss.
     package private(set) var findings: [Finding] = []
-    /// The losses of the runs that led to the store's version: no way back by a mapping restores them.
+    /// The losses of the runs that led to the store's version. A reverse mapping cannot restore them.
     package let earlierLosses: [EarlierLosses]
-    /// Whether the history next to the store tells how it came to its version; what was lost on the way is not known
-    /// otherwise.
+    /// Whether the history next to the store covers the way to its version. Otherwise earlier losses are unknown.
     package let isWayForwardKnown: Bool
 
-    /// Looks at the store without changing a byte.
+    /// Examines the store without changing a byte.
     ///
     /// - Parameters:
-    ///   - versions: those that the older program knows; a store of a version that is not among them is read with the
-    ///     model that it carries.
-    ///   - target: the version to go back to; the current one when nil.
-    ///   - answers: those that the way forward needed, and values for what the older version requires.
-    /// - Throws: `storeUnknown` where nothing says what model the store has; `usage` where it is older than the target.
+    ///   - versions: the versions that the older program knows; a store of any other version is read with the model
+    ///     that it carries.
+    ///   - target: the version to go back to; nil for the current one.
+    ///   - answers: the answers that the way forward needed, and values that the older version requires.
+    /// - Throws: `storeUnknown` if the store's model cannot be determined; `usage` if the store is older than the
+    ///   target.
     package init(
         _ store: String, versions: ModelVersions, to target: String? = nil, answers: Answers = .none,
         migrator: Migrator = RunOptions().migrator()
@@ -88,7 +88,7 @@ package struct StoreDowngrade: Sendable {
         }
         let hashes = wanted.entities.mapValues(\.base64)
         let backups = try migrator.backups(of: store)
-        // Only one that can be restored is an offer.
+        // Offer only a backup that can be restored.
         let matching = try backups.list().last { backup in
             backup.manifest.versionHashes == hashes && (try? backups.verify(backup)) != nil
         }
@@ -100,8 +100,8 @@ package struct StoreDowngrade: Sendable {
             } ?? .impossible
     }
 
-    /// By the names of the older version, what became of its entities on the way forward; of one that became several, or
-    /// a part of another, nothing is known.
+    /// Returns, by entity name in the older version, the entity's new name. An entity that was split, or merged into
+    /// another, has none.
     private static func renamedEntities(
         from goal: ModelVersion, to source: ModelVersion, _ versions: ModelVersions, _ answers: Answers
     ) -> [String: String] {
@@ -128,7 +128,7 @@ package struct StoreDowngrade: Sendable {
     ) throws -> Bool {
         let runs = RunHistory.inForce(try RunHistory(StoreRecords(store: try system.resolve(store)), system).records())
         let last = runs.last { $0.operation == .migrate }
-        // A store of a version that is not among them has no name that a run could have told.
+        // A run cannot have recorded the name of a version that is not among these.
         return last.map { $0.to == version.name || versions.position(named: version.name) == nil } ?? false
     }
 
@@ -143,27 +143,27 @@ package struct StoreDowngrade: Sendable {
             remedy: "Use \(.migrate).")
     }
 
-    /// A way back by a mapping, and why it would lose something.
+    /// A way back by a mapping, with the losses it would cause.
     struct Back {
         var migration: Pass?
         var losses: [String]
         var findings: [Finding] = []
     }
 
-    /// The way forward, reversed: it says what became of what, and the rows say whether all of it fits.
+    /// Returns the reversed way forward. The mapping gives the correspondence; the rows show whether everything fits.
     static func mapped(
         _ store: String, from source: ModelVersion, to goal: ModelVersion, _ part: StorePart,
         _ versions: ModelVersions, _ answers: Answers, _ system: any System
     ) throws -> Back {
         do {
             let inferred = try InferredMapping(back: source, to: goal, in: versions, answers: answers)
-            // In a plan the store's version is the first of two, whatever their age.
+            // A plan lists the store's version first, even if it is the newer one.
             let pair = ModelVersions(versions: [source, goal].map(\.underOneName))
             var stage = RegisteredStage(
                 from: source.name, to: goal.name, name: "downgrade", sentence: "The store goes back.")
             stage.mapping = .success(try inferred.requireMapping(from: source.name, to: goal.name))
             stage.acceptedLosses = .all
-            // What is lost is looked at below.
+            // Losses are checked below.
             var context = StoreSession.Context(pair, registered: [stage])
             (context.losses, context.part) = (.asTheVersionsSay(), part)
             var options = RunOptions()
@@ -189,8 +189,8 @@ package struct StoreDowngrade: Sendable {
         }
     }
 
-    /// Returns a sentence about the finding that stands in the way. For a value that the older version requires, it
-    /// says how to give one.
+    /// Returns a sentence about the finding that prevents the way back. If the older version requires a value, the
+    /// sentence says how to give one.
     private static func sentence(
         _ finding: Finding, _ missing: [Refusal], from source: ModelVersion, to goal: ModelVersion
     ) -> String {
@@ -205,11 +205,11 @@ package struct StoreDowngrade: Sendable {
         return "\(finding.message) To give them one, answer: \(answer.json)"
     }
 
-    // MARK: - What would be lost
+    // MARK: - Losses
 
-    /// Of what a mapping leaves behind, what is a loss for the older version. The history of what it does not have is of
-    /// no use to it, a link is there once as well, and an attribute that holds only what the way forward has filled in
-    /// does not need a place. An index, a trigger or a view holds no data: it is named in a warning, as on the way forward.
+    /// Returns the losses that matter to the older version. It has no use for history of things that it lacks; a link
+    /// is stored at its other end, too; and an attribute with only the values that the way forward filled in needs no
+    /// place. Indexes, triggers and views hold no data: a warning names them, as on the way forward.
     static func sentences(
         of losses: [MigrationLoss], in layout: StoreLayout, _ store: String, _ answers: Answers, _ system: any System
     ) throws -> [String] {
@@ -225,7 +225,7 @@ package struct StoreDowngrade: Sendable {
         }
     }
 
-    /// Whether an attribute that goes holds nothing but its default value, or the one that an answer gave it.
+    /// Whether a removed attribute holds nothing but its default value, or the value that an answer gave it.
     private static func holdsOnlyFilled(
         _ loss: MigrationLoss, _ answers: Answers, _ connection: Connection, _ layout: StoreLayout
     ) throws -> Bool {
@@ -245,13 +245,13 @@ package struct StoreDowngrade: Sendable {
 }
 
 extension MigrationLoss {
-    /// Whether it is an index whose name is one of Core Data's own.
+    /// Whether the loss is an index with a name of Core Data's own.
     fileprivate var isOfOwnIndex: Bool { kind == .index && entityName.hasPrefix("Z") }
     fileprivate var isWithoutData: Bool { [.index, .trigger, .view].contains(kind) }
 }
 
 extension ModelVersion {
-    /// The version as what the store and the person call it, and nothing else.
+    /// The version with a single name, the one that the store and the user know.
     fileprivate var underOneName: ModelVersion {
         var version = self
         version.names = [name]
@@ -260,12 +260,12 @@ extension ModelVersion {
 }
 
 extension StoreDowngrade {
-    /// The way back while the work of a deferred migration is pending: its mapping the other way round, with what it
-    /// has left; nil if nothing is pending, or something is gone already. What only the newer version has is lost then,
-    /// as on any other way back: when the work that is left after it is done.
+    /// Returns the way back while a deferred migration is pending: its mapping reversed, with the columns and tables
+    /// that it has left; nil if nothing is pending, or if any of them is gone. As on any other way back, data that only
+    /// the newer version has is lost, here when the deferred work is done.
     ///
-    /// Destinations that were deleted since are cleared, objects that were made since get default values; what has none
-    /// and is required stands in the way when the migration runs.
+    /// Links to objects deleted since are cleared, and objects inserted since get default values. A required property
+    /// without a default fails when the migration runs.
     static func undoing(
         _ store: String, from source: ModelVersion, to goal: ModelVersion, _ versions: ModelVersions,
         _ answers: Answers, _ system: any System
@@ -287,7 +287,8 @@ extension StoreDowngrade {
             }
             let undoing = try bound(isUndoing: true)
             guard undoing.isDeferred else { return nil }
-            // The older version gets these columns and tables back; no property of the newer one explains them.
+            // The older version gets these columns and tables back, although no property of the newer one explains
+            // them.
             let counted = try bound(isUndoing: false).losses.filter {
                 $0.reason != .unexplained && $0.reason != .conflict
             }
@@ -301,7 +302,7 @@ extension StoreDowngrade {
     }
 }
 
-/// The check that what was written since a migration has a place in the older version.
+/// The check that all rows written since a migration fit the older version.
 private struct LaterRows: StoreCheck {
     let goal: ModelVersion
 

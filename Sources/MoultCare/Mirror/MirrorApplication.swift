@@ -1,7 +1,7 @@
 import MoultSQLite
 import MoultStore
 
-/// The changes that a step of a mirror has written to the store that follows, counted.
+/// The number of rows that a sync has changed in the store that follows.
 package struct MirrorChanges: Sendable, Hashable {
     package var inserted: Int64 = 0
     package var updated: Int64 = 0
@@ -16,17 +16,17 @@ package struct MirrorChanges: Sendable, Hashable {
     }
 }
 
-/// Makes the rows of the store that follows, `main` of the connection, those of the schema `fresh`, inside one
-/// transaction of the caller's.
+/// Makes the rows of the store that follows (`main`) equal to those of the schema `fresh`, inside a transaction that
+/// the caller has open.
 ///
-/// It is by keys and compares before it writes, so that doing it twice does nothing the second time.
+/// Rows are matched by key and compared before they are written, so a second run changes nothing.
 struct MirrorApplication {
     private static let gone = "temp.moult_gone"
     let connection: Connection
-    /// By table, what the rows add to its sum and take from it.
+    /// By table, the sum over its rows, kept up to date with each change.
     private(set) var sums: [String: Int64]
     private(set) var changes = MirrorChanges()
-    /// The files of external data that rows named which are gone, or are others now.
+    /// The files of external data that only deleted or replaced rows referred to.
     private(set) var files: Set<String> = []
 
     init(_ connection: Connection, sums: [String: Int64]) throws {
@@ -35,7 +35,7 @@ struct MirrorApplication {
         try connection.execute("CREATE TEMP TABLE IF NOT EXISTS moult_gone (a, b)")
     }
 
-    /// Deletes what is gone or differs, inserts what is missing.
+    /// Deletes the rows that are gone or differ, then inserts those that are missing.
     mutating func apply(_ table: MirroredTable) throws {
         let name = table.name.quotedName
         try keep(table)
@@ -64,7 +64,7 @@ struct MirrorApplication {
         changes += found
     }
 
-    /// The keys of the rows that go or become others.
+    /// Lists the keys of the rows to delete or replace.
     private func fill(_ table: MirroredTable) throws -> Int64 {
         let name = table.name.quotedName
         try connection.run("DELETE FROM \(Self.gone)")
@@ -84,7 +84,7 @@ struct MirrorApplication {
         return connection.changes
     }
 
-    /// Columns that nothing fills keep what they hold where the object is there already.
+    /// Copies the values of unfilled columns from existing rows, so that they stay as they are.
     private func keep(_ table: MirroredTable) throws {
         guard !table.kept.isEmpty else { return }
         let name = table.name.quotedName
@@ -99,20 +99,20 @@ struct MirrorApplication {
     private func gone(_ table: MirroredTable) -> String { ["a", "b"].prefix(table.key.count).joined(separator: ", ") }
 }
 
-/// One table of the store that follows: which of its rows are kept in step, and by what they are known.
+/// One table of the store that follows: the rows to keep in step, and their key.
 struct MirroredTable: Sendable {
     var name: String
     var columns: [String]
-    /// The columns by which a row of both sides is the same.
+    /// The columns that identify a row in both stores.
     var key: [String]
-    /// The columns that nothing of the other store fills; they keep what they hold.
+    /// The columns that the other store does not fill; they keep their values.
     var kept: [String] = []
-    /// A condition on a row `r` of the store that follows, in SQL: the rows that may differ; nil for all.
+    /// An SQL condition on a row `r` of the store that follows, which selects the rows that may differ; nil for all.
     var scope: String?
 }
 
 extension MirroredTable {
-    /// - Parameter isListed: whether only listed objects are looked at, where the table allows it.
+    /// - Parameter isListed: whether to compare only listed objects, where the table allows it.
     init(_ table: PartialScript.Table, isListed: Bool, keepsUnfilled: Bool) {
         let numbers = table.numbers.map(String.init).joined(separator: ", ")
         let limits = isListed ? table.limits : nil
@@ -128,7 +128,7 @@ extension MirroredTable {
             scope: conditions.isEmpty ? nil : conditions.conditions(joinedBy: "AND"))
     }
 
-    /// Every table of objects and of pairs that a layout has.
+    /// Returns every table of objects and every join table of a layout.
     static func all(of layout: StoreLayout) -> [MirroredTable] {
         layout.tables.map { MirroredTable(name: $0.name, columns: $0.columns.map(\.name), key: ["Z_PK"]) }
             + layout.joinTables.map {
@@ -145,8 +145,8 @@ struct MirrorStep {
     let tables: [MirroredTable]
     let metadata: StoreMetadata
     let transaction: Int64?
-    /// By table of the store that follows, the highest key that was handed out.
+    /// By table of the store that follows, the highest key ever assigned.
     let highestKeys: [(root: Int, highest: Int64)]
-    /// The folders in which files of external data are looked for.
+    /// The folders to search for files of external data.
     let external: [ExternalStorage]
 }

@@ -2,24 +2,24 @@ import MoultBasics
 import MoultSQLite
 import MoultStore
 
-/// Finds what was written to the store that is followed, and makes of it what it is in the other version: in a database
-/// of its own, from one moment of the store.
+/// Finds the changes to the store that is followed, at one moment, and converts them to the other version in a separate
+/// database.
 struct MirrorReading {
-    /// `main` is a database that begins empty, `source` the store that is followed, `replica` the one that follows.
+    /// `main` is a database that starts empty, `source` the store that is followed, `replica` the one that follows.
     let connection: Connection
     let script: PartialScript
     let mark: MirrorMark
     private(set) var means = MirrorMeans.comparison
-    /// The last transaction of the moment that was read; nil without history.
+    /// The last transaction at the moment of reading; nil without history.
     private(set) var transaction: Int64?
-    /// The number of objects that are listed.
+    /// The number of listed objects.
     private(set) var listed: Int64 = 0
 
     init(_ connection: Connection, _ script: PartialScript, _ mark: MirrorMark) {
         (self.connection, self.script, self.mark) = (connection, script, mark)
     }
 
-    /// Lists the objects that were written.
+    /// Lists the changed objects.
     ///
     /// - Parameter all: compare everything.
     /// - Throws: `mirrorDiverged` if the store that follows is ahead.
@@ -39,7 +39,7 @@ struct MirrorReading {
 
     // MARK: - From history
 
-    /// Whether all transactions since the mark are still there, and those before it are the same.
+    /// Whether all transactions since the mark are still there, and the one at the mark is the same in both stores.
     private func canReadHistory() throws -> Bool {
         guard let last = transaction, let known = mark.transaction,
             try connection.lastTransaction(schema: "replica") != nil
@@ -74,8 +74,8 @@ struct MirrorReading {
         }
     }
 
-    /// Lists the objects with keys above all that the store that follows knows of: they are new, whether or not they
-    /// were inserted with history.
+    /// Lists the objects with keys higher than any that the store that follows has used. They are new, even if no
+    /// history recorded their insertion.
     private func listNew(_ source: PartialScript.Source) throws {
         let own = "source.\(source.table.quotedName)"
         let highest = """
@@ -92,7 +92,8 @@ struct MirrorReading {
 
     // MARK: - By a scan
 
-    /// Rows carry the lock counter of the row that they are made of, so that the two stores themselves say what differs.
+    /// Compares lock counters: each row carries the counter of the row it was made from, so the two stores show the
+    /// changes.
     private func scan() throws {
         for source in script.sources {
             let (own, other) = ("source.\(source.table.quotedName)", "replica.\(source.destination.quotedName)")
@@ -136,13 +137,13 @@ struct MirrorReading {
 
     // MARK: - Making the rows
 
-    /// Makes the rows of the listed objects, and those of tables that are always made whole.
+    /// Makes the rows of the listed objects, and of the tables that are always made in full.
     ///
-    /// - Returns: the tables that there are rows for, with what of them may differ.
+    /// - Returns: the tables with rows, each with the rows that may differ.
     func makeRows(keepsUnfilled: Bool) throws -> [MirroredTable] {
         var made: [MirroredTable] = []
         for table in script.tables {
-            // Pairs have no counter of their own.
+            // Rows of join tables have no lock counter.
             let isListed = table.limits != nil && (means == .history || (means == .scan && !table.numbers.isEmpty))
             if isListed, listed == 0 { continue }
             for statement in script.statements(for: table, listed: isListed) { try connection.run(statement.sql) }
@@ -151,10 +152,10 @@ struct MirrorReading {
         return made + (try makeHistory())
     }
 
-    /// History goes over as a migration carries it; what came since is added, and what the store has released goes.
+    /// Copies history as a migration does: adds the new transactions, and removes those that the store has pruned.
     private func makeHistory() throws -> [MirroredTable] {
         guard transaction != nil, try connection.lastTransaction(schema: "replica") != nil else { return [] }
-        // A part is right only where the rest is known to be there.
+        // New transactions alone are enough only if the earlier ones are already there.
         let known = means == .history ? mark.transaction ?? 0 : 0
         for statement in script.history(after: known) { try connection.run(statement.sql) }
         let first = try connection.integer("SELECT min(Z_PK) FROM source.ATRANSACTION") ?? (transaction ?? 0) &+ 1

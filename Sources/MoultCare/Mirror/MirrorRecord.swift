@@ -5,48 +5,48 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// The record of a mirror in the sidecar of the mirrored store, `mirror.json`: which stores, which mapping, and which
-/// of the two is written to by apps.
+/// The record of a mirror in the sidecar of the mirrored store, `mirror.json`: the stores, the mapping, and the store
+/// that apps write to.
 ///
-/// It does not hold the progress of the mirror: the store that follows keeps that itself (``MirrorMark``).
+/// The progress of the mirror is not part of it: the store that follows keeps that itself (``MirrorMark``).
 package struct MirrorRecord: Sendable, Hashable {
     package enum State: String, Sendable {
-        /// The second store is being made; whoever finds this has found a start that died.
+        /// The second store is being made. A record in this state without a running process is from a start that died.
         case starting
         /// Apps write to the first store, and the second follows.
         case mirroring
-        /// Apps write to the second store, and the first follows where there is a mapping back.
+        /// Apps write to the second store. The first follows if there is a mapping back.
         case cutOver
     }
 
-    /// The same in the mark of the store that follows.
+    /// The identifier of the mirror, which the mark of the store that follows repeats.
     package var identifier: String
     package var state: State
     /// The resolved path of the second store.
     package var second: String
-    /// `NSStoreUUID`, which both have.
+    /// `NSStoreUUID`, the same in both stores.
     package var uuid: String
     package var from: String
     package var to: String
     /// The digest of the plan, in hexadecimal.
     package var plan: String
     package var startedAt: String
-    /// Whether the store that follows has still to be compared as a whole, whatever was written since.
+    /// Whether the next sync must compare every row, whatever has changed.
     package var comparesAll = false
-    /// Whether nothing that was written since the cut-over can be undone.
+    /// Whether no change since the cut-over can be copied back.
     package var isOneWay = false
-    /// The changes that cannot be undone after the cut-over, in sentences.
+    /// The changes that cannot be copied back after the cut-over, in sentences.
     package var losses: [String] = []
-    /// The request that the mirror was begun with, by which the next call finds the model and the mapping.
+    /// The request that started the mirror; later calls find the model and the mapping by it.
     package var request: StoreRequest
-    /// The configuration that the stores hold; nil where they hold all entities.
+    /// The configuration that the stores hold; nil if they hold all entities.
     package var configuration: String?
 }
 
 extension MirrorRecord {
     var part: StorePart { configuration.map(StorePart.configuration) ?? .whole }
 
-    /// The record as an answer, without what only Moult needs.
+    /// The record for JSON output, without the parts that only Moult needs.
     package var document: JSONValue {
         [
             "format": 1, "mirror": .string(identifier), "state": .string(state.rawValue), "second": .string(second),
@@ -55,7 +55,7 @@ extension MirrorRecord {
         ]
     }
 
-    // MARK: - On the disk
+    // MARK: - On disk
 
     /// - Returns: nil if the store has no mirror.
     /// - Throws: `metadataInvalid` if the record cannot be read.
@@ -90,7 +90,7 @@ extension MirrorRecord {
                 .init("comparesAll", .bool(comparesAll)), .init("isOneWay", .bool(isOneWay)),
                 .init("losses", .array(losses.map(JSONValue.string))), .init("configuration", JSONValue(configuration)),
                 .init("request", try request.document),
-                // By these an earlier version of Moult finds the model and the mapping.
+                // An earlier version of Moult finds the model and the mapping by these words.
                 .init("input", .object(request.words)),
             ])
         }
@@ -124,7 +124,7 @@ extension StoreRequest {
         return words.compactMap { name, value in value.map { JSONValue.Member(name, .string($0)) } }
     }
 
-    /// The request of a record of an earlier version of Moult, which has the words of the command line.
+    /// Makes the request from the record of an earlier version of Moult, which holds the words of the command line.
     fileprivate init(words: [JSONValue.Member], of store: String, into second: String) {
         func word(_ name: String) -> String? { words.first { $0.key == name }?.value.string }
         var options = RunOptions()
@@ -139,21 +139,21 @@ extension StoreRequest {
     }
 }
 
-/// The progress of the store that follows, kept in its own metadata under one application key, so that it is written in
-/// the same transaction as the rows: after a crash the rows and the mark tell of one moment.
+/// The progress of the store that follows. Its own metadata has the mark under one application key, written in the same
+/// transaction as the rows: after a crash, rows and mark still match.
 struct MirrorMark: Equatable {
     static let key = "MoultMirror"
 
     /// ``MirrorRecord/identifier``
     var identifier: String
-    /// The last transaction of persistent history that is in the rows; nil for a store without history.
+    /// The last transaction of persistent history that the rows include; nil for a store without history.
     var transaction: Int64?
-    /// By table, the sum over its rows as ``MirrorContents`` reckons it.
+    /// By table, the sum over its rows that ``MirrorContents`` computes.
     var contents: [String: Int64]
 }
 
 extension MirrorMark {
-    /// Nil if the store follows none.
+    /// Returns nil if the store follows none.
     init?(_ metadata: StoreMetadata) {
         guard let entry = metadata.entries[Self.key], let identifier = entry["mirror"]?.string,
             let contents = entry["contents"]?.dictionary?.compactMapValues(\.integer)
@@ -161,9 +161,9 @@ extension MirrorMark {
         self.init(identifier: identifier, transaction: entry["transaction"]?.integer, contents: contents)
     }
 
-    /// The mark of what is at a path; nil if it is no store, or one that follows none.
+    /// Reads the mark of the file at a path; nil if it is not a store, or follows none.
     ///
-    /// - Throws: what the disk says: a store that cannot be read may follow.
+    /// - Throws: the error of the disk, because a store that cannot be read may still follow.
     static func read(in store: String, _ system: any System) throws -> MirrorMark? {
         do {
             return try StoreProbe.read(store, system: system) { try MirrorMark(StoreMetadata(from: $0.connection)) }
@@ -181,11 +181,11 @@ extension MirrorMark {
     }
 }
 
-/// A sum over the rows of a table that does not depend on their order: what rows that come and go change of it is known
-/// without the others.
+/// A sum over the rows of a table that does not depend on their order, so inserts and deletes change it without reading
+/// the other rows.
 ///
-/// It tells whether somebody else wrote to the store that follows. It is no proof that two stores are equal; a
-/// comparison of all values is (``MirrorComparison``).
+/// It shows whether something else wrote to the store that follows. It does not prove that two stores are equal: only a
+/// comparison of all values does (``MirrorComparison``).
 enum MirrorContents {
     /// The sums of tables, by name.
     static func sums(_ connection: Connection, _ tables: [MirroredTable]) throws -> [String: Int64] {
@@ -196,7 +196,7 @@ enum MirrorContents {
         return sums
     }
 
-    /// - Parameter rows: what stands behind FROM; the row is called `r`.
+    /// - Parameter rows: the text after FROM; the row is called `r`.
     static func sum(_ connection: Connection, _ table: MirroredTable, from rows: String) throws -> Int64 {
         try connection.integer("SELECT moult_sum(\(row(table.columns))) FROM \(rows)") ?? 0
     }
@@ -206,7 +206,7 @@ enum MirrorContents {
         try connection.register(SQLiteAggregate("moult_sum", argumentCount: 1) { Sum() })
     }
 
-    /// A function takes no more than 127 arguments: what a row has beyond goes through it again.
+    /// Hashes the columns in groups, because a function takes at most 127 arguments.
     private static func row(_ columns: [String]) -> String {
         var (text, rest) = ("0", columns.map { "r.\($0.quotedName)" }[...])
         while !rest.isEmpty {
@@ -216,7 +216,7 @@ enum MirrorContents {
         return text
     }
 
-    /// FNV-1a over the values' kinds and bytes. Numbers that SQL takes for equal are equal here.
+    /// FNV-1a over the values' types and bytes. Numbers that are equal in SQL are equal here.
     private static let rowFunction = SQLiteFunction("moult_row", argumentCount: -1) { arguments in
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

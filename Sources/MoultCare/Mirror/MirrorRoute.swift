@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultPlan
 
-/// From which store to which a mirror goes at present, and by what mapping.
+/// The present direction of a mirror, with its mapping.
 struct MirrorRoute: Sendable {
     /// The path of the store that apps write to.
     let primary: String
@@ -10,16 +10,16 @@ struct MirrorRoute: Sendable {
     let replica: String
     let from: ModelVersion
     let to: ModelVersion
-    /// The one mapping of the way; nil if it takes more than that.
+    /// The mapping of the route; nil unless the migration is a single pass with a mapping.
     let mapping: ResolvedMapping?
-    /// The reason why only the whole store can be followed and not single objects, in a sentence; nil if they can.
+    /// The reason why the mirror can only follow the whole store and not single objects, in a sentence; nil if it can.
     let obstacle: String?
-    /// Whether what the mapping does not fill stays as it is: on the way back.
+    /// Whether columns that the mapping does not fill keep their values, as they do on the way back.
     let keepsUnfilled: Bool
 
-    /// The way from the first store to the second.
+    /// The route from the first store to the second.
     ///
-    /// - Throws: `unsupported` where a version lacks the configuration that the stores hold.
+    /// - Throws: `unsupported` if a version lacks the configuration that the stores hold.
     init(_ plan: MigrationPlan, hasRules: Bool, store: String, second: String, as part: StorePart) throws {
         (primary, replica) = (store, second)
         (from, to) = (try plan.from.restricted(to: part), try plan.to.restricted(to: part))
@@ -40,7 +40,7 @@ struct MirrorRoute: Sendable {
             }
     }
 
-    /// The way back.
+    /// The route back.
     init(_ reversal: MirrorReversal, of forward: MirrorRoute) {
         (primary, replica) = (forward.replica, forward.primary)
         (from, to) = (forward.to, forward.from)
@@ -52,13 +52,13 @@ struct MirrorRoute: Sendable {
 
 /// The mapping back from a mirror's second store to its first, and what it cannot bring back.
 ///
-/// It is the mapping itself, read from the other end, so it goes by the same names whatever the models say of renames.
-/// What the first store alone has is no loss: it keeps that as it is.
+/// This is the mapping itself, reversed, so names match whatever the models say about renames. Data that only the first
+/// store has is no loss: it stays there.
 struct MirrorReversal {
     private(set) var mapping = ResolvedMapping(entityMappings: [])
-    /// The contents of the second store alone whose changes cannot be undone, in sentences.
+    /// The data of the second store whose changes cannot be copied back, in sentences.
     private(set) var losses: [String] = []
-    /// The reasons why nothing can be undone, in sentences; empty where it can.
+    /// The reasons why nothing can be copied back, in sentences; empty if changes can be.
     private(set) var obstacles: [String] = []
 
     private let forward: ResolvedMapping
@@ -107,7 +107,7 @@ struct MirrorReversal {
     ) -> [String: AttributeSource] {
         var sources: [String: AttributeSource] = [:]
         var carried: Set<String> = []
-        // By attribute of the first store, those that it fills.
+        // By attribute of the first store, the attributes of the second that it fills.
         let filled = Dictionary(grouping: mapped.attributes.keys.sorted()) { name -> String? in
             if case .attribute(let source, _)? = mapped.attributes[name] { source } else { nil }
         }
@@ -171,7 +171,7 @@ struct MirrorReversal {
 }
 
 extension AttributeDescription {
-    /// Whether a value can go over as it is.
+    /// Whether values can be copied between the two attributes unchanged.
     fileprivate func isStored(as other: AttributeDescription) -> Bool {
         isStored && type == other.type && valueTransformerName == other.valueTransformerName
     }

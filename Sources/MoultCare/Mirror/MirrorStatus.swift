@@ -2,18 +2,18 @@ import MoultBasics
 import MoultSQLite
 import MoultStore
 
-/// The status of a mirror, found out without writing to either store.
+/// The status of a mirror, read without writing to either store.
 public struct MirrorStatus: Sendable, Hashable {
     package var record: MirrorRecord
     /// The path of the store that apps write to.
     public package(set) var primary: String
     /// The path of the store that follows.
     public package(set) var replica: String
-    /// The means by which it is known what was written.
+    /// The means by which a sync would find the changes.
     public package(set) var means: MirrorMeans
     /// Transactions to copy; nil without history.
     public package(set) var transactions: Int64?
-    /// Objects that were written since; nil if every row would have to be compared.
+    /// Objects to copy; nil if every row would have to be compared.
     public package(set) var objects: Int64?
     /// The reason why each sync compares every row, in one sentence; nil if it does not.
     public package(set) var reason: String?
@@ -55,22 +55,22 @@ public struct MirrorStatus: Sendable, Hashable {
     }
 }
 
-/// The means by which a mirror knows what was written.
+/// The means by which a mirror finds changes.
 public enum MirrorMeans: String, Sendable, Hashable, CaseIterable, Codable {
     /// By the transactions of persistent history.
     case history
     /// By a scan of the keys and lock counters of both stores.
     case scan
-    /// Every row was compared.
+    /// By a comparison of every row.
     case comparison
 }
 
 /// The changes that one sync has made to the store that follows.
 public struct MirrorSync: Sendable, Hashable {
-    /// The means by which it was known what was written.
+    /// The means by which the sync found the changes.
     public package(set) var means: MirrorMeans
     package var changes: MirrorChanges
-    /// The reason why every row had to be compared, in one sentence; nil if that was not so, or only asked for.
+    /// The reason why every row had to be compared, in one sentence; nil if that was unnecessary or only requested.
     public package(set) var reason: String?
     /// The time that the sync took, in seconds.
     public package(set) var seconds: Double
@@ -99,7 +99,7 @@ public struct MirrorSync: Sendable, Hashable {
 }
 
 extension MirroredStore {
-    /// - Throws: as ``synchronise(all:overwriting:)``, where nothing could be taken over.
+    /// - Throws: as ``synchronise(all:overwriting:)``, if no sync would be possible.
     package func status() throws -> MirrorStatus {
         let route = try route()
         return try locked { try withWorkFolder { try status(of: route, in: $0) } }
@@ -117,7 +117,7 @@ extension MirroredStore {
         let last = try Self.lastTransaction(of: route.primary)
         if let last, let known = mark.transaction { status.transactions = max(0, last - known) }
         guard let script else {
-            // Every transaction may change any row.
+            // Any transaction may have changed any row.
             if status.transactions == 0 { status.objects = 0 }
             return status
         }
@@ -134,7 +134,7 @@ extension MirroredStore {
         return status
     }
 
-    /// Says where the second store is now, after it was moved.
+    /// Records the new path of the second store after it was moved.
     ///
     /// - Throws: `mirrorDiverged` if another store is at the path.
     package mutating func moveSecond(to path: String) throws {

@@ -9,15 +9,15 @@ public struct MirrorVerification: Sendable, Hashable {
     public struct Difference: Sendable, Hashable {
         /// The table's name.
         public package(set) var table: String
-        /// Rows that only the fresh migration has, or has so.
+        /// Rows that only the fresh migration has, or has with other values.
         public package(set) var missing: Int64
-        /// Rows that only the store that follows has, or has so.
+        /// Rows that only the store that follows has, or has with other values.
         public package(set) var surplus: Int64
-        /// The first keys of either.
+        /// The first keys of the differing rows.
         public package(set) var keys: [Int64]
     }
 
-    /// The outcome of the step before the comparison; nil if the store that follows could not be brought up to date.
+    /// The result of the sync before the comparison; nil if the store that follows could not be brought up to date.
     package var outcome: MirrorSync?
     /// The reason why the store that follows could not be brought up to date; nil if it could.
     public package(set) var obstacle: String?
@@ -57,8 +57,8 @@ public struct MirrorVerification: Sendable, Hashable {
     }
 }
 
-/// The full comparison of a mirror's store with a fresh migration: every value of every row, both ways. It shares
-/// nothing with what writes the rows and knows neither keys that were listed nor counters.
+/// The full comparison of a mirror's store with a fresh migration: every value of every row, both ways. It shares no
+/// code with the sync and uses neither listed keys nor counters.
 struct MirrorComparison {
     /// `main` is the fresh migration, `replica` the store that follows.
     let connection: Connection
@@ -66,13 +66,13 @@ struct MirrorComparison {
     private static let keyLimit = 10
 
     init(fresh: String, replica: String) throws {
-        // With the right to write, the last to close leaves no log behind.
+        // With write access, the last connection to close removes the WAL.
         connection = try Connection(fresh, mode: .readWrite, busyTimeout: MirroredStore.patience)
         try connection.attach(replica, as: "replica", mode: .readWrite)
     }
 
     /// - Parameters:
-    ///   - columns: those to compare.
+    ///   - columns: the columns to compare.
     ///   - numbers: the entity numbers of the rows; empty for all rows.
     func difference(in table: String, columns: [String], numbers: [Int]) throws -> MirrorVerification.Difference? {
         let condition = numbers.isEmpty ? "" : " WHERE Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
@@ -80,7 +80,7 @@ struct MirrorComparison {
         func rows(_ schema: String) -> String { "SELECT \(list) FROM \(schema).\(table.quotedName)\(condition)" }
         let only = [("main", "replica"), ("replica", "main")].map { "\(rows($0.0)) EXCEPT \(rows($0.1))" }
         let counts = try only.map { try connection.integer("SELECT count(*) FROM (\($0))") ?? 0 }
-        // Rows that are twice in one of them would be one in a set.
+        // EXCEPT compares sets, so duplicate rows show only in the counts.
         let sizes = try ["main", "replica"].map { try connection.integer("SELECT count(*) FROM (\(rows($0)))") ?? 0 }
         guard counts != [0, 0] || sizes[0] != sizes[1] else { return nil }
         let key = (columns.contains("Z_PK") ? "Z_PK" : columns.first ?? "").quotedName
@@ -99,11 +99,10 @@ struct MirrorComparison {
 }
 
 extension MirroredStore {
-    /// Brings the store that follows up to date, and compares it with what a fresh migration of the other gives, value
-    /// by value.
+    /// Brings the store that follows up to date, and compares it value by value with a fresh migration of the other.
     ///
-    /// Both are of one moment of the store that is followed, which apps may write to in the meantime. Nothing is put
-    /// right.
+    /// Both show the same moment of the store that is followed; apps may write to it in the meantime. Nothing is
+    /// repaired.
     package func verify() throws -> MirrorVerification {
         let route = try route()
         return try locked { try withWorkFolder { try verify(route, in: $0) } }
@@ -149,8 +148,8 @@ extension MirroredStore {
         return MirrorVerification(outcome: nil, obstacle: nil, differences: differences, others: others, rows: rows)
     }
 
-    /// Returns the tables and columns that both have to agree on: all that a fresh migration makes; on the way back
-    /// what the mapping fills.
+    /// Returns the tables and columns in which both stores must agree: everything that a fresh migration makes, or, on
+    /// the way back, only the columns that the mapping fills.
     private func tables(of route: MirrorRoute, _ fresh: String, with still: String) throws -> [(
         name: String, columns: [String], numbers: [Int]
     )] {
@@ -177,12 +176,12 @@ extension MirroredStore {
             fresh.entries[$0] != replica.entries[$0]
         }
         keys.remove(MirrorMark.key)
-        // The first store's own words for its version stay, such as the framework that made it.
+        // The first store keeps the metadata of its own version, such as the framework that made it.
         if route.keepsUnfilled { keys = keys.filter { !StoreMetadata.Key.all.contains($0) } }
         return (fresh.uuid == replica.uuid ? [] : ["Z_UUID"]) + keys.sorted()
     }
 
-    /// Keys that were handed out are never handed out again, so the store that follows may be ahead in this alone.
+    /// Compares the key counters. Keys are never reused, so here alone the store that follows may be ahead.
     private func highestKeyDifferences(_ connection: Connection) throws -> [String] {
         try connection.rows(
             """

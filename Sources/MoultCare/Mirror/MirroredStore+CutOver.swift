@@ -6,17 +6,16 @@ import MoultSQLite
 import MoultStore
 
 extension MirroredStore {
-    /// Makes the second store the one that apps write to. From then on the first follows it, so that the cut-over can
-    /// be undone (``undoCutOver()``) with all that was written since.
+    /// Switches apps to the second store. From then on the first store follows it, so that ``undoCutOver()`` can switch
+    /// back without losing later changes.
     ///
-    /// No process may have the first one open. The second is brought up to date and compared as a whole; the record of
-    /// the mirror is the last thing that is written, and the one that counts.
+    /// No process may have the first store open. The second is brought up to date and compared in full. The record is
+    /// written last; until then the cut-over has not happened.
     ///
-    /// - Parameter acceptingLosses: continue although some of what is written to the second store, or all of it, could
-    ///   not be undone.
-    /// - Returns: what cannot be undone, in sentences.
-    /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` if the stores differ;
-    ///   `locked` where somebody has the first store open or writes to it in the meantime.
+    /// - Parameter acceptingLosses: continue even if some or all changes to the second store could not be copied back.
+    /// - Returns: the losses that undoing the cut-over would cause, in sentences.
+    /// - Throws: `unsupported` with that list if it was not accepted; `verificationFailed` if the stores differ;
+    ///   `locked` if another process has the first store open or writes to it in the meantime.
     package mutating func cutOver(acceptingLosses: Bool = false) throws -> [String] {
         guard record.state == .mirroring else {
             throw MigrationError(
@@ -36,9 +35,9 @@ extension MirroredStore {
         return losses
     }
 
-    /// Makes the first store the one that apps write to again, with what was written to the second since.
+    /// Switches apps back to the first store, which has the changes made to the second since the cut-over.
     ///
-    /// - Throws: `unsupported` if the cut-over was made as one that is not undone; as ``cutOver(acceptingLosses:)``.
+    /// - Throws: `unsupported` if the cut-over was one-way; otherwise as ``cutOver(acceptingLosses:)``.
     package mutating func undoCutOver() throws {
         guard record.state == .cutOver else {
             throw MigrationError(
@@ -47,13 +46,13 @@ extension MirroredStore {
         }
         let route = try route()
         try locked { try turn(route, isTakenBack: true) }
-        // What could not be undone is in the second store alone; it follows in everything again.
+        // Changes that could not be copied back are in the second store only. Comparing every row removes them.
         record.comparesAll = true
         record.state = .mirroring
         record.losses = []
         try record.write(sidecar, system)
         noteSeen(record.second)
-        // The direction is turned, which can no longer be cancelled.
+        // The direction has changed; from here on the work cannot be cancelled.
         isCancelled = { false }
         _ = try synchronise()
     }
@@ -70,7 +69,7 @@ extension MirroredStore {
         }
     }
 
-    /// A store that cannot be asked keeps its mark, which means nothing without a mirror.
+    /// Removes the mark from a store. A store that cannot be read keeps it; without a mirror, a mark has no effect.
     private func removeMark(from path: String) throws {
         guard let connection = try? Connection(path, mode: .readWrite, busyTimeout: Self.patience) else { return }
         defer { connection.close() }
@@ -82,9 +81,9 @@ extension MirroredStore {
         try connection.transaction { try unmarked.write(to: connection) }
     }
 
-    // MARK: - Turning round
+    // MARK: - Changing direction
 
-    /// Returns the reasons why nothing could be undone; empty where it can.
+    /// Returns the reasons why no change could be copied back after a cut-over; empty if changes can be.
     private func obstacles(to back: MirrorReversal?, of route: MirrorRoute) throws -> [String] {
         if let obstacle = try script(of: route, over: snapshot(of: store)).1 { return [obstacle] }
         guard let back else { return [Self.noWayBack] }
@@ -104,9 +103,9 @@ extension MirroredStore {
             remedy: "Pass \(option: .acceptLosses) to cut over anyway.")
     }
 
-    /// Brings the follower up to date, verifies it equal, and has the store that was followed so far follow from here.
+    /// Brings the store that follows up to date, verifies that both stores are equal, and swaps their roles.
     ///
-    /// - Parameter isTakenBack: whether it does follow.
+    /// - Parameter isTakenBack: whether to mark the store that was followed so far as the one that follows.
     private func turn(_ route: MirrorRoute, isTakenBack: Bool) throws {
         try requireAlone(route.primary)
         let before = try facts(of: route.primary)
@@ -136,7 +135,7 @@ extension MirroredStore {
         defer { connection.close() }
         do {
             try connection.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")
-            // Then the file alone tells whether somebody writes.
+            // Empty the WAL, so that any later write shows in the file's own size and time.
             try connection.writeBackLog(system)
         } catch let error as MigrationError where error.code == .locked {
             throw StoreLock.openElsewhere(path, system, cause: error.cause)

@@ -7,13 +7,14 @@ import MoultSQLite
 import MoultStore
 
 extension MirroredStore {
-    /// Makes the second store that a request for a migration into another file asks for, and begins to follow the first.
+    /// Creates the second store, as a request to migrate into another file describes it, and starts to follow the
+    /// first.
     ///
     /// The first store is only read, and may be open and written to in the meantime. When this throws, there is neither
-    /// a second store nor a mirror. The request is kept, with the paths of its models in full.
+    /// a second store nor a mirror. The record keeps the request, with the full paths of its models.
     ///
-    /// - Throws: `usage` if there is a mirror, or something at the path; `lockFileMismatch` if a released version has
-    ///   changed; `insufficientStorage` before anything is made; what planning and the migration throw.
+    /// - Throws: `usage` if there is a mirror already, or a file at the path; `lockFileMismatch` if a released version
+    ///   has changed; `insufficientStorage` before anything is made; the errors of planning and of the migration.
     package static func start(
         _ request: StoreRequest, _ context: StoreSession.Context, on system: any System = POSIXSystem(),
         isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -45,7 +46,8 @@ extension MirroredStore {
         var mirror = MirroredStore(path, record, context, RunOptions(), system)
         mirror.isCancelled = isCancelled
         mirror.warnings = prepared.warnings
-        // What is refused makes nothing next to the second path; a start that died is looked at under the lock.
+        // Check first, so that a refusal creates nothing next to the second path. A start that died is handled under
+        // the lock.
         if try MirrorRecord.read(mirror.sidecar, system)?.state != .starting { try mirror.checkFree() }
         try mirror.checkSpace(prepared)
         try mirror.locked {
@@ -75,8 +77,8 @@ extension MirroredStore {
         try system.checkNewPath(StoreRecords(store: record.second).support)
     }
 
-    /// A start that died may have put its store in place, and nothing else can have the mirror's identifier; or only the
-    /// folder of external data, where nothing was when it began.
+    /// Removes the files of a start that died. A store with the mirror's identifier can only come from that start.
+    /// Without a store, the folder of external data does too, because nothing was there when the start began.
     func removeUnfinished(_ dead: MirrorRecord) throws {
         let support = StoreRecords(store: dead.second).support
         func removeSupport() throws { if support != sidecar.support { try system.removeTree(support) } }
@@ -98,7 +100,7 @@ extension MirroredStore {
                 let copy = Path.join(folder, Path.name(of: record.second))
                 try self.copy(store, besideDataOf: store, to: copy)
                 let route = try forward()
-                // Before the migration, whose code may write history of its own.
+                // Read before the migration, whose code may write history of its own.
                 let transaction = try Self.lastTransaction(of: copy)
                 try migrate(copy, by: route)
                 try mark(copy, of: route.to, at: transaction)
@@ -118,7 +120,7 @@ extension MirroredStore {
         noteSeen(record.second)
     }
 
-    /// The record stays too, and the next start removes what is left.
+    /// Returns the error for files that could not be removed. The record stays too, so the next start removes them.
     private static func left(_ second: String, after error: any Error, _ obstacle: any Error) -> MigrationError {
         var error = error as? MigrationError ?? MigrationError(.inputOutput, "\(error)", place: second, remedy: "")
         error.message += " What was made at \(second) could not be removed: \(obstacle)"
@@ -132,9 +134,9 @@ extension MirroredStore {
         return try connection.lastTransaction()
     }
 
-    /// Says in a store's own metadata that it follows, and how far it is.
+    /// Writes the mark into a store's own metadata: the store follows, and this is its progress.
     ///
-    /// - Parameter transaction: the last one of persistent history that is in its rows.
+    /// - Parameter transaction: the last transaction of persistent history that its rows include.
     func mark(_ path: String, of version: ModelVersion, at transaction: Int64?) throws {
         let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { connection.close() }
@@ -164,7 +166,7 @@ extension MirroredStore {
         do {
             try system.rename(copy, toUnused: record.second)
         } catch {
-            // Next to what another process has made there it would be taken for that one's.
+            // Left there, the folder would seem to belong to the store that another process has made.
             if hasFiles { try system.rename(to.support, to: from.support) }
             throw error
         }
@@ -173,7 +175,7 @@ extension MirroredStore {
 }
 
 extension Connection {
-    /// The number of the last transaction of persistent history, whether it is still kept or not; nil without history.
+    /// Returns the number of the last transaction of persistent history, even if it was pruned; nil without history.
     func lastTransaction(schema: String = "main") throws -> Int64? {
         let name = schema.quotedName
         let tables = "type = 'table' AND name IN ('ACHANGE', 'ATRANSACTION')"
@@ -187,7 +189,7 @@ extension Connection {
 }
 
 extension StoreRequest.Models {
-    /// The same files by paths that hold in every working folder.
+    /// Returns the same files with paths that do not depend on the working folder.
     fileprivate func resolved(_ system: any System) throws -> Self {
         try Self(
             path: system.resolve(path), order: order, answers: answers.map { try system.resolve($0) },

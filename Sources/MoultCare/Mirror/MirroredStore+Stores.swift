@@ -6,9 +6,9 @@ import MoultSQLite
 import MoultStore
 
 extension MirroredStore {
-    /// The mark of the store that follows, when it is the one that the mirror has left.
+    /// Returns the mark of the store that follows, after checking that only the mirror has written to it.
     ///
-    /// - Parameter overwriting: whether rows that another user has written there are to be given up.
+    /// - Parameter overwriting: whether to discard rows that something else has written there.
     /// - Throws: `fileNotFound`, `mirrorDiverged`.
     func checkReplica(_ route: MirrorRoute, overwriting: Bool) throws -> MirrorMark {
         try requireFile(route.replica)
@@ -28,7 +28,7 @@ extension MirroredStore {
                 "Stop the mirror and start a new one.")
         }
         guard !isSeen, !overwriting else { return mark }
-        // Somebody may have written to the file: its rows say whether it was anything but the mirror.
+        // The file may have changed since. Its rows show whether anything but the mirror has written to it.
         try MirrorContents.register(on: connection)
         let layout = try StoreLayout(actual: snapshot, model: route.to.model)
         let sums = try MirrorContents.sums(connection, MirroredTable.all(of: layout))
@@ -42,7 +42,8 @@ extension MirroredStore {
         return mark
     }
 
-    /// - Throws: `mirrorDiverged` if the store that is followed is another one; what it is not in a state for.
+    /// - Throws: `mirrorDiverged` if the store is not the one that the mirror follows; the errors of a store that
+    ///   cannot be migrated in its present state.
     func checkPrimary(_ snapshot: StoreSnapshot, _ route: MirrorRoute) throws {
         try PreparedMigration.refuse(snapshot, options)
         guard snapshot.metadata.uuid == record.uuid else {
@@ -58,8 +59,8 @@ extension MirroredStore {
         }
     }
 
-    /// Checks that neither store was restored from a backup since: a restore leaves the counters as high as they were, and
-    /// takes back what was taken over.
+    /// Checks that neither store was restored from a backup since. A restore leaves the counters as high as they were,
+    /// but undoes changes that were already copied.
     ///
     /// - Throws: `mirrorDiverged`.
     func checkRestores(_ primary: StoreSnapshot, _ route: MirrorRoute) throws {
@@ -72,10 +73,10 @@ extension MirroredStore {
         MigrationError(.mirrorDiverged, message, place: place, remedy: remedy)
     }
 
-    // MARK: - How a file was left
+    // MARK: - Files as the mirror left them
 
-    /// Notes sizes and times of the files of the store that follows. It only saves work, so it may fail: where it is
-    /// missing, or tells of another file, the rows are asked.
+    /// Notes sizes and times of the files of the store that follows. The note only saves work, so writing it may fail:
+    /// if it is missing or does not match the file, the rows are checked.
     func noteSeen(_ path: String) {
         guard let facts = try? facts(of: path) else { return }
         try? system.write(Array(facts.compact.utf8), to: sidecar.mirrorSeen, sidecar.rights)
@@ -90,7 +91,7 @@ extension MirroredStore {
     func facts(of path: String) throws -> JSONValue {
         .array(
             try [path, path + "-wal", path + "-journal"].map { name in
-                // An empty log is equivalent to none: SQLite leaves either.
+                // SQLite may leave an empty WAL or none; both mean the same.
                 guard let status = try system.status(of: name), name == path || status.size > 0 else { return .null }
                 return .array([
                     .integer(status.size), .integer(status.modified.seconds),
@@ -99,14 +100,14 @@ extension MirroredStore {
             })
     }
 
-    /// Copies a store that apps may write to, as it is at one moment, with its files of external data.
+    /// Copies a store as it is at one moment, with its files of external data. Apps may write to it in the meantime.
     ///
-    /// - Parameter external: the store next to which these files lie.
+    /// - Parameter external: the store that has these files next to it.
     func copy(_ path: String, besideDataOf external: String, to copy: String) throws {
         try requireFile(path)
         let source = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
         defer { source.close() }
-        // A read that is open keeps the pages as they are: the copy does not begin again at each write.
+        // An open read transaction pins the pages, so that writes do not restart the copy.
         try source.execute("BEGIN; SELECT count(*) FROM sqlite_master")
         try BackupFolder(Path.folder(of: copy), system).copyPages(from: source, to: copy, .like(external), observer)
         try source.execute("COMMIT")
@@ -128,14 +129,14 @@ extension MirroredStore {
                 : "Name its new path: \(.syncMirror, .anyStore, .at("PATH")); or stop the mirror and start a new one.")
     }
 
-    /// Returns the path for a fresh migration, under the name of the store that follows; makes its folder.
+    /// Returns the path for a fresh migration, named like the store that follows, and makes its folder.
     func freshPath(for route: MirrorRoute, in folder: String) throws -> String {
         let own = Path.join(folder, "fresh")
         try system.makeFolder(own)
         return Path.join(own, Path.name(of: route.replica))
     }
 
-    /// Migrates a copy by the way of a route, as the engine would the store itself; verified.
+    /// Migrates a copy along a route, as the engine would migrate the store itself, and verifies it.
     func migrate(_ path: String, by route: MirrorRoute) throws {
         var run = run
         (run.keepsBackup, run.backupFolder) = (false, nil)

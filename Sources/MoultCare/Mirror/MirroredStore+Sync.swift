@@ -6,14 +6,14 @@ import MoultStore
 import MoultVerify
 
 extension MirroredStore {
-    /// Takes over what was written since the last time.
+    /// Copies the changes since the last sync.
     ///
-    /// The store that is followed is only read, at one moment; apps may write to it in the meantime. The rows and how
-    /// far they go are one transaction of the other. When this throws, both stores are as they were.
+    /// The store that is followed is only read, at one moment; apps may write to it in the meantime. One transaction
+    /// writes the rows and the mark to the other store. When this throws, both stores are unchanged.
     ///
     /// - Parameters:
     ///   - all: compare every row, whatever history and counters say.
-    ///   - overwriting: give up what something else has written to the store that follows.
+    ///   - overwriting: discard what something else has written to the store that follows.
     /// - Throws: `locked`, `fileNotFound`, `mirrorDiverged`; `dataConflict` if rows do not fit the other version.
     package mutating func synchronise(all: Bool = false, overwriting: Bool = false) throws -> MirrorSync {
         let route = try route()
@@ -32,7 +32,7 @@ extension MirroredStore {
 
     /// - Parameters:
     ///   - source: the store that is followed, or a copy of it.
-    ///   - fresh: what a migration makes of that; nil if it has still to be made, if it is needed.
+    ///   - fresh: the path of a fresh migration of `source`; nil to make one if it is needed.
     func follow(
         _ route: MirrorRoute, reading source: String, in folder: String, all: Bool, overwriting: Bool,
         fresh: String? = nil
@@ -50,7 +50,7 @@ extension MirroredStore {
             try readParts(route, $0, snapshot, source, mark, in: folder, all: all, overwriting: overwriting)
         }
         if let missing = try parts.flatMap({ try missingValue(in: $0, route) }) {
-            // Whether the store had that fault before is for the engine to say, which knows the whole store.
+            // Only the engine, which sees the whole store, can tell whether the source already lacked the value.
             guard !route.keepsUnfilled else { throw missing }
             (parts, reason) = (nil, missing.message)
         }
@@ -63,13 +63,13 @@ extension MirroredStore {
     }
 
     func snapshot(of path: String) throws -> StoreSnapshot {
-        // With the right to write, SQLite recovers what a killed app has left.
+        // With write access, SQLite recovers what a killed app has left.
         let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
         defer { connection.close() }
         return try StoreSnapshot(connection)
     }
 
-    /// The statements for single objects, or the reason why there are none.
+    /// Returns the statements that sync single objects, or the reason why there are none.
     func script(of route: MirrorRoute, over snapshot: StoreSnapshot) throws -> (PartialScript?, String?) {
         guard let mapping = route.mapping else { return (nil, route.obstacle) }
         if let obstacle = route.obstacle { return (nil, obstacle) }
@@ -80,7 +80,7 @@ extension MirroredStore {
         return script.obstacle.map { (nil, $0) } ?? (script, nil)
     }
 
-    /// A value that the other version requires and that the new rows lack, as an error; nil if there is none.
+    /// Returns an error about a value that the other version requires and the new rows lack; nil if there is none.
     func missingValue(in step: MirrorStep, _ route: MirrorRoute) throws -> MigrationError? {
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
         let connection = try Connection(step.fresh, mode: .readWrite)
@@ -153,7 +153,7 @@ extension MirroredStore {
         return entities + history
     }
 
-    /// The whole store is migrated afresh, and every row of that compared.
+    /// Migrates the whole store afresh, so that every row is compared.
     func readWhole(
         _ route: MirrorRoute, _ source: String, _ mark: MirrorMark, in folder: String, overwriting: Bool, fresh: String?
     ) throws -> MirrorStep {
@@ -187,7 +187,7 @@ extension MirroredStore {
             }, external: [ExternalStorage(store: path), ExternalStorage(store: route.primary)])
     }
 
-    /// The rows, the metadata and the mark in one transaction.
+    /// Writes the rows, the metadata and the mark in one transaction.
     func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark) throws -> MirrorChanges {
         let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { connection.close() }
@@ -196,7 +196,7 @@ extension MirroredStore {
         try connection.registerCoreDataStubs()
         try MirrorContents.register(on: connection)
         try connection.attach(step.fresh, as: "fresh", mode: .readWrite)
-        // Only the store that follows is to be written durably.
+        // Only the store that follows must be durable.
         try connection.execute("PRAGMA fresh.journal_mode = OFF; PRAGMA fresh.synchronous = OFF")
         do {
             let application = try connection.transaction(.immediate) { try write(step, route, mark, connection) }
@@ -207,7 +207,7 @@ extension MirroredStore {
                 .dataConflict, "Two objects would have the same value, which must be unique in \(route.to.name).",
                 place: route.primary, remedy: "Change one of them. Both stores are unchanged.", cause: error.cause)
         } catch {
-            // A log whose synchronisation failed holds the transaction, and the next process would find it there.
+            // If syncing the WAL failed, it still holds the transaction, and the next process would find it there.
             try? connection.run("PRAGMA main.wal_checkpoint(TRUNCATE)")
             throw error
         }
@@ -221,7 +221,7 @@ extension MirroredStore {
         let all = MirroredTable.all(of: layout)
         let sums = step.means == .comparison ? try MirrorContents.sums(connection, all) : mark.contents
         var application = try MirrorApplication(connection, sums: sums)
-        // Triggers that keep derived values would count twice; those of R-trees have their work to do.
+        // Triggers that maintain derived values would count twice. Those of R-trees must run.
         let triggers = try connection.catalogue().triggers.filter { $0.kind != .rTree }.map(\.entry)
         try connection.withoutTriggers(triggers) {
             for table in step.tables { try application.apply(table) }
@@ -241,7 +241,7 @@ extension MirroredStore {
         return application
     }
 
-    /// Removes the files of rows that are gone, once that is committed. What stays does no harm to the store.
+    /// Removes the files of deleted rows after the commit. A file that stays does no harm.
     private func removeFiles(_ files: Set<String>, _ route: MirrorRoute, _ connection: Connection) {
         guard !files.isEmpty, let named = try? ExternalStorage.names(in: connection) else { return }
         let storage = ExternalStorage(store: route.replica)
@@ -258,12 +258,12 @@ extension MirroredStore {
         return metadata
     }
 
-    /// Files that new rows refer to are there, and durable, before the rows are.
+    /// Copies the files that new rows refer to, durably, before the rows are written.
     func bringFiles(of step: MirrorStep, _ route: MirrorRoute) throws {
         let storage = ExternalStorage(store: route.replica)
         var isNew = false
         for name in try externalNames(of: step, route) where try storage.file(name, on: system) == nil {
-            // What the store refers to and has not, is not the mirror's fault.
+            // A file that the followed store itself lacks is not the mirror's fault.
             guard let file = try step.external.lazy.compactMap({ try $0.file(name, on: system) }).first else {
                 continue
             }

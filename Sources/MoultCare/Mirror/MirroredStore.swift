@@ -8,38 +8,37 @@ import MoultStore
 
 /// A second store, of another version or layout, that is kept up to date with the first one.
 ///
-/// The second store begins as a migration of the first, by the engine itself. From then on
-/// ``synchronise(all:overwriting:)`` takes over what was inserted, updated and deleted: the keys come from persistent
-/// history, or from a scan of keys and lock counters; the rows are made by the statements that a migration would run,
-/// for these keys alone. The store that follows keeps in its own metadata how far it is, written in the transaction of
-/// the rows, so that each change is taken over once however often either process dies.
+/// The second store starts as a migration of the first by the engine itself. From then on
+/// ``synchronise(all:overwriting:)`` copies inserts, updates and deletes. The keys come from persistent history, or
+/// from a scan of keys and lock counters; the statements of the migration make the rows for these keys alone. The store
+/// that follows keeps its progress in its own metadata, written in the same transaction as the rows, so each change is
+/// copied once, however often a process dies.
 ///
-/// No process has to keep the stores open, and no trigger is put into either.
+/// No process has to keep the stores open, and neither store gets a trigger.
 package struct MirroredStore: Sendable {
     /// The resolved path of the first store.
     package let store: String
     package internal(set) var record: MirrorRecord
-    /// The code, the answers and the mapping models that the mirror was begun with.
+    /// The code, the answers and the mapping models that the mirror was started with.
     let context: StoreSession.Context
-    /// The options that the mirror was begun with.
+    /// The options that the mirror was started with.
     let run: RunOptions
-    /// The findings in the first store that speak against its migration without standing in its way; known when the
-    /// mirror is begun.
+    /// The warnings about the first store that do not prevent its migration; set when the mirror is started.
     package internal(set) var warnings: [Finding] = []
     let system: any System
-    /// Asked often; where it is true, work ends with the error `cancelled` and both stores as they were.
+    /// Polled often; once it returns true, the work ends with the error `cancelled` and leaves both stores unchanged.
     var isCancelled: @Sendable () -> Bool = { false }
 
     var sidecar: StoreRecords { StoreRecords(store: store) }
     var options: PreparedMigration.Options { PreparedMigration.Options(run, context) }
 
-    /// - Parameter permitted: what it permits is permitted beside what the record does.
+    /// - Parameter permitted: further permissions, in addition to those in the record.
     init(
         _ store: String, _ record: MirrorRecord, _ context: StoreSession.Context, _ permitted: RunOptions,
         _ system: any System
     ) {
         var (context, run) = (context, record.request.options)
-        // The losses were looked at when the mirror was begun. What is written since is lost only with the first store.
+        // The losses were checked when the mirror was started. Data written since is lost only with the first store.
         context.losses = .asTheVersionsSay()
         (context.part, run.configuration) = (record.part, nil)
         if permitted.isExperimental { run.isExperimental = true }
@@ -48,12 +47,13 @@ package struct MirroredStore: Sendable {
         (self.store, self.record, self.context, self.run, self.system) = (store, record, context, run, system)
     }
 
-    /// The mirror that a store has.
+    /// Opens the mirror of a store.
     ///
     /// - Parameters:
-    ///   - context: the versions of the model that the mirror was begun with; the same answers, mapping models and code.
-    ///   - permitted: what it permits is permitted beside what the mirror was begun with.
-    /// - Throws: `usage` if the store has no mirror; `planStale` if the mapping is not the one it was begun with;
+    ///   - context: the versions of the model that the mirror was started with; the same answers, mapping models and
+    ///     code.
+    ///   - permitted: further permissions, in addition to those that the mirror was started with.
+    /// - Throws: `usage` if the store has no mirror; `planStale` if the mapping is not the one it was started with;
     ///   `lockFileMismatch` if a released version has changed.
     package init(
         of store: String, _ context: StoreSession.Context, _ permitted: RunOptions = RunOptions(),
@@ -68,12 +68,12 @@ package struct MirroredStore: Sendable {
 
     /// Reads the record of a store's mirror, without its model.
     ///
-    /// - Parameter isStarting: whether that of a start which died is meant too.
+    /// - Parameter isStarting: whether to return the record of a start that died, too.
     /// - Throws: `usage` if it has none.
     package static func record(
         of store: String, _ system: any System = POSIXSystem(), isStarting: Bool = false
     ) throws -> (store: String, record: MirrorRecord) {
-        // A store that is gone has a mirror anyway.
+        // The record of the mirror stays even if the store is gone.
         let path = try StoreRecords(of: store, system).store
         guard let record = try MirrorRecord.read(StoreRecords(store: path), system) else {
             _ = try StoreProbe.checkFile(store, system)
@@ -95,7 +95,7 @@ package struct MirroredStore: Sendable {
 
     var observer: MigrationObserver { MigrationObserver(isCancelled: isCancelled) }
 
-    /// Has a statement that runs on the connection end when the work is cancelled.
+    /// Interrupts a running statement of the connection when the work is cancelled.
     func watch(_ connection: Connection) { connection.onProgress(every: 20_000) { [isCancelled] in !isCancelled() } }
 
     func checkCancelled() throws {
@@ -105,13 +105,13 @@ package struct MirroredStore: Sendable {
             remedy: "Run the command again when you want it done.")
     }
 
-    // MARK: - The way
+    // MARK: - The route
 
     private var registered: [RegisteredStage] {
         get throws { context.registered + (try context.registry.stages(in: context.versions)) }
     }
 
-    /// Of versions with equal hashes, what the first store holds says which one it is of.
+    /// Plans with the first store's own metadata, which tells versions with equal hashes apart.
     private func planOverStore() throws -> MigrationPlan {
         let connection = try Connection(store, mode: .readOnly, busyTimeout: Self.patience)
         defer { connection.close() }
@@ -122,7 +122,7 @@ package struct MirroredStore: Sendable {
             as: record.part)
     }
 
-    /// From the first store to the second.
+    /// Returns the route from the first store to the second.
     func forward() throws -> MirrorRoute {
         var plan = try MigrationPlan(
             context.versions, from: record.from, to: record.to, answers: context.answers, registered: registered)
@@ -137,7 +137,7 @@ package struct MirroredStore: Sendable {
             plan, hasRules: !context.registry.rules.isEmpty, store: store, second: record.second, as: record.part)
     }
 
-    /// The way of the present state.
+    /// Returns the route in the present state.
     func route() throws -> MirrorRoute {
         let forward = try forward()
         guard record.state == .cutOver else { return forward }
@@ -165,7 +165,7 @@ package struct MirroredStore: Sendable {
         }
     }
 
-    /// Records and files of external data that a process which died has written in part.
+    /// Removes records and files of external data that a dead process has only partly written.
     private func removeParts() throws {
         for folder in [sidecar.folder, StoreRecords(store: record.second).folder] {
             for name in try system.list(folder) where name.hasSuffix(".part") {
@@ -177,12 +177,12 @@ package struct MirroredStore: Sendable {
         }
     }
 
-    /// A folder for what is not needed after the run, on the volume of the second store.
+    /// Runs `body` with a temporary folder on the volume of the second store.
     func withWorkFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
         let second = StoreRecords(store: record.second)
         let folder = second.work("mirror")
         try second.make(system)
-        // What a run that died has left.
+        // Remove the remains of a run that died.
         try system.removeTree(folder)
         try system.makeFolder(folder)
         defer { _ = try? system.removeTree(folder) }

@@ -1,20 +1,20 @@
 import Moult
 
-/// A second store, of another version, that follows a store that is in use.
+/// A second store, of another version, that follows a store in use.
 ///
 ///     let mirror = try await project.startMirror(of: "app.sqlite", at: "app-new.sqlite")
 ///     try await mirror.sync()
 ///     if try await mirror.verify().isEqual { try await mirror.cutOver() }
 ///
-/// The value holds no store open: every call reads next to the first store how far the mirror is. Documentation/Mirror.md
-/// says what a mirror promises and refuses.
+/// The value holds no store open: each call reads the mirror's progress from a record next to the first store.
+/// Documentation/Mirror.md describes the guarantees and limits of a mirror.
 public struct StoreMirror: Sendable {
     /// The path of the first store.
     public let store: String
     let project: Project
     let options: RunOptions
 
-    /// Copies what apps wrote to the other store since the last sync. Both stores may be in use.
+    /// Copies the changes since the last sync from the store that apps write to. Both stores may be in use.
     ///
     /// - Parameters:
     ///   - comparingAll: compare every row, whatever history and lock counters say.
@@ -26,13 +26,13 @@ public struct StoreMirror: Sendable {
         try await run { try $0.synchronise(all: comparingAll, overwriting: overwriting) }
     }
 
-    /// Says how far the store that follows is behind. Neither store is changed.
+    /// Returns how far the store that follows is behind. Neither store is changed.
     public func status() async throws -> Status { try await run { try $0.status() } }
 
     /// Brings the store that follows up to date, and compares every value with a fresh migration of the other.
     public func verify() async throws -> Verification { try await run { try $0.verify() } }
 
-    /// Says where the second store is now, after it was moved.
+    /// Records the new path of the second store after it was moved.
     ///
     /// - Throws: `mirrorDiverged` if another store is there.
     public func moveSecond(to path: String) async throws { try await run { try $0.moveSecond(to: path) } }
@@ -40,15 +40,15 @@ public struct StoreMirror: Sendable {
     /// Switches to the second store: apps write to it from now on, and the first follows. No process may have the first
     /// store open.
     ///
-    /// - Parameter acceptingLosses: whether to do it even if undoing it would lose something.
-    /// - Returns: what undoing it would lose, in one sentence each.
+    /// - Parameter acceptingLosses: whether to continue even if undoing the cut-over would lose data.
+    /// - Returns: the losses that undoing it would cause, in one sentence each.
     /// - Throws: `unsupported` with that list if it was not accepted; `verificationFailed` if the stores differ; `locked`.
     @discardableResult
     public func cutOver(acceptingLosses: Bool = false) async throws -> [String] {
         try await run { try $0.cutOver(acceptingLosses: acceptingLosses) }
     }
 
-    /// Switches back to the first store, which has what was written to the second since.
+    /// Switches back to the first store, which has the changes made to the second since.
     ///
     /// - Throws: `unsupported` if the cut-over cannot be undone; otherwise as ``cutOver(acceptingLosses:)``.
     public func undoCutOver() async throws { try await run { try $0.undoCutOver() } }
@@ -67,16 +67,16 @@ public struct StoreMirror: Sendable {
 }
 
 extension Project {
-    /// Makes a second store by a migration to another version, and begins to follow the first, which is only read and may
-    /// be in use.
+    /// Makes a second store by a migration to another version, and starts to follow the first, which is only read and
+    /// may be in use.
     ///
     /// - Parameters:
     ///   - store: the path of the first store.
     ///   - path: the path of the second; nothing may exist there.
     ///   - version: the name of its version; nil for the current one.
-    ///   - options: `acceptedLosses`, `allowsCloudKit` and `isExperimental` count.
-    /// - Throws: `usage` if the store has a mirror or something is at the path; what planning and running a migration
-    ///   throw. Then there is neither a second store nor a mirror.
+    ///   - options: `acceptedLosses`, `allowsCloudKit` and `isExperimental` apply.
+    /// - Throws: `usage` if the store has a mirror or a file exists at the path; the errors of planning and running a
+    ///   migration. After an error there is neither a second store nor a mirror.
     public func startMirror(
         of store: String, at path: String, to version: String? = nil, options: RunOptions = RunOptions()
     ) async throws -> StoreMirror {
@@ -88,9 +88,11 @@ extension Project {
         }
     }
 
-    /// The mirror of a store, which this project or `moult mirror start` began with the same models and mapping.
+    /// Opens the mirror of a store, which this project or `moult mirror start` started with the same models and
+    /// mapping.
     ///
-    /// - Throws: `usage` if the store has no mirror; `planStale` if the mapping is not the one that it was begun with.
+    /// - Throws: `usage` if the store has no mirror; `planStale` if the mapping is not the one that it was started
+    ///   with.
     public func mirror(of store: String, options: RunOptions = RunOptions()) async throws -> StoreMirror {
         try await onThread { _ in
             _ = try mirror(of: store, options) { false }
@@ -106,7 +108,7 @@ extension Project {
 }
 
 extension StoreMirror {
-    /// The means by which a mirror knows what was written.
+    /// The means by which a mirror finds changes.
     public typealias Means = MirrorMeans
     /// The changes that one sync has made to the store that follows.
     public typealias Sync = MirrorSync

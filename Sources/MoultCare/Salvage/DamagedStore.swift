@@ -3,30 +3,30 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// The catalogue, metadata, entity numbers and model of a damaged store, by the tables that were recovered. What they
-/// lack is noted.
+/// The catalogue, metadata, entity numbers and model of a damaged store, read from the recovered tables. Missing parts
+/// are noted.
 struct DamagedStore {
     let catalogue: Catalogue
     let columns: TableColumns
     private(set) var metadata: StoreMetadata?
-    /// By entity's name, its number and the highest key that was handed out.
+    /// By entity name, the entity's number and the highest key ever assigned.
     private(set) var numbers: [String: (number: Int64, max: Int64)] = [:]
     private(set) var notes: [String] = []
-    /// The model that it carries; nil where it cannot be read.
+    /// The model inside the store; nil if it cannot be read.
     private let cache: StoreModelCache?
     private let place: String
 
     var uuid: String? { metadata.flatMap { $0.uuid.isEmpty ? nil : $0.uuid } }
-    /// A level that Moult knows.
+    /// The framework level in the metadata, limited to the levels that Moult knows.
     var framework: Int? {
         metadata?.framework.flatMap { $0 >= FrameworkLevel.oldest.number ? min($0, FrameworkLevel.newest.number) : nil }
     }
     var hasHistory: Bool { columns["ACHANGE"] != nil && columns["ATRANSACTION"] != nil }
 
     /// - Parameters:
-    ///   - recovered: the tables that were read out of its pages.
+    ///   - recovered: the tables that were read from its pages.
     ///   - place: the store's own path, for errors.
-    /// - Throws: `notAStore` where there is no table of a store.
+    /// - Throws: `notAStore` if no table belongs to a store.
     init(_ recovered: Connection, place: String) throws {
         self.place = place
         cache = try? StoreModelCache(recovered, columns: recovered.columns(of: "Z_MODELCACHE"))
@@ -48,16 +48,16 @@ struct DamagedStore {
         if numbers.isEmpty { notes.append("Its entity numbers cannot be read: those of a fresh store are taken.") }
     }
 
-    /// Returns the layout of the damaged store: which table and column holds what, by the store's own catalogue.
+    /// Returns the layout of the damaged store by its own catalogue: which data is in which table and column.
     func layout(of model: ManagedObjectModel) -> StoreLayout {
         StoreLayout(
             damaged: catalogue, columns: columns, numbers: numbers.mapValues { Int(clamping: $0.number) }, model: model,
             framework: framework ?? FrameworkLevel.newest.number)
     }
 
-    /// The version that it carries itself.
+    /// Returns the version of the model inside the store.
     ///
-    /// - Throws: `storeCorrupted` where that page cannot be read; `modelNotFound`, `modelInvalid` as
+    /// - Throws: `storeCorrupted` if that page cannot be read; `modelNotFound`, `modelInvalid` as
     ///   ``StoreModelCache/version(of:in:)``.
     func ownVersion() throws -> ModelVersion {
         guard let cache else {
@@ -68,7 +68,7 @@ struct DamagedStore {
         return try cache.version(of: metadata, in: place)
     }
 
-    /// The numbers that rows of a table have in the damaged store, each with that of the new one.
+    /// Returns the entity numbers in a table of the damaged store, each with its number in the new store.
     func numbers(of table: EntityTable, in layout: StoreLayout) -> [(old: Int64, new: Int)] {
         guard let root = layout.model.entity(table.rootEntityName) else { return [] }
         return ([root] + layout.model.descendants(of: root)).compactMap { entity in
@@ -76,13 +76,13 @@ struct DamagedStore {
         }
     }
 
-    /// The highest key that was handed out to objects of a table.
+    /// Returns the highest key ever assigned in a table.
     func counter(of table: EntityTable, in model: ManagedObjectModel) -> Int64? {
         guard let root = model.entity(table.rootEntityName) else { return nil }
         return ([root] + model.descendants(of: root)).compactMap { numbers[$0.name]?.max }.max()
     }
 
-    /// The numbers that differ from those of the new store, as the cases of an expression: empty where none does.
+    /// Returns the numbers that differ from those of the new store, as branches of a CASE expression; empty if none do.
     func renumbering(in layout: StoreLayout) -> String {
         layout.entityNumbers.compactMap { name, new -> (Int64, Int)? in
             numbers[name].flatMap { $0.number == Int64(new) ? nil : ($0.number, new) }
@@ -91,7 +91,7 @@ struct DamagedStore {
 }
 
 extension StoreMetadata {
-    /// A fresh store's metadata with what an application has written into these.
+    /// Returns the metadata of a fresh store with the application's entries of the damaged one.
     func keepApplicationEntries(in fresh: StoreMetadata) -> StoreMetadata {
         var kept = fresh
         for (key, value) in applicationEntries { kept.entries[key] = value }
@@ -99,18 +99,18 @@ extension StoreMetadata {
     }
 }
 
-/// The identity of a damaged store: its metadata and the model inside it, which tell its version. Both are read from
-/// its pages: SQLite may be unable to open the store.
+/// The identity of a damaged store: its metadata and the model inside it, which determine its version. Both are read
+/// from the pages, because SQLite may be unable to open the store.
 struct DamagedIdentity {
     private let metadata: StoreMetadata?
     private let cache: StoreModelCache?
     private let place: String
 
     /// - Parameters:
-    ///   - path: a file without a writer.
+    ///   - path: a file that nothing writes to.
     ///   - place: the store's own path, for names and errors.
-    ///   - check: throws where the work is to end.
-    /// - Throws: `notAStore` where no page is one of SQLite.
+    ///   - check: throws to end the work.
+    /// - Throws: `notAStore` if no page is an SQLite page.
     init(of path: String, place: String, _ system: any System, check: @escaping () throws -> Void = {}) throws {
         self.place = place
         let statements = try StoreLayout(model: ManagedObjectModel(), history: false).createStatements
@@ -125,8 +125,8 @@ struct DamagedIdentity {
         try recovery.database.close()
     }
 
-    /// The version, and what says so; nil where neither the metadata nor the model inside the store can be read, or where
-    /// they name a version that is nowhere.
+    /// Returns the version, with its evidence; nil if neither the metadata nor the model inside the store can be read,
+    /// or if the version they name cannot be found.
     func version(in versions: ModelVersions) -> (ModelVersion, SalvageReport.Evidence)? {
         let own = try? cache?.version(of: metadata, in: place)
         guard let hashes = metadata?.hashes ?? own?.hashes else { return nil }
@@ -139,7 +139,7 @@ struct DamagedIdentity {
     }
 }
 
-/// The findings of a recovery about each table and the pages, as the report says them.
+/// The losses that the recovery found in each table and in the pages, in the form of the report.
 struct SalvageLosses {
     private(set) var tables: [String: SalvageReport.Table] = [:]
     let pages: SalvageReport.Pages
@@ -184,7 +184,7 @@ struct SalvageLosses {
         }
     }
 
-    /// The rows of a table `WITHOUT ROWID` have no numbers by which they could be named.
+    /// Rows of a `WITHOUT ROWID` table have no row IDs to name them by.
     private static func notes(ofKeyed table: RecoveredTable) -> [String] {
         var notes: [String] = []
         if table.lacksKeyedRows {

@@ -3,15 +3,15 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Fills the tables of a new store with the rows that were recovered.
+/// Fills the tables of a new store with the recovered rows.
 struct SalvageFilling {
     let files: SalvageFiles
     let source: DamagedStore
-    /// The layout of the damaged store: which table and column holds what.
+    /// The layout of the damaged store: which data is in which table and column.
     let damaged: StoreLayout
     let maker: StoreMaker
     let losses: SalvageLosses
-    /// Nil where external data are not asked for.
+    /// Nil if external data is not requested.
     let data: SalvagedData?
     let system: any System
 
@@ -22,10 +22,10 @@ struct SalvageFilling {
         defer { connection.close() }
         try connection.registerCoreDataStubs()
         try connection.attach(files.recovered, as: "damaged", mode: .immutable)
-        // Its file is empty, which is an empty database.
+        // The file is empty, which SQLite reads as an empty database.
         try connection.attach(files.aside, as: "aside", mode: .readWrite)
         try connection.execute("PRAGMA main.synchronous = OFF; PRAGMA aside.journal_mode = OFF")
-        // What the triggers keep in step comes along with the rows.
+        // The rows already contain the values that the triggers maintain.
         for trigger in layout.triggers { try connection.execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
         var placement = SalvagePlacement(connection, source, layout)
         let tables = try connection.transaction {
@@ -56,7 +56,7 @@ struct SalvageFilling {
             missingData: try data?.missing(from: connection, layout) ?? [], externalFiles: data?.count ?? 0)
     }
 
-    /// Columns of the version that the damaged store's tables do not have.
+    /// The number of columns of the version that the damaged store's tables lack.
     var missingColumns: Int {
         layout.tables.reduce(0) { count, table in
             let old = damaged.table(forEntity: table.rootEntityName)
@@ -89,7 +89,7 @@ struct SalvageFilling {
         return reports
     }
 
-    /// Tables that SQLite keeps for a virtual table of the model; a fresh store fills them by itself.
+    /// The shadow tables of the model's virtual tables, which SQLite fills by itself in a fresh store.
     private var shadows: [String] {
         layout.virtualTables.flatMap { table in ["_rowid", "_node", "_parent"].map { table.name + $0 } }
     }
@@ -106,7 +106,8 @@ struct SalvageFilling {
         return report
     }
 
-    /// Required attributes and relationships without a value. Core Data's tables take such rows, and saving them fails.
+    /// Returns the required attributes and relationships that lack a value. Core Data's tables accept such rows, but
+    /// saving them fails.
     private func missingValues(_ connection: Connection) throws -> [String] {
         try layout.tables.flatMap { table in
             try table.columns.compactMap { column in
@@ -125,7 +126,7 @@ struct SalvageFilling {
         }
     }
 
-    /// The entity and the property that a column holds, where the property is required.
+    /// Returns the entity and property of a column, if the property is required.
     private func required(_ role: EntityTable.Column.Role) -> (EntityDescription, String)? {
         switch role {
         case .attribute(let entity, let name):
@@ -142,7 +143,7 @@ struct SalvageFilling {
         }
     }
 
-    /// No key that was ever handed out is handed out again.
+    /// Sets the key counters, so that no key is ever reused.
     private func setCounters(_ connection: Connection) throws {
         for table in layout.tables {
             guard let number = layout.entityNumbers[table.rootEntityName] else { continue }

@@ -3,9 +3,9 @@ import MoultSQLite
 import MoultStore
 import MoultVerify
 
-/// Brings recovered rows into the tables of the new store, and what has no place there into a database beside it.
+/// Moves recovered rows into the tables of the new store, and rows without a place there into a separate database.
 struct SalvagePlacement {
-    /// To the new store; the schema `damaged` has the recovered tables, `aside` takes what has no place.
+    /// A connection to the new store. Schema `damaged` has the recovered tables; `aside` takes rows without a place.
     let connection: Connection
     let source: DamagedStore
     private let layout: StoreLayout
@@ -13,13 +13,13 @@ struct SalvagePlacement {
     private var made: Set<String> = []
     private let renumbering: String
 
-    /// - Parameter layout: of the new store.
+    /// - Parameter layout: the layout of the new store.
     init(_ connection: Connection, _ source: DamagedStore, _ layout: StoreLayout) {
         (self.connection, self.source) = (connection, source)
         (self.layout, renumbering) = (layout, source.renumbering(in: layout))
     }
 
-    /// - Returns: the rows of the new table.
+    /// - Returns: the number of rows in the new table.
     mutating func place(_ table: EntityTable, from old: EntityTable) throws -> Int64 {
         let columns = table.columns.compactMap { column -> (name: String, expression: String)? in
             guard let name = old.column(column.role)?.quotedName else { return nil }
@@ -41,7 +41,7 @@ struct SalvagePlacement {
         return try connection.integer("SELECT count(*) FROM main.\(table.name.quotedName)") ?? 0
     }
 
-    /// - Returns: the rows of the new table.
+    /// - Returns: the number of rows in the new table.
     mutating func place(_ join: JoinTable, from old: JoinTable) throws -> Int64 {
         let columns = join.columns.compactMap { column in
             old.column(column.role).map { (name: column.name, expression: $0.quotedName) }
@@ -52,7 +52,7 @@ struct SalvagePlacement {
         return try connection.integer("SELECT count(*) FROM main.\(join.name.quotedName)") ?? 0
     }
 
-    /// Keeps a table that the version does not have.
+    /// Keeps a table that the version lacks.
     mutating func placeNowhere(_ table: String) throws { try keep(table, .table, where: "1") }
 
     /// Keeps the rows that may belong to several tables.
@@ -64,9 +64,9 @@ struct SalvagePlacement {
         unplaced.append(.init(table: "", reason: .page, detail: nil, rows: count))
     }
 
-    /// Keeps the definitions of what an app has made in the store by itself, without the tables that have rows only.
+    /// Keeps the definitions of an app's own tables, indexes, triggers and views.
     ///
-    /// - Returns: what has no rows that are kept: virtual tables, indexes, triggers, views.
+    /// - Returns: the items of which only the definition is kept: virtual tables, indexes, triggers, views.
     mutating func keepDefinitions() throws -> [String] {
         let history = StoreSnapshot.historyTables.map { "'\($0)'" }.joined(separator: ", ")
         let foreign = """
@@ -88,7 +88,7 @@ struct SalvagePlacement {
 
     // MARK: - Parts
 
-    /// A row that a rule of the table refuses is left out.
+    /// Copies rows into a table, except those that a constraint of the table refuses.
     private func copy(
         _ columns: [(name: String, expression: String)], into table: String, from old: String, where condition: String
     ) throws {
@@ -101,7 +101,7 @@ struct SalvagePlacement {
             """)
     }
 
-    /// Rows of entities that the version does not have.
+    /// Keeps rows of entities that the version lacks.
     private mutating func keepStrangers(of table: String, _ entity: String, _ condition: String) throws {
         let groups = try connection.rows(
             "SELECT \(entity), count(*) FROM damaged.\(table.quotedName) WHERE \(condition) GROUP BY 1 ORDER BY 1"
@@ -128,7 +128,7 @@ struct SalvagePlacement {
         try insert(table, reason, detail, where: condition)
     }
 
-    /// Whole rows, each with its key and the reason, under the names of the damaged store.
+    /// Keeps whole rows, each with its key and the reason, under the damaged store's names.
     private mutating func insert(
         _ table: String, _ reason: SalvageReport.Unplaced.Reason, _ detail: String?, where condition: String
     ) throws {
@@ -153,18 +153,18 @@ struct SalvagePlacement {
     }
 }
 
-/// The external data of a damaged store: what can be copied, and the values of the new store whose files cannot.
+/// The external data of a damaged store: the files that can be copied, and the values whose files cannot.
 struct SalvagedData {
     /// The damaged store's folder.
     private let source: ExternalStorage
-    /// The folder of the copies; nil where the new store has the folder of the damaged one.
+    /// The folder of the copies; nil if both stores share one folder.
     private let copies: String?
     private let system: any System
     private(set) var count = 0
 
-    /// Copies each file that can be read. One that cannot keeps no other from being copied.
+    /// Copies each readable file. An unreadable file does not prevent the others from being copied.
     ///
-    /// - Throws: what the disk of the copies says.
+    /// - Throws: the errors of the disk that takes the copies.
     init(of store: String, for new: String, to folder: String, _ system: any System) throws {
         source = ExternalStorage(store: store)
         self.system = system
@@ -202,7 +202,7 @@ struct SalvagedData {
         return true
     }
 
-    /// - Returns: nil where the path itself is what cannot be read.
+    /// - Returns: nil if the path itself cannot be read.
     private func readable<Result>(_ path: String, _ body: () throws -> Result?) throws -> Result? {
         do {
             return try body()
@@ -216,7 +216,7 @@ struct SalvagedData {
 
     // MARK: - Values without a file
 
-    /// The values of a new store whose file is gone, cannot be read or is no plain file.
+    /// Returns the values of the new store whose file is gone, is unreadable or is not a regular file.
     func missing(from connection: Connection, _ layout: StoreLayout) throws -> [SalvageReport.MissingData] {
         try StoreShape(layout, withObjects: false).external.compactMap { column in
             var keys = KeyRanges()

@@ -1,7 +1,7 @@
 import Moult
 import MoultBasics
 
-/// The result of salvaging a damaged store: what was read out of it, and what could not be.
+/// The result of salvaging a damaged store: the recovered rows, and the losses.
 public struct SalvageReport: Sendable, Hashable {
     /// One table of the new store.
     public struct Table: Sendable, Hashable {
@@ -9,14 +9,14 @@ public struct SalvageReport: Sendable, Hashable {
         public package(set) var name: String
         /// Rows that the new store has.
         public package(set) var rows: Int64
-        /// Keys of rows of which some values could not be read and are missing; both ends of a range included.
+        /// Keys of rows with unreadable values, which are missing; both ends of a range included.
         public package(set) var partialKeys: [ClosedRange<Int64>]
-        /// Keys of rows that could not be read; both ends included. Unless an index lists every row, a key in a range does
-        /// not mean that there was a row.
+        /// Keys of rows that could not be read; both ends included. A key in a range does not prove that there was a
+        /// row, unless an index lists every row.
         public package(set) var lostKeys: [ClosedRange<Int64>]
-        /// Rows that were there, by an index that lists them all; nil where no such index can be read.
+        /// The number of rows by an index that lists them all; nil if no such index can be read.
         package var listed: Int64?
-        /// The highest key that was handed out, by the store's own counter.
+        /// The highest key ever assigned, by the store's own counter.
         package var counter: Int64?
         /// The first cause of a loss.
         package var cause: String?
@@ -24,14 +24,14 @@ public struct SalvageReport: Sendable, Hashable {
         package var isMissing: Bool
     }
 
-    /// Rows or values that were read and have no place in the new store.
+    /// Rows or values that were read but have no place in the new store.
     package struct Unplaced: Sendable, Hashable {
         package enum Reason: String, Sendable {
             /// The version has no such table, entity or column.
             case table, entity, column
             /// A rule of the new table, such as a uniqueness constraint, refuses the row.
             case rule
-            /// The row's page may belong to several tables, or its key was met twice.
+            /// The row's page may belong to several tables, or its key was found twice.
             case page
         }
 
@@ -39,11 +39,11 @@ public struct SalvageReport: Sendable, Hashable {
         package var reason: Reason
         /// The column, or the number of the entity.
         package var detail: String?
-        /// Rows, or rows with a value in the column.
+        /// The number of rows, or of rows with a value in the column.
         package var rows: Int64
     }
 
-    /// Values of the new store whose file of external data is gone, cannot be read or is no plain file.
+    /// Values of the new store whose file of external data is gone, is unreadable or is not a regular file.
     public struct MissingData: Sendable, Hashable {
         /// The entity that has the property.
         public package(set) var entity: String
@@ -57,19 +57,19 @@ public struct SalvageReport: Sendable, Hashable {
 
     /// The evidence that the damaged store is of the version.
     package enum Evidence: Sendable, Hashable {
-        /// The caller.
+        /// The caller named it.
         case named
         case metadata
         /// The model inside the damaged store.
         case model
-        /// Nothing in the store: the version places the most rows of all.
+        /// Nothing in the store: the version places more rows than any other.
         case rows([Trial])
     }
 
     /// A version that was tried.
     package struct Trial: Sendable, Hashable {
         package var version: String
-        /// Rows that its tables take.
+        /// The number of rows that its tables accept.
         package var rows: Int64
     }
 
@@ -77,22 +77,22 @@ public struct SalvageReport: Sendable, Hashable {
     package struct Pages: Sendable, Hashable {
         package var count: Int
         package var size: Int
-        /// Of a table, an index or a long value, and read.
+        /// Pages of a table, an index or a long value that were read.
         package var read: Int
         package var free: Int
-        /// That a table or an index leads to and that cannot be read.
+        /// Pages that a table or an index refers to but that cannot be read.
         package var damaged: [ClosedRange<Int64>]
-        /// That nothing leads to.
+        /// Pages that nothing refers to.
         package var unexplained: Int
-        /// That the store should have and the file has not.
+        /// Pages that the store should have but the file lacks.
         package var missing: Int
-        /// Pages that were read in all, the same ones again included.
+        /// The number of page reads, repeated ones included.
         package var reads: Int
     }
 
     /// The path of the new store.
     public package(set) var store: String
-    /// The name of the version whose tables it has.
+    /// The name of the version whose tables the new store has.
     public package(set) var version: String
     package var evidence: Evidence = .named
     /// The tables of the new store.
@@ -110,7 +110,7 @@ public struct SalvageReport: Sendable, Hashable {
     /// Files of external data that were copied.
     package var externalFiles: Int = 0
 
-    /// Rows of the new store.
+    /// The number of rows in the new store.
     public var rows: Int64 { tables.reduce(0) { $0 + $1.rows } }
     /// Whether every row and value was read.
     public var isEverythingRead: Bool {
@@ -118,10 +118,10 @@ public struct SalvageReport: Sendable, Hashable {
             && tables.allSatisfy { $0.lostKeys.isEmpty && $0.partialKeys.isEmpty && !$0.isMissing }
             && !unplaced.contains { $0.reason == .page }
     }
-    /// Whether the new store has everything.
+    /// Whether everything was read and has a place in the new store.
     public var isWhole: Bool { isEverythingRead && unplaced.isEmpty }
 
-    /// The reason for the new store's version, in a sentence; nil if the caller named it.
+    /// The evidence for the new store's version, in a sentence; nil if the caller named it.
     public var reason: String? {
         switch evidence {
         case .named: return nil
@@ -162,7 +162,7 @@ public struct SalvageReport: Sendable, Hashable {
         ]
     }
 
-    /// - Parameter model: the model that the next call is to name; nil for the one inside the new store.
+    /// - Parameter model: the model to name in the next command; nil for the one inside the new store.
     package func lines(model: String?, style: TextStyle) -> [String] {
         let model: [Remedy.Setting] = model.map { [.model($0)] } ?? []
         var table = TextTable([
@@ -208,7 +208,7 @@ extension SalvageReport.Evidence {
 }
 
 extension SalvageReport.Table {
-    /// Each of these keys was read: their number is that of rows.
+    /// The number of rows whose values are partly lost. Each key was read, so counting keys counts rows.
     fileprivate var partialRows: Int64 { partialKeys.reduce(0) { $0 + $1.upperBound - $1.lowerBound + 1 } }
 
     fileprivate var document: JSONValue {

@@ -4,19 +4,19 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Reads what the pages of a damaged store still hold into a new one; the damaged store stays as it is.
+/// Reads the data that the pages of a damaged store still hold into a new store; the damaged store stays as it is.
 ///
-/// The new store's tables are made by the model, so that no damage of the old catalogue comes along. What leads to rows
-/// that are lost is for a repair afterwards.
+/// The model defines the new store's tables, so no damage of the old catalogue is copied. References to lost rows are
+/// left to a later repair.
 package struct StoreSalvage {
     private let version: ModelVersion?
     private let versions: ModelVersions?
     private let system: any System
 
     /// - Parameters:
-    ///   - version: that of the store, if the caller knows it.
-    ///   - versions: of the model. The store's own metadata, or the model inside it, say which one it is of. Where
-    ///     neither can be read, it is the one that places the most rows. Nil for the model inside the store.
+    ///   - version: the version of the store, if the caller knows it.
+    ///   - versions: the versions of the model; nil for the model inside the store. The store's own metadata or the
+    ///     model inside it determines the version. If neither can be read, the version that places the most rows wins.
     package init(
         _ version: ModelVersion? = nil, among versions: ModelVersions? = nil, system: any System = POSIXSystem()
     ) {
@@ -25,11 +25,11 @@ package struct StoreSalvage {
 
     /// - Parameters:
     ///   - store: the damaged store.
-    ///   - path: where the new one is made; nothing may be there, nor at `StoreRecords.aside(of:)`.
-    /// - Throws: `notAStore` where its pages are encrypted; `usage` where a path is taken; `locked` where another process makes it, has the damaged store open or
-    ///   keeps writing to it; `notAStore` where there is no table of a store, and no model names one;
-    ///   `modelNotFound`, `modelInvalid` where the store's own model is to be taken and there is none; then, as after any
-    ///   other error, nothing is made.
+    ///   - path: the path of the new store; nothing may exist there, nor at `StoreRecords.aside(of:)`.
+    /// - Throws: `notAStore` if the pages are encrypted, or if no table belongs to a store and no model names one;
+    ///   `usage` if a path is taken; `locked` if another process makes the new store, has the damaged store open or
+    ///   keeps writing to it; `modelNotFound`, `modelInvalid` if the store's own model is needed but missing. After any
+    ///   error, nothing is made.
     package func run(_ store: String, into path: String, isCancelled: @escaping () -> Bool = { false }) throws
         -> SalvageReport
     {
@@ -61,15 +61,16 @@ package struct StoreSalvage {
         return report
     }
 
-    /// Returns the paths at which nothing may exist.
+    /// Returns the paths that must not exist.
     private func newPaths(of store: String, _ path: String) -> [String] {
         let (old, new) = (StoreRecords(store: store).support, StoreRecords(store: path).support)
         return [path, StoreRecords.aside(of: path)] + (old == new ? [] : [new])
     }
 
-    /// A rollback journal that a dead process has left is played back into the copy. A WAL is read as it is.
+    /// Copies the store. A rollback journal that a dead process has left is played back into the copy; a WAL is read as
+    /// it is.
     ///
-    /// - Returns: what is wrong with a journal that SQLite cannot play back as a whole.
+    /// - Returns: a description of the fault of a journal that SQLite cannot play back completely.
     private func copy(_ store: String, to copy: String) throws -> String? {
         var tries = 1
         try StoreLock.checkUnused(store, system)
@@ -86,12 +87,13 @@ package struct StoreSalvage {
         try connection.keepWALOnClose(true)
         _ = try? connection.catalogue()
         connection.close()
-        // SQLite removes a journal that it has played back, and leaves one that is spent.
+        // SQLite removes a journal that it has played back, and keeps a spent one.
         let isLeft = try RollbackJournal(copy + "-journal", system).count > 0
         return fault ?? (isLeft ? "SQLite has not played it back." : nil)
     }
 
-    /// The new store, of the version that was named, that the damaged store says, or that places the most rows.
+    /// Makes the new store, of the version that was named, that the damaged store contains, or that places the most
+    /// rows.
     private func made(
         _ files: SalvageFiles, of store: String, at path: String, _ isCancelled: @escaping () -> Bool
     ) throws -> SalvageReport {
@@ -108,14 +110,14 @@ package struct StoreSalvage {
         guard let versions else { return try make(nil, .model).report }
         let known = try DamagedIdentity(of: files.damaged, place: store, system, check: check).version(in: versions)
         if let (version, evidence) = known { return try make(version, evidence).report }
-        // The newest first: of those that place equally much, it is taken.
+        // Newest first, so that the newest wins among versions that place equally many rows.
         let candidates = Array(versions.versions.reversed())
         guard let newest = candidates.first, candidates.count > 1 else {
             return try make(candidates.first, .named).report
         }
         var (trials, best): ([SalvageReport.Trial], (version: ModelVersion, made: Made)?) = ([], nil)
         for version in candidates {
-            // A version whose tables cannot be made is none that the store can be of.
+            // The store cannot be of a version whose tables cannot be made.
             let made: Made
             do {
                 made = try make(version, .named, isTrial: true)
@@ -128,10 +130,10 @@ package struct StoreSalvage {
         return try make(best?.version ?? newest, .rows(trials)).report
     }
 
-    /// A store on its way, and how well its version suits what was recovered.
+    /// A store in the making, and how well its version fits the recovered rows.
     private struct Made {
         var report: SalvageReport
-        /// Columns of the version that the damaged store does not have.
+        /// The number of columns of the version that the damaged store lacks.
         var missingColumns: Int
 
         func isBetter(than other: Made) -> Bool {
@@ -153,7 +155,7 @@ package struct StoreSalvage {
             let version = version ?? carried.map { ModelVersion(names: ["store"], model: $0) }
             return try version.map(PageRecovery.Hints.init(of:))
         }
-        // SQLite would make it with the rights that the umask leaves.
+        // SQLite would create the file with the permissions of the umask.
         try system.makeFile(files.recovered, .own)
         let recovery = try PageRecovery(
             files.damaged, into: files.recovered, system, optionalTables: StoreSnapshot.historyTables,
@@ -164,7 +166,7 @@ package struct StoreSalvage {
 
     /// - Parameters:
     ///   - version: nil for the model inside the damaged store.
-    ///   - isTrial: whether only the report is wanted: nothing that is made stays, and external data are not copied.
+    ///   - isTrial: whether only the report is needed: all files are removed, and external data is not copied.
     private func make(
         _ version: ModelVersion?, _ evidence: SalvageReport.Evidence, _ files: SalvageFiles, of store: String,
         at path: String, isTrial: Bool, _ check: @escaping () throws -> Void
@@ -212,7 +214,7 @@ package struct StoreSalvage {
     }
 }
 
-/// The files of a salvage on the way.
+/// The files of a salvage in progress.
 struct SalvageFiles {
     private let unfinished: StagedStore
 
@@ -233,7 +235,7 @@ extension PageRecovery.Hints {
             guard let root = version.model.entity(table.rootEntityName) else { continue }
             numbers[table.name] = Set(layout.numbers(ofEntityAndDescendants: root).map(Int64.init))
         }
-        // Those of history, which begin with another letter.
+        // The numbers of history entities, whose tables begin with another letter.
         for row in layout.primaryKeyRows where row.number > 16_000 {
             numbers["A" + row.name.uppercased()] = [Int64(row.number)]
         }

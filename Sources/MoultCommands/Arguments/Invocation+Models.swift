@@ -4,8 +4,8 @@ import MoultModel
 import MoultTools
 
 extension Invocation {
-    /// Reads the versions of a model, or the one inside a store, in the order that `--order` gives, and says on standard
-    /// error what was noticed.
+    /// Reads the versions of a model, or the one inside a store, in the order given by `--order`, and prints findings
+    /// on standard error.
     package func versions(at path: String, _ console: Console) throws -> ModelVersions {
         let order = list(.order)
         if let known = KnownModels.versions(at: path, order) { return known }
@@ -14,19 +14,20 @@ extension Invocation {
             console.say(versions.findings)
             return versions
         } catch var error as MigrationError where error.code == .storeCorrupted && path != self[Operand.store] {
-            // The store that the verb works on is another one.
+            // This is not the store that the verb works on.
             error.advice = "Name another model, or a sound copy of this store."
             throw error
         }
     }
 
-    /// The versions of the model that `--model` names, otherwise of the app whose tool this is; nil if neither has one.
+    /// Returns the versions of the model that `--model` names, or else of the tool's own app; nil if neither has a
+    /// model.
     package func versionsIfKnown(_ console: Console) throws -> ModelVersions? {
         if let path = self[value: .model] { return try versions(at: path, console) }
         return try ownVersions(console)
     }
 
-    /// The versions of the app whose tool this is; nil if it has none.
+    /// Returns the versions of the tool's own app; nil if it has none.
     private func ownVersions(_ console: Console) throws -> ModelVersions? {
         guard let models = registry.models else { return nil }
         guard self[value: .order] == nil else {
@@ -37,7 +38,7 @@ extension Invocation {
         return versions
     }
 
-    /// The versions of the model that the operand names, otherwise of the app whose tool this is.
+    /// Returns the versions of the model that the operand names, or else of the tool's own app.
     ///
     /// - Throws: `usage` if neither names a model.
     package func operandVersions(_ console: Console) throws -> ModelVersions {
@@ -45,7 +46,8 @@ extension Invocation {
         return try versions(at: try requiredModel(), console)
     }
 
-    /// The same, file by file and with the lock file: that of the folder where an app's own tool runs.
+    /// Returns the same versions with their files and the lock file; an app's own tool uses the lock file in its
+    /// folder.
     package func operandBundle(_ console: Console) throws -> ModelBundle {
         if self[Operand.model] == nil, let versions = try ownVersions(console) { return try ModelBundle(versions) }
         return try ModelBundle(modelOrStoreAt: try requiredModel(), order: list(.order))
@@ -56,11 +58,11 @@ extension Invocation {
         throw wrong("\(Program.name) \(path) needs \(Operand.model.name): \(Operand.model.help.lowercasedFirst)")
     }
 
-    /// The versions of the model that `--model` names, otherwise of the app whose tool this is, otherwise the one
-    /// inside the store that the verb works on.
+    /// Returns the versions of the model that `--model` names, or else of the tool's own app, or else the one inside
+    /// the store that the verb works on.
     ///
-    /// - Throws: `modelNotFound` if the store carries none, `modelInvalid` if it cannot be read or is not the one of
-    ///   the store's version hashes; `usage` for a verb that works on no store.
+    /// - Throws: `modelNotFound` if the store contains no model, `modelInvalid` if it cannot be read or does not match
+    ///   the store's version hashes; `usage` for a verb without a store.
     package func versions(_ console: Console) throws -> ModelVersions {
         if let versions = try versionsIfKnown(console) { return versions }
         guard let store = self[Operand.store] else { return try namedVersions(console) }
@@ -69,13 +71,13 @@ extension Invocation {
         return ModelVersions(versions: [own], currentName: own.name)
     }
 
-    /// Refuses a verb whose goal is a version, where no model says which versions there are: the store's own model has no
-    /// version but the store's, so that nothing would ever be left to do.
+    /// Refuses a verb that needs a target version if no model is named. The store's own model has only the store's
+    /// version, so there would never be anything to do.
     ///
-    /// - Throws: `usage`, which names the models next to the store; what reading its own model throws.
+    /// - Throws: `usage`, which names the models next to the store; the errors of reading the store's own model.
     func requireModel() throws {
         guard self[value: .model] == nil, registry.models == nil, let store = self[Operand.store] else { return }
-        // What is wrong with the store itself comes first.
+        // Report faults of the store itself first.
         _ = try ModelVersion(ownOfStore: store)
         let folders = Set([Path.folder(of: store), "."]).sorted()
         let found = folders.flatMap { folder in
@@ -94,15 +96,15 @@ extension Invocation {
                         : found.map { "--model \($0.shellQuoted)" }.joined(separator: " or ")))
     }
 
-    /// The versions that a store may have come through: where `--model` names another store, the one inside the verb's
-    /// own store comes first, so that there is a way from it.
+    /// Returns the versions that a store may have come through. If `--model` names another store, the version inside
+    /// the verb's own store comes first, so that there is a way from it.
     package func versionsOnTheWay(_ console: Console) throws -> ModelVersions {
         let versions = try versions(console)
         guard let path = self[value: .model], let store = self[Operand.store] else { return versions }
         return try versions.onTheWay(of: store, to: path)
     }
 
-    /// The same as ``versionsIfKnown(_:)``, for a verb that has nothing to work with without them.
+    /// Returns the same as ``versionsIfKnown(_:)``, for a verb that cannot work without versions.
     ///
     /// - Throws: `usage` if neither the command line nor the app names a model.
     package func namedVersions(_ console: Console) throws -> ModelVersions {
@@ -110,9 +112,9 @@ extension Invocation {
         return try versions(at: try required(Option.model), console)
     }
 
-    /// The version that goes by `name`.
+    /// Returns the version called `name`.
     ///
-    /// - Throws: `MigrationError` with code `usage` that lists the names there are.
+    /// - Throws: `MigrationError` with code `usage` that lists the known names.
     package func version(named name: String, in versions: ModelVersions) throws -> ModelVersion {
         guard let position = versions.position(named: name) else {
             let names = versions.versions.flatMap(\.names)
@@ -124,7 +126,7 @@ extension Invocation {
         return versions.versions[position].named(name)
     }
 
-    /// The version that `option` names; the bundle's current version, otherwise the newest, where it was not given.
+    /// Returns the version that `option` names; without the option, the bundle's current version, or else the newest.
     package func version(_ option: Option, in versions: ModelVersions) throws -> ModelVersion {
         if let name = self[value: option] { return try version(named: name, in: versions) }
         guard !versions.versions.isEmpty else {
@@ -133,27 +135,28 @@ extension Invocation {
         return versions.versions[try versions.target(named: nil)]
     }
 
-    /// The file of answers: the one that `--answers` names, otherwise the one next to the model, or in the folder where
-    /// an app's own tool runs. Nil if there is no model.
+    /// The path of the answers file: the one that `--answers` names, or else the one next to the model, or in the
+    /// folder of an app's own tool. Nil if there is no model.
     var answersPath: String? {
         if let path = self[value: .answers] { return path }
         if let model = self[value: .model] ?? self[Operand.model] { return AnswersFile.path(besideModelAt: model) }
         return registry.models == nil ? nil : AnswersFile.nameInFolder
     }
 
-    /// The recorded answers: of the file that `--answers` names, otherwise of the one that is configured or next to the
-    /// model, where there is one.
+    /// Returns the recorded answers from the file that `--answers` names, or else from the configured one or the one
+    /// next to the model, if there is one.
     ///
-    /// - Throws: `fileNotFound` where `--answers` names nothing; `usage` for a file that holds no answers.
+    /// - Throws: `fileNotFound` if the file that `--answers` names is missing; `usage` for a file that holds no
+    ///   answers.
     func answers() throws -> Answers {
         guard let path = answersPath else { return .none }
         let isNamed = self[value: .answers] != nil && !isConfigured(.answers)
-        // A link to nothing is not the same as no file.
+        // A dangling link is not the same as no file.
         if !isNamed, try !POSIXSystem().exists(path), try !POSIXSystem().isLink(path) { return .none }
         return try Answers(json: try POSIXSystem().read(path), place: path)
     }
 
-    /// The recorded answers, for these versions; those that are left out are named on standard error.
+    /// Returns the recorded answers for these versions, and prints on standard error which ones do not apply.
     func answers(for versions: ModelVersions, _ console: Console) throws -> Answers {
         try answers().known(
             in: versions, ofModelsAt: self[value: .model] ?? self[Operand.model], console.say as (String) -> Void)

@@ -4,11 +4,11 @@ import MoultModel
 import MoultTools
 
 extension Invocation {
-    /// The project of the command line: the versions of the model that `--model` names, otherwise of the app or inside
-    /// the store, with the answers, mapping models and rules that are named.
+    /// Returns the project of the command line: the versions of the model that `--model` names, or else of the app or
+    /// inside the store, with the named answers, mapping models and rules.
     func project(_ console: Console) throws -> Project { try project(try versions(console), console) }
 
-    /// The same for versions that were read.
+    /// Returns the same project for versions that were already read.
     func project(_ versions: ModelVersions, _ console: Console) throws -> Project {
         var registry = registryWithDeclaredLosses
         if let path = self[value: .rules] {
@@ -21,9 +21,9 @@ extension Invocation {
         return project
     }
 
-    /// The options of a run, as far as the verb has them.
+    /// Returns the options of a run, from those that the verb has.
     ///
-    /// - Throws: `usage` for a value that is none.
+    /// - Throws: `usage` for an invalid value.
     func runOptions() throws -> RunOptions {
         var options = RunOptions()
         options.backupFolder = self[value: .backups]
@@ -49,9 +49,9 @@ extension Invocation {
         return options
     }
 
-    /// The request that the arguments make.
+    /// Returns the request that the arguments make.
     ///
-    /// - Parameter store: the path of the store; the verb's own where nil.
+    /// - Parameter store: the path of the store; nil for the verb's own.
     /// - Throws: `usage` for options that exclude each other.
     func request(_ work: StoreRequest.Work, for store: String? = nil) throws -> StoreRequest {
         let request = StoreRequest(
@@ -62,17 +62,17 @@ extension Invocation {
         return request
     }
 
-    /// The names of options by those of the members of ``RunOptions``.
+    /// The command-line options, by member name of ``RunOptions``.
     private static let names = [
         "budget": Option.budget, "isInPlace": .inPlace, "defersWork": .deferred, "makesRoom": .makeRoom,
         "stopsAtEachVersion": .stops, "normalises": .normalise, "into": .into,
     ].mapValues(\.name)
 
-    /// Looks at the store and plans; findings about the model are said on standard error. A question that is open is
-    /// asked where a person can answer, and the answer is kept.
+    /// Examines the store and plans, and prints findings about the model on standard error. An open question is asked
+    /// if a person can answer, and the answer is saved.
     ///
-    /// - Throws: what the initialiser of ``StoreSession`` throws; `question`, which says how to answer, where there is no
-    ///   terminal.
+    /// - Throws: the errors of the initialiser of ``StoreSession``; `question`, which explains how to answer, if there
+    ///   is no terminal.
     func session(_ work: StoreRequest.Work, _ console: Console, started: UInt64? = nil) throws -> StoreSession {
         let request = try request(work)
         let kept = try self[value: .plan].map { try StorePlan(json: try POSIXSystem().read($0), place: $0) }
@@ -87,8 +87,8 @@ extension Invocation {
         }
     }
 
-    /// Asks a person the questions on the store's way, saves the answers and returns them; nil if nothing is asked
-    /// there or no answer is recorded.
+    /// Asks a person the questions on the store's way, saves the answers and returns them; nil if there are no
+    /// questions, or if no answer is recorded.
     private func ask(_ request: StoreRequest, _ context: StoreSession.Context, _ console: Console) throws -> Answers? {
         let versions = context.versions
         guard let start = try versions.position(ofStore: request.store) else { return nil }
@@ -111,11 +111,11 @@ extension Invocation {
         return registry
     }
 
-    /// The keeper of a store: its backups, records, checks and repairs.
+    /// Returns the keeper of a store: its backups, records, checks and repairs.
     ///
     /// - Parameters:
-    ///   - store: the path of the store; the verb's own where nil.
-    ///   - versions: asked only where the versions of the model are needed.
+    ///   - store: the path of the store; nil for the verb's own.
+    ///   - versions: called only if the versions of the model are needed.
     func keeper(
         of store: String? = nil, _ versions: @escaping @Sendable () throws -> ModelVersions? = { nil }
     ) throws -> StoreKeeper {

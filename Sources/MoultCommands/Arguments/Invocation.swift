@@ -2,24 +2,24 @@ import Moult
 import MoultBasics
 import MoultTools
 
-/// The arguments of one verb, taken apart.
+/// The parsed arguments of one verb.
 package struct Invocation: Sendable {
     /// The verb as it was typed, such as `backup list`.
     package let path: String
-    /// The code of the app whose tool this is.
+    /// The code of the tool's own app.
     package let registry: MigrationRegistry
     private var operands: [String: String]
     /// The further values of an operand that may be repeated, after its first.
     private var furtherOperands: [String] = []
     private var values: [String: [String]]
-    /// The contents of `moult.json`; nil if there is none, or the verb takes nothing of it.
+    /// The contents of `moult.json`; nil if there is none, or if the verb uses nothing in it.
     var configuration: ProjectConfiguration?
-    /// The options and operands that are not from the command line.
+    /// The names of options and operands that are not from the command line.
     private var configured: Set<String> = []
 
-    /// Takes the arguments after a verb apart.
+    /// Parses the arguments after a verb.
     ///
-    /// - Throws: `MigrationError` with code `usage` for an unknown option, a missing or surplus argument.
+    /// - Throws: `MigrationError` with code `usage` for an unknown option, or a missing or surplus argument.
     package init(
         _ verb: Verb, path: String, arguments: [String], registry: MigrationRegistry = MigrationRegistry()
     ) throws {
@@ -53,44 +53,44 @@ package struct Invocation: Sendable {
         try configure(verb)
     }
 
-    /// Gives an option that was left out a value.
+    /// Sets an option that was left out.
     mutating func give(_ value: String, for option: Option) {
         guard values[option.name] == nil else { return }
         values[option.name] = [value]
         configured.insert(option.name)
     }
 
-    /// Gives an operand that was left out a value.
+    /// Sets an operand that was left out.
     mutating func give(_ value: String, for operand: Operand) {
         guard operands[operand.name] == nil else { return }
         operands[operand.name] = value
         configured.insert(operand.name)
     }
 
-    /// Whether an option has its value from the environment or from `moult.json`.
+    /// Whether an option got its value from the environment or from `moult.json`.
     func isConfigured(_ option: Option) -> Bool { configured.contains(option.name) }
 
     /// Whether a flag was given.
     package subscript(flag: Option) -> Bool { values[flag.name] != nil }
 
-    /// The value of an option, the last one where it was given several times.
+    /// The value of an option; the last one if it was given several times.
     package subscript(value option: Option) -> String? { values[option.name]?.last }
 
-    /// Every value of an option that may be given several times.
+    /// Returns every value of an option that may be given several times.
     package func all(_ option: Option) -> [String] { values[option.name] ?? [] }
 
     package subscript(operand: Operand) -> String? { operands[operand.name] }
 
-    /// Every value of an operand that may be repeated.
+    /// Returns every value of an operand that may be repeated.
     package func all(_ operand: Operand) -> [String] { (self[operand].map { [$0] } ?? []) + furtherOperands }
 
-    /// An operand that the verb requires.
+    /// Returns an operand that the verb requires.
     package func required(_ operand: Operand) throws -> String {
         guard let text = operands[operand.name] else { throw Self.wrong("\(operand.name) is missing.", path) }
         return text
     }
 
-    /// The value of an option without which this verb has nothing to work with.
+    /// Returns the value of an option that this verb requires.
     package func required(_ option: Option) throws -> String {
         guard let text = self[value: option] else {
             throw Self.wrong("\(Program.name) \(path) needs \(option.usage): \(option.help.lowercasedFirst)", path)
@@ -98,7 +98,7 @@ package struct Invocation: Sendable {
         return text
     }
 
-    /// The value of an option as a number of at least `least`, if it was given.
+    /// Returns the value of an option as a number of at least `least`, if it was given.
     package func number(_ option: Option, atLeast least: Int = 0) throws -> Int? {
         guard let text = self[value: option] else { return nil }
         guard let number = Int(text), number >= least else {
@@ -107,10 +107,10 @@ package struct Invocation: Sendable {
         return number
     }
 
-    /// The value of an option as a list of words separated by commas, if it was given.
+    /// Returns the value of an option as a list of words separated by commas, if it was given.
     package func list(_ option: Option) -> [String]? { self[value: option]?.split(separator: ",").map { $0.trimmed } }
 
-    /// The error for arguments that do not fit this verb.
+    /// Returns the error for arguments that do not fit this verb.
     package func wrong(_ message: String) -> MigrationError { Self.wrong(message, path) }
 
     private static func wrong(_ message: String, _ path: String) -> MigrationError {
@@ -142,7 +142,7 @@ package struct Invocation: Sendable {
 }
 
 extension StringProtocol {
-    /// For a sentence that continues after a colon. A word of capitals keeps them.
+    /// The text with a lowercase first letter, to follow a colon. A capitalised abbreviation stays as it is.
     var lowercasedFirst: String {
         guard let first, dropFirst().first?.isUppercase != true else { return String(self) }
         return first.lowercased() + dropFirst()
@@ -157,10 +157,10 @@ extension Option {
 }
 
 extension Invocation {
-    /// Takes what the command line leaves out from `MOULT_MODEL` and `moult.json`. A verb takes what it has an option
-    /// for.
+    /// Sets arguments that the command line leaves out from `MOULT_MODEL` and `moult.json`, if the verb has an option
+    /// for them.
     ///
-    /// - Throws: `usage` for a configuration with errors, or one whose model is not there.
+    /// - Throws: `usage` for a configuration with errors, or one whose model is missing.
     mutating func configure(_ verb: Verb) throws {
         guard verb.name != Verb.initialise.name else { return }
         let takesModel = verb.operands.contains(.model)

@@ -1,6 +1,6 @@
 import Moult
 
-/// One verb of the command line: what it takes, what its help says, and what it does.
+/// One verb of the command line, with its arguments, its help and its action.
 package struct Verb: Sendable {
     package typealias Run = @Sendable (Invocation, Console) async throws -> ExitCode
 
@@ -11,11 +11,11 @@ package struct Verb: Sendable {
     package let discussion: String
     package let operands: [Operand]
     package let options: [Option]
-    /// Whole command lines that work as they stand, given `forum.sqlite` and `Forum.xcdatamodeld`.
+    /// Complete command lines that work as written, given `forum.sqlite` and `Forum.xcdatamodeld`.
     package let examples: [String]
     /// The verbs below this one, as in `moult backup list`.
     package let subverbs: [Verb]
-    /// Whether it only groups others; then `run` is never called.
+    /// Whether the verb only groups others. `run` is never called then.
     package let isGroup: Bool
     package let run: Run
 
@@ -24,7 +24,7 @@ package struct Verb: Sendable {
         examples: [String], subverbs: [Verb] = [], run: @escaping Run
     ) {
         (self.name, self.summary, self.discussion, self.operands) = (name, summary, discussion, operands)
-        // A verb may have its own help for one of them.
+        // A verb may have its own help for one of these.
         let common: [Option] = [.config, .json, .help]
         self.options = options + common.filter { shared in !options.contains { $0.name == shared.name } }
         self.examples = examples
@@ -33,7 +33,7 @@ package struct Verb: Sendable {
         self.run = run
     }
 
-    /// A verb that only groups others.
+    /// Creates a verb that only groups others.
     package init(_ name: String, _ summary: String, discussion: String = "", subverbs: [Verb]) {
         (self.name, self.summary, self.discussion) = (name, summary, discussion)
         operands = []
@@ -44,12 +44,12 @@ package struct Verb: Sendable {
         run = { _, _ in .wrongUsage }
     }
 
-    /// The verbs that do something, this one or those below it, each as it is typed.
+    /// The verbs that perform an action, this one or those below it, each as typed.
     package var leaves: [(words: [String], verb: Verb)] {
         (isGroup ? [] : [([name], self)]) + subverbs.map { ([name, $0.name], $0) }
     }
 
-    /// The help of this verb. `path` is the verb as it is typed, such as `backup list`.
+    /// Returns the help of this verb. `path` is the verb as typed, such as `backup list`.
     package func help(path: String, style: TextStyle) -> [String] {
         var lines = [summary, "", "\(style.bold("Usage:")) \(usage(path: path))"]
         if !discussion.isEmpty { lines += [""] + Program.named(discussion).split(separator: "\n").map(String.init) }
@@ -76,7 +76,7 @@ package struct Verb: Sendable {
         return ["", style.bold(title + ":")] + table.lines(style: style)
     }
 
-    /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
+    /// Every verb, in the order of the help: inspect, decide, change, recover.
     package static let all: [Verb] = [
         status, inspect, browse, dump, diagram, views, query, exportStore, anonymise, importObjects, hash, ddl, create,
         schema,
@@ -86,7 +86,7 @@ package struct Verb: Sendable {
         completions, manual,
     ]
 
-    /// Words that other tools use, and the verb that does this here.
+    /// Words from other tools, each with the verb that does the same here.
     static let otherWords = [
         "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect",
         "web": "browse", "serve": "browse",
@@ -116,12 +116,12 @@ extension MoultCommand {
     }
 }
 
-/// An argument that is known by its place.
+/// A positional argument.
 package struct Operand: Sendable, Hashable {
     package let name: String
     package let help: String
     package let isOptional: Bool
-    /// Whether there may be several of it; then it is the last.
+    /// Whether it may be repeated. Such an operand comes last.
     package let isRepeated: Bool
     package let completion: Option.Completion
 
@@ -134,7 +134,7 @@ package struct Operand: Sendable, Hashable {
     }
 
     package static let store = Operand("STORE", "The path of a Core Data or SwiftData store.")
-    /// Left out only in the tool of an app that has its model itself: ``Invocation/operandVersions(_:)`` asks.
+    /// Optional only in the tool of an app that has its own model, see ``Invocation/operandVersions(_:)``.
     package static let model = Operand(
         "MODEL",
         "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
@@ -149,7 +149,7 @@ package struct Operand: Sendable, Hashable {
 
 /// An option of the command line: `--name`, with a value or without.
 package struct Option: Sendable, Hashable {
-    /// The completions that a shell may offer in the value's place.
+    /// The completions that a shell may offer for the value.
     package enum Completion: Sendable, Hashable {
         case nothing, files, folders
         case words([String])
@@ -171,11 +171,11 @@ package struct Option: Sendable, Hashable {
         Option(name: name, value: value, help: help, completion: completion)
     }
 
-    /// The option as it is typed: `--model PATH`.
+    /// The option as typed: `--model PATH`.
     package var usage: String { "--\(name)" + (value.map { " \($0)" } ?? "") }
 }
 
-/// The options that more than one verb has.
+/// Options that several verbs share.
 extension Option {
     package static let json = flag("json", "Print one JSON document, for scripts.")
     package static let help = flag("help", "Show this help.")

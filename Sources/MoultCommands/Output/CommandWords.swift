@@ -1,17 +1,17 @@
 import MoultBasics
 
-/// The words of the command line for what a remedy names. Each command runs as it is printed: with the store, the model
-/// and the files that the person has named.
+/// The command-line form of remedies. Each command runs as printed: with the store, the model and the files that the
+/// user has named.
 package struct CommandWords: Sendable, RemedyWords {
-    /// As they were typed, each as one word for a shell.
+    /// The paths as typed, each quoted as one word for a shell.
     private let store: String?
     private let model: String?
-    /// The other named options that decide what a command does, by the option's name.
+    /// The other given options that affect a command, by the option's name.
     private let named: [(option: String, text: String)]
-    /// Whether the app whose tool this is has a model.
+    /// Whether the tool's own app has a model.
     private let hasOwnModel: Bool
 
-    /// The words before a command is known, or outside of any.
+    /// Creates the words for output before a command is known, or outside of any.
     package init(store: String? = nil, model: String? = nil) {
         (self.store, self.model) = (store?.pathTyped, model?.pathTyped)
         (named, hasOwnModel, way, answering) = ([], false, "", "")
@@ -31,15 +31,15 @@ package struct CommandWords: Sendable, RemedyWords {
         answering = typed(.order) + typed(.answers)
     }
 
-    /// The options that find the questions on the store's way again.
+    /// The options to repeat in a command so that it finds the questions on the store's way.
     private let way: String
-    /// The options that find the model and the answers file again.
+    /// The options to repeat in a command so that it finds the model and the answers file.
     private let answering: String
 
-    /// The paths of things that a verb makes, where the advice names none.
+    /// The paths of new files that a verb makes, if the advice names none.
     private static let newPlaces = ["salvage": "SAVED.sqlite"]
 
-    /// Every verb as it is typed, those of several words first.
+    /// Every verb as typed, those with the most words first.
     private static let verbs: [(words: String, verb: Verb)] =
         Verb.all.flatMap(\.leaves).sorted { $0.words.count > $1.words.count }
         .map { ($0.words.joined(separator: " "), $0.verb) }
@@ -109,7 +109,7 @@ package struct CommandWords: Sendable, RemedyWords {
 }
 
 extension Remedy.Use {
-    /// The verb as it is typed.
+    /// The verb as typed.
     package var command: String {
         switch self {
         case .migrate, .plan, .finish, .rollback, .downgrade, .status, .inspect, .validate, .repair, .salvage, .dump,
@@ -195,6 +195,6 @@ extension Verb {
 }
 
 extension String {
-    /// As one word for a shell, which no program takes for an option.
+    /// The path as one shell word that no program takes for an option.
     fileprivate var pathTyped: String { (hasPrefix("-") ? "./" + self : self).shellQuoted }
 }

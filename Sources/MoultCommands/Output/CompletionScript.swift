@@ -1,11 +1,11 @@
 import MoultBasics
 
-/// Scripts by which a shell completes the verbs, options and files of Moult or of an app's own tool, made from the list
-/// of verbs and the program's name.
+/// The scripts with which a shell completes the verbs, options and files of Moult or of an app's own tool. They are
+/// made from the list of verbs and the program's name.
 enum CompletionScript {
     static let all: [String: @Sendable ([Verb], String) -> [String]] = ["bash": bash, "zsh": zsh, "fish": fish]
 
-    /// The shell function that completes a program's arguments.
+    /// Returns the name of the shell function that completes a program's arguments.
     private static func function(_ program: String) -> String {
         "_" + program.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? String($0) : "_" }.joined()
     }

@@ -9,7 +9,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// The output of a verb: its result on standard output, everything said on the way on standard error.
+/// The output of a verb: its result on standard output, all other messages on standard error.
 package final class Console: Sendable {
     /// One of the two standard streams.
     package struct Stream: Sendable {
@@ -24,21 +24,21 @@ package final class Console: Sendable {
             style = TextStyle(hasColour: isTerminal && mayColour)
         }
 
-        /// The number of the terminal's columns; eighty where it does not say.
+        /// The number of columns of the terminal; 80 if it is unknown.
         package var columns: Int {
             var size = winsize()
             return ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
         }
     }
 
-    /// Whether a person may type.
+    /// Whether standard input is a terminal.
     package static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
     package let output: Stream
     package let errors: Stream
     /// Whether the verb prints JSON.
     package let isJSON: Bool
-    /// Whether a program reads standard error: one JSON object a line, and nothing else.
+    /// Whether a program reads standard error: one JSON object per line, and nothing else.
     package let tellsEvents: Bool
     private let pending = Mutex<[UInt8]>([])
     private let broken = Mutex<Int32?>(nil)
@@ -50,11 +50,10 @@ package final class Console: Sendable {
         errors = Stream(STDERR_FILENO)
     }
 
-    /// The system's number of the error that has ended standard output, such as `EPIPE` after `| head`; nil while it takes
-    /// what is written.
+    /// The system error number that ended standard output, such as `EPIPE` after `| head`; nil while writing succeeds.
     package var outputError: Int32? { broken.withLock { $0 } }
 
-    /// Prints a verb's result, the document with `--json`, otherwise the lines; the verb is done.
+    /// Prints a verb's result: the document with `--json`, otherwise the lines. Returns that the verb is done.
     @discardableResult
     package func print(_ document: @autoclosure () -> JSONValue, _ lines: (TextStyle) -> [String]) -> ExitCode {
         if isJSON { line(document().compact) } else { self.lines(lines(output.style)) }
@@ -67,7 +66,7 @@ package final class Console: Sendable {
 
     package func lines(_ lines: [String]) { lines.forEach(line) }
 
-    /// One line on standard output; it leaves when the buffer is full or at the end.
+    /// Adds one line to standard output, which is written when the buffer is full or at the end.
     package func line(_ text: String) {
         let text = isJSON ? text : text.safeForTerminal(style: output.style)
         let isFull = pending.withLock { bytes in
@@ -78,7 +77,8 @@ package final class Console: Sendable {
         if isFull { flush() }
     }
 
-    /// A text on standard output as it is, for a file that a program reads; on a terminal without what steers it.
+    /// Writes text to standard output unchanged, for a file that a program reads; a terminal gets no control
+    /// characters.
     package func exactly(_ text: String) {
         let text = output.isTerminal ? text.safeForTerminal(style: output.style) : text
         let isFull = pending.withLock { bytes in
@@ -88,13 +88,13 @@ package final class Console: Sendable {
         if isFull { flush() }
     }
 
-    /// One line on standard error, at once.
+    /// Writes one line to standard error at once.
     package func say(_ text: String) {
         guard !tellsEvents else { return tell("message", [.init("message", .string(text))]) }
         sayRaw(text.safeForTerminal(style: errors.style) + "\n")
     }
 
-    /// Findings on standard error; notes are left out.
+    /// Prints findings on standard error, without notes.
     package func say(_ findings: [Finding]) {
         for finding in findings where finding.severity > .note {
             if tellsEvents {
@@ -105,7 +105,7 @@ package final class Console: Sendable {
         }
     }
 
-    /// An error on standard error.
+    /// Prints an error on standard error.
     func say(_ error: MigrationError) {
         if tellsEvents {
             tell("error", [.init("error", error.document["error"] ?? .null)])
@@ -114,15 +114,15 @@ package final class Console: Sendable {
         }
     }
 
-    /// One object on standard error, for a program.
+    /// Writes one JSON object to standard error, for a program.
     func tell(_ event: String, _ members: [JSONValue.Member]) {
         sayRaw(JSONValue.object([.init("format", 1), .init("event", .string(event))] + members).compact + "\n")
     }
 
-    /// Text on standard error as it is, for a line that is drawn again and again.
+    /// Writes text to standard error unchanged, for a line that is redrawn repeatedly.
     package func sayRaw(_ text: String) {
         flush()
-        // Nothing may depend on whether somebody reads it.
+        // Nothing may depend on whether standard error has a reader.
         _ = Self.write(Array(text.utf8), to: errors.descriptor)
     }
 
@@ -131,12 +131,12 @@ package final class Console: Sendable {
             defer { bytes.removeAll(keepingCapacity: true) }
             return bytes
         }
-        // What follows a gap would be taken for the whole.
+        // Output after a gap would seem to be complete.
         guard outputError == nil, let number = Self.write(bytes, to: output.descriptor) else { return }
         broken.withLock { $0 = number }
     }
 
-    /// - Returns: the system's number of the error where the reader is gone or the disk is full.
+    /// - Returns: the system error number if the reader is gone or the disk is full.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
         var rest = bytes[...]
         while !rest.isEmpty {

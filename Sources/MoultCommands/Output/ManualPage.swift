@@ -1,14 +1,14 @@
 import MoultBasics
 import MoultTools
 
-/// A page of the manual in the language of `man`, made from the same table as `--help`.
+/// A manual page for `man`, made from the same table as `--help`.
 package struct ManualPage {
     /// The name of the page and of its file: `moult-backup-list.1`.
     package let file: String
     /// The lines of the file.
     package let lines: [String]
 
-    /// The overview, and a page for each verb, in the order of the list.
+    /// Returns the overview, and a page for each verb, in the order of the list.
     package static func all(of verbs: [Verb]) -> [ManualPage] {
         [overview(verbs)]
             + verbs.flatMap { verb in
@@ -74,7 +74,7 @@ package struct ManualPage {
         return [".SH \(title)"] + rows.flatMap { [".TP", ".B \(escaped($0.name))", escaped($0.help)] }
     }
 
-    /// Lines are filled as prose. A line that ends where the next word had room ends for a reason.
+    /// Returns a text as roff paragraphs. Lines are filled as prose, but a line that ends early is a deliberate break.
     private static func paragraph(_ text: String) -> [String] {
         let lines = text.split(separator: "\n").map(String.init)
         return zip(lines, lines.dropFirst().map(Optional.some) + [nil]).flatMap { line, next in
@@ -83,7 +83,7 @@ package struct ManualPage {
         }
     }
 
-    /// The text as it is: no line begins a request, and a hyphen is the one that a person types.
+    /// Returns the text escaped: no line starts a request, and hyphens can be copied.
     private static func escaped(_ text: String) -> String {
         let text = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
         return text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" + text : text

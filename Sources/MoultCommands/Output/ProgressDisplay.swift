@@ -3,15 +3,15 @@ import MoultBasics
 import MoultTools
 import Synchronization
 
-/// Shows how far a run is, on standard error: a bar on a terminal, a plain line now and then elsewhere, or one JSON
-/// object for each report.
+/// Shows the progress of a run on standard error: a bar on a terminal, an occasional line elsewhere, or one JSON object
+/// for each report.
 final class ProgressDisplay: Sendable {
     private struct State {
         var begun = ContinuousClock.now
         var firstRow: ContinuousClock.Instant?
         var lastShown: ContinuousClock.Instant?
         var isBarShown = false
-        /// The progress that was reported last.
+        /// The last reported progress.
         var previous: MigrationProgress?
     }
 
@@ -19,18 +19,18 @@ final class ProgressDisplay: Sendable {
     private let isDebugging: Bool
     private let state = Mutex(State())
 
-    /// - Parameter isDebugging: whether to say what Core Data says under its migration debug flag.
+    /// - Parameter isDebugging: whether to print the messages that Core Data prints under its migration debug flag.
     init(_ console: Console, isDebugging: Bool = Environment.isDebuggingMigration) {
         self.console = console
         self.isDebugging = isDebugging && !console.tellsEvents
     }
 
-    /// An observer that shows, and that ends the run when somebody wishes so.
+    /// An observer that shows progress and cancels the run on an interrupt.
     var observer: MigrationObserver {
         MigrationObserver(onProgress: { self.show($0) }, isCancelled: Interruption.heard)
     }
 
-    /// Runs `body` with an observer that shows, and leaves the terminal as it was found.
+    /// Runs `body` with an observer that shows progress, then restores the terminal.
     static func during<Result>(_ console: Console, _ body: (MigrationObserver) throws -> Result) rethrows -> Result {
         let progress = ProgressDisplay(console)
         defer { progress.end() }
@@ -42,12 +42,12 @@ final class ProgressDisplay: Sendable {
         state.withLock { state in
             let now = ContinuousClock.now
             if progress.rows > 0, state.firstRow == nil { state.firstRow = now }
-            // Where there is no bar, each phase has a line when it ends.
+            // Without a bar, print a line at the end of each phase.
             if let previous = state.previous, previous.phase != progress.phase, !console.errors.isTerminal {
                 draw(previous, now, &state)
             }
             state.previous = progress
-            // One sentence a statement is for those who ask; the bar says as much.
+            // Print a line for each statement only in debug mode; the bar is enough otherwise.
             if let message = progress.message, isDebugging || progress.phase != .change {
                 eraseBar(&state)
                 say(message)
@@ -65,7 +65,7 @@ final class ProgressDisplay: Sendable {
         state.isBarShown = true
     }
 
-    /// Ten times a second on a terminal. Elsewhere every second at first, rarer later.
+    /// Whether to draw: ten times a second on a terminal; elsewhere every second at first, then less often.
     private func isDue(_ now: ContinuousClock.Instant, _ state: State) -> Bool {
         let last = state.lastShown ?? state.begun
         if console.errors.isTerminal { return last.duration(to: now) >= .milliseconds(100) }
@@ -73,7 +73,7 @@ final class ProgressDisplay: Sendable {
     }
 
     private func line(_ progress: MigrationProgress, _ now: ContinuousClock.Instant, _ state: State) -> ProgressLine {
-        // Only the change itself goes row by row.
+        // Only the change itself counts rows.
         let rows = progress.phase == .change ? progress.rows : 0
         return ProgressLine(
             phase: progress.phase.rawValue, fraction: progress.fraction, rows: Int(clamping: rows),
@@ -83,14 +83,14 @@ final class ProgressDisplay: Sendable {
             remaining: progress.estimatedTimeRemaining)
     }
 
-    /// A sentence of Core Data's own, for those who look for it.
+    /// Prints a message in Core Data's own words, in debug mode only.
     func debug(_ message: String) {
         guard isDebugging else { return }
         state.withLock { eraseBar(&$0) }
         console.say("[Migration Debug] \(message)")
     }
 
-    /// Leaves the terminal as it was found.
+    /// Restores the terminal.
     func end() { state.withLock { eraseBar(&$0) } }
 
     private func say(_ message: String) {
@@ -105,7 +105,7 @@ final class ProgressDisplay: Sendable {
 }
 
 extension MigrationProgress {
-    /// One report, for a program that reads them line by line.
+    /// The members of one report, for a program that reads them line by line.
     fileprivate var members: [JSONValue.Member] {
         [
             .init("phase", .string(phase.rawValue)), .init("fraction", .double(fraction)),

@@ -5,45 +5,45 @@ import MoultObjects
 extension ManagedObjectContext {
     // MARK: - Objects by identity
 
-    /// The object of that identity: the one that is held already, or a fault that nothing was read for.
+    /// Returns the object with the given identity: the registered object, or a fault created without reading the store.
     ///
-    /// - Throws: `unknownKey` for an entity that the model has not, `objectGone` for an identity of a store that is not
-    ///   open here and for a temporary one of another context.
+    /// - Throws: `unknownKey` for an entity that the model does not have, `objectGone` for an identity of a store that
+    ///   is not open here, or for a temporary identity of another context.
     public func object(with objectID: ManagedObjectID) throws -> ManagedObject {
         try withLock { try publicObject(try $0.object(with: objectID), as: ManagedObject.self) }
     }
 
-    /// The object of that identity, read from the store.
+    /// Returns the object with the given identity, read from the store.
     ///
-    /// - Throws: `objectGone` (133000) where there is none.
+    /// - Throws: `objectGone` (133000) if there is no such object.
     public func existingObject(with objectID: ManagedObjectID) throws -> ManagedObject {
         try withLock { try publicObject(try $0.existingObject(with: objectID), as: ManagedObject.self) }
     }
 
-    /// The object of that identity where the context holds it.
+    /// Returns the object with the given identity if it is registered with the context; nil otherwise.
     public func registeredObject(for objectID: ManagedObjectID) -> ManagedObject? {
         notingErrors(nil) { graph in
             try graph.registeredObject(for: objectID).map { try publicObject($0, as: ManagedObject.self) }
         }
     }
 
-    /// All objects that the context holds, faults among them.
+    /// All objects registered with the context, including faults.
     public var registeredObjects: Set<ManagedObject> { publicObjects { $0.registeredObjects } }
-    /// The objects that the next save inserts.
+    /// The objects that the next save will insert.
     public var insertedObjects: Set<ManagedObject> { publicObjects { $0.insertedObjects } }
-    /// The saved objects that the next save changes.
+    /// The saved objects that the next save will update.
     public var updatedObjects: Set<ManagedObject> { publicObjects { $0.updatedObjects } }
-    /// The objects that the next save deletes.
+    /// The objects that the next save will delete.
     public var deletedObjects: Set<ManagedObject> { publicObjects { $0.deletedObjects } }
 
-    /// Whether there is anything to save: an object that was inserted, changed or deleted since the last save.
+    /// Whether there is anything to save: an object inserted, changed or deleted since the last save.
     public var hasChanges: Bool { graphIfAny?.hasChanges ?? false }
 
-    // MARK: - Making and deleting
+    // MARK: - Creating and deleting
 
-    /// A new object with its defaults, of the class that is registered for the entity.
+    /// Creates an object with default values, of the class registered for the entity.
     ///
-    /// - Throws: `unknownKey` for an entity that the model has not, `usage` for an abstract one.
+    /// - Throws: `unknownKey` for an entity that the model does not have, `usage` for an abstract entity.
     @discardableResult
     public func insertNewObject(forEntityName entityName: String) throws -> ManagedObject {
         try withLock { graph in
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes an object at the next save, with all that its delete rules lead to.
+    /// Marks an object for deletion at the next save, along with the objects that its delete rules cascade to.
     ///
     /// - Throws: `usage` for an object of another context.
     public func delete(_ object: ManagedObject) throws {
@@ -69,46 +69,47 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Says in which store a new object is to be saved.
+    /// Assigns a new object to the store in which it will be saved.
     public func assign(_ object: ManagedObject, to store: PersistentStore) throws {
         try withLock { try $0.assign(object.object, to: store.store) }
     }
 
-    /// Gives new objects the identities that they will be saved under.
+    /// Gives new objects their permanent identities before they are saved.
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
         try withLock { try $0.obtainPermanentIDs(for: objects.map(\.object)) }
     }
 
-    // MARK: - Reading again
+    // MARK: - Refreshing
 
-    /// Has an object read again what the store holds; what was changed here stays, or is given up.
+    /// Rereads an object from the store. Unsaved changes are kept if `mergeChanges` is true, and discarded otherwise.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try withLock { try $0.refresh(object.object, mergingChanges: mergeChanges) }
     }
 
-    /// Refreshes every object of the context; changes stay.
+    /// Refreshes every object of the context, and keeps unsaved changes.
     public func refreshAllObjects() throws { try withLock { try $0.refreshAll() } }
 
-    /// Gives up every change since the last save.
+    /// Discards every change since the last save.
     public func rollback() {
         turn.withLock { registration?.registrar?.forget() }
         notingErrors(()) { $0.rollback() }
         forgetKept()
     }
 
-    /// Forgets every object: those that somebody holds are of no use any more.
+    /// Forgets every object. Objects that the app still references become unusable.
     public func reset() {
         turn.withLock { registration?.registrar?.forget() }
         notingErrors(()) { $0.reset() }
         forgetKept()
     }
 
-    /// Follows the delete rules of what was deleted since the last time.
+    /// Applies the delete rules of the objects deleted since the last call.
     public func processPendingChanges() throws { try withLock { try $0.processPendingChanges() } }
 
     // MARK: - Public objects
 
-    /// The public object of a stored one: the one that somebody holds, or a new one of the registered class.
+    /// Returns the public object of a stored one: the existing one if it is still referenced, or else a new one of the
+    /// registered class.
     func publicObject(_ object: Object) throws -> AnyObject { publicObject(object, try coordinator()) }
 
     func publicObject(_ object: Object, _ coordinator: PersistentStoreCoordinator) -> AnyObject {
@@ -124,7 +125,7 @@ extension ManagedObjectContext {
         try typed(object, try coordinator())
     }
 
-    /// - Throws: as above.
+    /// - Throws: `wrongType` for an object of another class.
     func publicObjects<Kind>(_ objects: [Object], as kind: Kind.Type) throws -> [Kind] {
         let coordinator = try coordinator()
         return try coordinator.objects.lock.withLock {
@@ -138,12 +139,12 @@ extension ManagedObjectContext {
         throw MigrationError.wrongClass(found, of: object.id, Kind.self, place: object.entityName)
     }
 
-    /// Some objects of the context; none where they cannot be had.
+    /// Returns some objects of the context; an empty set if they cannot be obtained.
     func publicObjects<Kind: Hashable>(_ objects: (ObjectContext) -> [Object]) -> Set<Kind> {
         notingErrors([]) { graph in Set(try publicObjects(objects(graph), as: Kind.self)) }
     }
 
-    /// Lets go of the objects with changes.
+    /// Releases the objects with changes.
     func releaseKept() {
         turn.withLock {
             for object in kept { object.isKept = false }
@@ -156,13 +157,13 @@ extension ManagedObjectContext {
         state.withLock { $0.notedErrors = [] }
     }
 
-    // MARK: - Turns
+    // MARK: - Exclusive access
 
     package func withLock<Result>(_ body: (ObjectContext) throws -> Result) throws -> Result {
         try turn.withLock { try publicErrors { try body(try graph()) } }
     }
 
-    /// Runs what cannot throw; an error is noted and thrown by the next save.
+    /// Runs code from a call that cannot throw. An error is kept, and the next save throws it.
     func notingErrors<Result>(_ fallback: Result, _ body: (ObjectContext) throws -> Result) -> Result {
         do {
             return try withLock(body)
@@ -172,12 +173,12 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Keeps an error that could not be thrown where it happened, for the next save to throw.
+    /// Keeps an error that could not be thrown where it occurred. The next save throws it.
     func note(_ error: any Error) { state.withLock { $0.notedErrors.append(error) } }
 }
 
 extension EntityDescription {
-    /// A new object of the entity of that name, as `NSEntityDescription` makes it.
+    /// Creates an object of the named entity, as `NSEntityDescription` does.
     @discardableResult
     public static func insertNewObject(
         forEntityName entityName: String, into context: ManagedObjectContext
@@ -185,17 +186,18 @@ extension EntityDescription {
         try context.insertNewObject(forEntityName: entityName)
     }
 
-    /// The entity of that name in the context's model; nil if it has none.
+    /// Returns the named entity in the context's model; nil if there is none.
     public static func entity(forEntityName name: String, in context: ManagedObjectContext) -> EntityDescription? {
         context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name]
     }
 }
 
 extension ManagedObjectContext {
-    /// Returns the results of a request, unsaved changes included; dictionaries are of what is saved only.
+    /// Returns the results of a request, including unsaved changes. Dictionary results contain only saved values.
     ///
-    /// - Throws: `unknownKey` for an entity or key that the model has not; `invalidPredicate`; `fetchUnsupported` for a
-    ///   predicate that a store cannot answer, with that part of it; `wrongType` if an object is of another class.
+    /// - Throws: `unknownKey` for an entity or key that the model does not have; `invalidPredicate`; `fetchUnsupported`
+    ///   for a predicate that a store cannot evaluate, naming the part at fault; `wrongType` if an object is of another
+    ///   class.
     public func fetch<Result: FetchRequestResult>(_ request: FetchRequest<Result>) throws -> [Result] {
         try withLock { graph in
             let fetch = try objectFetch(request)
@@ -214,13 +216,13 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Returns the number of objects that a request finds, unsaved changes included.
+    /// Returns the number of objects that match a request, including unsaved changes.
     public func count<Result: FetchRequestResult>(for request: FetchRequest<Result>) throws -> Int {
         try withLock { try $0.count(try objectFetch(request)) }
     }
 
-    /// Calls `body` for each object that a request finds. What is not changed is released batch by batch, so that only
-    /// identities, 16 bytes each, stay in memory for long.
+    /// Calls `body` for each object that matches a request. Unchanged objects are released batch by batch, so only
+    /// their identities, 16 bytes each, stay in memory.
     public func enumerate<Result: ManagedObject>(
         _ request: FetchRequest<Result>, _ body: (Result) throws -> Void
     ) throws {
@@ -231,9 +233,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The request that the model keeps under a name, with values for its predicate's variables.
+    /// Returns the model's fetch request template with the given name, with values for its predicate's variables.
     ///
-    /// - Throws: `unknownKey` if the model has none of that name.
+    /// - Throws: `unknownKey` if the model has no template with that name.
     public func fetchRequestFromTemplate<Result: FetchRequestResult>(
         withName name: String, substitutionVariables variables: [String: Any?] = [:],
         resultType: Result.Type = ManagedObject.self
@@ -252,7 +254,7 @@ extension ManagedObjectContext {
         return request
     }
 
-    // MARK: - Parts
+    // MARK: - Helpers
 
     func objectFetch<Result: FetchRequestResult>(_ request: FetchRequest<Result>) throws -> ObjectFetch {
         let coordinator = try coordinator()

@@ -4,11 +4,11 @@ import MoultModel
 import MoultObjects
 
 extension ManagedObjectContext {
-    /// Saves every change: into the stores, or into the parent context.
+    /// Saves every change to the stores, or to the parent context.
     ///
-    /// - Throws: ``ManagedObjectValidationError`` with every rule that is broken, ``ManagedObjectMergeError`` where the
-    ///   merge policy is to say so, `MigrationError` for anything else, also for what went wrong in an assignment that
-    ///   could not throw. After any error the changes are still there.
+    /// - Throws: ``ManagedObjectValidationError`` with every violated rule, ``ManagedObjectMergeError`` if the merge
+    ///   policy reports conflicts, and `MigrationError` for anything else, including an error in an earlier assignment
+    ///   that could not throw. After any error, the changes remain.
     public func save() throws {
         try withLock { graph in
             try throwNoted()
@@ -31,12 +31,13 @@ extension ManagedObjectContext {
         if let first = noted.first { throw first }
     }
 
-    /// Calls `willSave` of every changed object of a registered class, and of those that it changes in turn.
+    /// Calls `willSave` on every changed object of a registered class, and on the objects that those calls change in
+    /// turn.
     private func callWillSave(_ graph: ObjectContext) throws -> [any PublicObject] {
         let coordinator = try coordinator()
         guard coordinator.classes.isUsed else { return [] }
         var called: [ObjectIdentifier: any PublicObject] = [:]
-        // A willSave that changes another object for ever would not end.
+        // The limit stops `willSave` methods that keep changing other objects.
         for _ in 0..<100 {
             let changed = graph.insertedObjects + graph.updatedObjects + graph.deletedObjects
             let new = changed.compactMap { ofOwnClass($0, coordinator) }.filter { called[ObjectIdentifier($0)] == nil }
@@ -49,7 +50,7 @@ extension ManagedObjectContext {
         return Array(called.values)
     }
 
-    /// The public object, made where nobody holds one; nil if its class is none of the application's.
+    /// Returns the public object, creating it if needed; nil if its class is not one of the app's.
     private func ofOwnClass(_ object: Object, _ coordinator: PersistentStoreCoordinator) -> (any PublicObject)? {
         let known = object.publicObject as? any PublicObject
         let type = known.map { Swift.type(of: $0) } ?? coordinator.classes.type(for: object.entityName)
@@ -57,7 +58,8 @@ extension ManagedObjectContext {
         return known ?? publicObject(object, coordinator) as? any PublicObject
     }
 
-    /// Asks the application's classes, and where one objects, the model too, so that all failures are told together.
+    /// Validates with the app's classes and, if one of them reports a failure, with the model too, so that all failures
+    /// are reported together.
     private func validate(_ called: [any PublicObject], _ graph: ObjectContext) throws {
         var failures: [ManagedObjectValidationError.Failure] = []
         state.withLock { $0.isSaving = true }
@@ -76,12 +78,12 @@ extension ManagedObjectContext {
 
     /// `NSManagedObjectContextWillSave`
     public static let willSaveObjectsNotification = Notification.Name("NSManagedObjectContextWillSaveNotification")
-    /// `NSManagedObjectContextDidSaveObjectIDs`: its `userInfo` has sets of identities under ``NotificationKey``.
+    /// `NSManagedObjectContextDidSaveObjectIDs`. Its `userInfo` has sets of identities under ``NotificationKey``.
     public static let didSaveObjectIDsNotification = Notification.Name(
         "NSManagedObjectContextDidSaveObjectIDsNotification")
 
-    /// The keys of a notification. Those of ``ManagedObjectContext/didSaveObjectIDsNotification`` are for a
-    /// `Set<ManagedObjectID>` each.
+    /// The keys of a notification. Each key of ``ManagedObjectContext/didSaveObjectIDsNotification`` has a
+    /// `Set<ManagedObjectID>` as its value.
     public enum NotificationKey: String, Sendable {
         case insertedObjects = "inserted"
         case updatedObjects = "updated"
@@ -98,9 +100,9 @@ extension ManagedObjectContext {
             name: Self.didSaveObjectIDsNotification, object: publicContext ?? self, userInfo: saved.userInfo)
     }
 
-    /// Takes in what another context has saved; what was changed here stays, property by property.
+    /// Merges the changes that another context has saved. Properties changed in this context keep their values.
     ///
-    /// - Throws: `usage` for a notification of something else.
+    /// - Throws: `usage` for any other notification.
     public func mergeChanges(fromContextDidSave notification: Notification) throws {
         guard notification.name == Self.didSaveObjectIDsNotification else {
             throw MigrationError(
@@ -111,7 +113,7 @@ extension ManagedObjectContext {
         try withLock { try $0.merge(saved) }
     }
 
-    /// Takes in what a batch request, or another process, has changed.
+    /// Merges the changes made by a batch request or another process.
     ///
     /// - Parameter changes: sets or arrays of identities under ``NotificationKey``.
     public static func mergeChanges(
@@ -153,10 +155,11 @@ extension SavedChanges {
 }
 
 extension ManagedObjectContext {
-    /// Inserts objects from dictionaries, in one transaction. Where another object has the unique values of one, the merge
-    /// policy decides: what the dictionary names is set of the other, or the dictionary is left out.
+    /// Inserts objects from dictionaries in one transaction. If another object already has the same unique values, the
+    /// merge policy decides whether the dictionary updates that object or is skipped.
     ///
-    /// - Throws: `unknownKey` for an entity or key that the model has not; `wrongType`; `fetchUnsupported`; `readOnly`.
+    /// - Throws: `unknownKey` for an entity or key that the model does not have; `wrongType`; `fetchUnsupported`;
+    ///   `readOnly`.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
         try withLock { graph in
@@ -167,9 +170,10 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Sets properties of all objects that the request finds, in one transaction of each store that holds the entity.
+    /// Updates properties of all objects that match the request, in one transaction for each store that holds the
+    /// entity.
     ///
-    /// - Throws: as for a ``BatchInsertRequest``.
+    /// - Throws: the same errors as for a ``BatchInsertRequest``.
     @discardableResult
     public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
         var fetch = ObjectFetch(entityName: request.entityName, predicate: request.predicate?.predicate)
@@ -178,9 +182,9 @@ extension ManagedObjectContext {
         return BatchResult(request.resultType, try update(fetch, request.changes))
     }
 
-    /// Deletes all objects that the request finds, in one transaction of each store that holds the entity.
+    /// Deletes all objects that match the request, in one transaction for each store that holds the entity.
     ///
-    /// - Throws: as for a ``BatchInsertRequest``.
+    /// - Throws: the same errors as for a ``BatchInsertRequest``.
     @discardableResult
     public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
         BatchResult(request.resultType, try delete(request.fetch))
@@ -206,7 +210,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// - Throws: `unknownKey` for an entity that the model has not.
+    /// - Throws: `unknownKey` for an entity that the model does not have.
     private func stores(holding entityName: String) throws -> [ObjectStore] {
         let coordinator = try coordinator()
         guard coordinator.managedObjectModel.entity(entityName) != nil else {

@@ -5,20 +5,21 @@ import MoultModel
 import MoultObjects
 import Synchronization
 
-/// Objects that are read, changed and saved together: `NSManagedObjectContext`.
+/// A set of objects that are read, changed and saved together: `NSManagedObjectContext`.
 ///
-/// A context is `Sendable`, its objects are not: use them inside `perform(_:)` or ``performAndWait(_:)``, and hand
-/// ``ManagedObjectID``s to others. What is done outside them is safe too, one call at a time.
+/// A context is `Sendable`; its objects are not. Use them inside `perform(_:)` or ``performAndWait(_:)``, and pass
+/// ``ManagedObjectID``s elsewhere. Outside these blocks, each single call is still safe.
 public final class ManagedObjectContext: @unchecked Sendable {
-    /// Both work alike: Linux has no main run loop that every program runs.
+    /// The queue type. Both types behave alike, because Linux has no main run loop that every program runs.
     public enum ConcurrencyType: Sendable {
         case mainQueue
         case privateQueue
     }
 
-    /// The type that the context was made with; it changes nothing here.
+    /// The queue type that the context was created with. It has no effect here.
     public let concurrencyType: ConcurrencyType
-    /// The lock that gives each caller its turn with this context; taken before the tree's own lock, never after it.
+    /// The lock that serialises the context's callers. Take it before the lock of the whole context tree, never after
+    /// it.
     let turn = RecursiveLock()
     let queue = DispatchQueue(label: "ManagedObjectContext")
     let state = Mutex(State())
@@ -28,12 +29,12 @@ public final class ManagedObjectContext: @unchecked Sendable {
         var parent: ManagedObjectContext?
         var graph: ObjectContext?
         var settings = Settings()
-        /// The errors met where nothing could be thrown; the next save throws the first of them.
+        /// Errors from calls that could not throw. The next save throws the first of them.
         var notedErrors: [any Error] = []
         var isSaving = false
     }
 
-    /// The settings that the graph has too, once there is one.
+    /// The settings that are copied to the graph once there is one.
     struct Settings {
         var mergePolicy = MergePolicy.error
         var name: String?
@@ -48,31 +49,31 @@ public final class ManagedObjectContext: @unchecked Sendable {
         }
     }
 
-    /// The context of Core Data's own names that stands over this one, and whose objects this one's are. Notifications
-    /// are posted for it.
+    /// The Core Data named context that wraps this one and is the context of its public objects. It is the sender of
+    /// notifications.
     weak var publicContext: (any PublicContext)?
 
-    /// The undo manager, with the object that registers changes once the context stands on something; used under
-    /// ``turn``.
+    /// The undo manager and, once the context has a coordinator or a parent, the object that registers its changes;
+    /// guarded by ``turn``.
     var registration: (manager: UndoManager, registrar: ContextUndo?)?
-    /// The objects with changes, which may carry values of their own; used under ``turn``.
+    /// The objects with changes, which may have values of their own; guarded by ``turn``.
     var kept: [any PublicObject] = []
 
-    /// A context that is to be given a coordinator or a parent before it is used.
+    /// Creates a context that needs a coordinator or a parent before use.
     public init(_ type: ConcurrencyType = .privateQueue) { concurrencyType = type }
 
-    /// A context that is to be given a coordinator or a parent before it is used, in Core Data's spelling.
+    /// Creates a context that needs a coordinator or a parent before use, with Core Data's spelling.
     public convenience init(concurrencyType: ConcurrencyType) { self.init(concurrencyType) }
 
-    /// A context over the stores of a coordinator.
+    /// Creates a context for the stores of a coordinator.
     public convenience init(persistentStoreCoordinator: PersistentStoreCoordinator) {
         self.init()
         self.persistentStoreCoordinator = persistentStoreCoordinator
     }
 
-    // MARK: - What it stands on
+    // MARK: - Coordinator and parent
 
-    /// The coordinator whose stores the context reads and writes, its own or its parent's. Setting it forgets all
+    /// The coordinator whose stores the context reads and writes, its own or its parent's. Setting it discards all
     /// objects and the parent.
     public var persistentStoreCoordinator: PersistentStoreCoordinator? {
         get { state.withLock { $0.coordinator } }
@@ -82,7 +83,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         }
     }
 
-    /// The context whose objects this one reads, saved or not, and into which it saves.
+    /// The context from which this one reads, including unsaved changes, and to which it saves.
     public var parent: ManagedObjectContext? {
         get { state.withLock { $0.parent } }
         set {
@@ -129,13 +130,13 @@ public final class ManagedObjectContext: @unchecked Sendable {
         if let graph = graphIfAny { apply(graph) }
     }
 
-    /// The policy for conflicts between a save and the present contents of the store.
+    /// The policy for conflicts between a save and the current contents of the store.
     public var mergePolicy: MergePolicy {
         get { state.withLock { $0.settings.mergePolicy } }
         set { change({ $0.mergePolicy = newValue }, { $0.mergePolicy = newValue.policy }) }
     }
 
-    /// The name of the context in persistent history; nil for no name.
+    /// The name of the context in persistent history; nil if it has none.
     public var name: String? {
         get { state.withLock { $0.settings.name } }
         set { change({ $0.name = newValue }, { $0.name = newValue }) }
@@ -147,7 +148,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         set { change({ $0.transactionAuthor = newValue }, { $0.transactionAuthor = newValue }) }
     }
 
-    /// Whether saves of other contexts are merged as they happen.
+    /// Whether the context merges saves of other contexts as they happen.
     public var automaticallyMergesChangesFromParent: Bool {
         get { state.withLock { $0.settings.mergesAutomatically } }
         set {
@@ -157,28 +158,30 @@ public final class ManagedObjectContext: @unchecked Sendable {
 }
 
 extension ManagedObjectContext {
-    /// Runs `body` in the context's turn, off the caller's thread. Objects cannot leave it; identities can.
+    /// Runs `body` with exclusive access to the context, off the caller's thread. Objects must not leave it; identities
+    /// may.
     public func perform<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Swift.Result { try self.performAndWait(body) }) }
         }
     }
 
-    /// Runs `body` in the context's turn, later and on another thread.
+    /// Runs `body` asynchronously on another thread, with exclusive access to the context.
     public func perform(_ body: @escaping @Sendable () -> Void) {
         queue.async { self.performAndWait(body) }
     }
 
-    /// Runs `body` in the context's turn, on this thread, and returns when it is done. It may be called inside another.
+    /// Runs `body` on this thread, with exclusive access to the context, and returns when it is done. Calls may be
+    /// nested.
     public func performAndWait<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try turn.withLock(body)
     }
 
-    /// Registers what changes in this context, so that it can be undone and redone; nil, as at first, for no undo.
+    /// The undo manager that registers the changes in this context; nil, the default, for no undo.
     ///
-    /// A group of changes ends with each ``processPendingChanges()``, with each group that the manager opens or closes,
-    /// and before a save. An undo after a save is a change that the next save writes: an object that was deleted is
-    /// inserted again under its identity. ``rollback()`` and ``reset()`` forget what could be undone.
+    /// Each ``processPendingChanges()``, each group that the manager opens or closes, and each save ends a group of
+    /// changes. An undo after a save is a change that the next save writes: a deleted object is inserted again with its
+    /// identity. ``rollback()`` and ``reset()`` clear the undo history.
     public var undoManager: UndoManager? {
         get { turn.withLock { registration?.manager } }
         set { turn.withLock { if registration?.manager !== newValue { recordUndo(newValue) } } }
@@ -211,15 +214,15 @@ extension ManagedObjectContext {
     /// Undoes the last group of changes.
     public func undo() { turn.withLock { undoManager?.undo() } }
 
-    /// Does again what was undone last.
+    /// Redoes the last undone group of changes.
     public func redo() { turn.withLock { undoManager?.redo() } }
 
-    /// Ends the group that the undo manager opened by itself.
+    /// Ends the group that the undo manager opened automatically.
     package func endUndoEvent() { turn.withLock { registration?.registrar?.endEvent() } }
 }
 
-/// A context with the name and the signatures of Core Data over one without.
+/// A context with Core Data's names and signatures that wraps a `ManagedObjectContext`.
 protocol PublicContext: AnyObject {
-    /// Takes down what an undo or redo has changed.
+    /// Notes the objects that an undo or redo has changed.
     func takeIn(_ changed: [(AnyObject, ChangeStep.Reversal)])
 }

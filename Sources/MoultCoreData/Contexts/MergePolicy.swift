@@ -4,7 +4,7 @@
 import Foundation
 import MoultObjects
 
-/// The kind of a merge policy: what a save does where the store holds something else by now, with Core Data's numbers.
+/// The kind of a merge policy: how a save resolves conflicts with the store, with Core Data's numbers.
 public enum MergePolicyType: UInt, Sendable {
     case errorMergePolicyType = 0
     case mergeByPropertyStoreTrumpMergePolicyType = 1
@@ -13,32 +13,32 @@ public enum MergePolicyType: UInt, Sendable {
     case rollbackMergePolicyType = 4
 }
 
-/// A policy for a save where the store holds something else by now.
+/// A policy for a save that conflicts with newer contents of the store.
 ///
-/// A subclass can look at the conflicts in ``resolve(mergeConflicts:)``, change the objects, and throw to refuse them; an
-/// ``NSManagedObjectContext`` alone asks it, which Apple's systems do not have.
-/// What it is made with decides the rest.
+/// A subclass can examine the conflicts in ``resolve(mergeConflicts:)``, change the objects, and throw to refuse the
+/// save. Only an ``NSManagedObjectContext`` calls this method, which does not exist on Apple's platforms. The kind
+/// decides the rest.
 open class MergePolicy: NSObject, @unchecked Sendable {
-    /// The kind of the policy, which says what it does.
+    /// The kind of the policy.
     public let mergeType: MergePolicyType
 
-    /// A policy of a kind.
+    /// Creates a policy of the given kind.
     public init(merge type: MergePolicyType) { mergeType = type }
 
-    /// Nothing is saved, and the save throws.
+    /// Saves nothing, and makes the save throw.
     public static let error = MergePolicy(merge: .errorMergePolicyType)
-    /// Property by property, the store's newer values stay; other changes are saved.
+    /// Keeps the store's newer values, property by property, and saves all other changes.
     public static let mergeByPropertyStoreTrump = MergePolicy(merge: .mergeByPropertyStoreTrumpMergePolicyType)
-    /// Property by property, the changes made here are saved; the rest is taken from the store.
+    /// Saves the context's changes, property by property, and takes all other values from the store.
     public static let mergeByPropertyObjectTrump = MergePolicy(merge: .mergeByPropertyObjectTrumpMergePolicyType)
-    /// The whole object as it is here is saved.
+    /// Saves the whole object as it is in the context.
     public static let overwrite = MergePolicy(merge: .overwriteMergePolicyType)
-    /// The changes of an object in conflict are given up.
+    /// Discards the changes of an object in conflict.
     public static let rollback = MergePolicy(merge: .rollbackMergePolicyType)
 
     #if !canImport(Darwin)
-        /// Called with the conflicts of a save, ``NSMergeConflict``s and ``NSConstraintConflict``s, before the policy decides.
-        /// Calls the two below.
+        /// Called with the conflicts of a save, ``NSMergeConflict``s and ``NSConstraintConflict``s, before the policy
+        /// is applied. Calls the two methods below.
         ///
         /// - Throws: to refuse the save.
         open func resolve(mergeConflicts list: [Any]) throws {
@@ -47,7 +47,7 @@ open class MergePolicy: NSObject, @unchecked Sendable {
             let constraints = list.compactMap { $0 as? NSConstraintConflict }
             if !constraints.isEmpty { try resolve(constraintConflicts: constraints) }
         }
-        /// Called with the objects that were changed here and elsewhere.
+        /// Called with the objects that were changed both in the context and elsewhere.
         ///
         /// - Throws: to refuse the save.
         open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {}
@@ -59,7 +59,7 @@ open class MergePolicy: NSObject, @unchecked Sendable {
 
     var isSubclass: Bool { type(of: self) != MergePolicy.self }
 
-    /// The engine's policy of the kind.
+    /// The engine's policy of the same kind.
     var policy: MoultObjects.MergePolicy {
         switch mergeType {
         case .errorMergePolicyType: .error

@@ -1,33 +1,33 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 // These are the names of Core Data.
 
-// Core Data's global constants, with its own strings.
+// Core Data's global constants, with its own values.
 
-/// A store in one SQLite file.
+/// The type of a store in a SQLite file.
 public let NSSQLiteStoreType = "SQLite"
-/// A store in memory.
+/// The type of a store in memory.
 public let NSInMemoryStoreType = "InMemory"
-/// Whether an older store is migrated when it is opened.
+/// Whether opening an older store migrates it.
 public let NSMigratePersistentStoresAutomaticallyOption = PersistentStoreOption.migratePersistentStoresAutomatically
-/// Whether a mapping may be inferred for that.
+/// Whether that migration may infer a mapping.
 public let NSInferMappingModelAutomaticallyOption = PersistentStoreOption.inferMappingModelAutomatically
-/// Whether a store is opened for reading only.
+/// Whether the store is opened read-only.
 public let NSReadOnlyPersistentStoreOption = PersistentStoreOption.readOnly
-/// Seconds to wait for another process.
+/// The number of seconds to wait for another process.
 public let NSPersistentStoreTimeoutOption = PersistentStoreOption.timeout
-/// SQLite's pragmas by name.
+/// SQLite pragmas, by name.
 public let NSSQLitePragmasOption = PersistentStoreOption.sqlitePragmas
-/// Whether `ANALYZE` runs when the store is opened.
+/// Whether opening the store runs `ANALYZE`.
 public let NSSQLiteAnalyzeOption = PersistentStoreOption.sqliteAnalyze
-/// Whether the file is rebuilt when the store is opened.
+/// Whether opening the store rebuilds its file.
 public let NSSQLiteManualVacuumOption = PersistentStoreOption.sqliteManualVacuum
 /// Whether a new store keeps persistent history.
 public let NSPersistentHistoryTrackingKey = PersistentStoreOption.historyTracking
-/// Whether a file that is no store may be destroyed.
+/// Whether a file that is not a store may be destroyed.
 public let NSPersistentStoreForceDestroyOption = PersistentStoreOption.forceDestroy
 /// The stages of a staged migration.
 public let NSPersistentStoreStagedMigrationManagerOptionKey = PersistentStoreOption.stagedMigrationManager
-/// Whether slow work of a lightweight migration is put off.
+/// Whether to defer slow work of a lightweight migration.
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey = PersistentStoreOption.deferredLightweightMigration
 /// Whether saves of the store post `Notification.Name.NSPersistentStoreRemoteChange`.
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
@@ -48,11 +48,11 @@ public let NSInsertedObjectsKey = "inserted"
 public let NSUpdatedObjectsKey = "updated"
 /// The deleted objects in a notification.
 public let NSDeletedObjectsKey = "deleted"
-/// The objects that were read again, in a notification.
+/// The objects that were refreshed, in a notification.
 public let NSRefreshedObjectsKey = "refreshed"
-/// The objects that a context forgot, in a notification. No notification of this module has it.
+/// The objects that a context invalidated, in a notification. No notification of this module has this key.
 public let NSInvalidatedObjectsKey = "invalidated"
-/// Given where a context forgot all its objects.
+/// Present in a notification if a context invalidated all its objects.
 public let NSInvalidatedAllObjectsKey = "invalidatedAll"
 /// The identities of inserted objects in a notification.
 public let NSInsertedObjectIDsKey = "inserted_objectIDs"
@@ -65,7 +65,7 @@ public let NSPersistentStoreURLKey = "storeURL"
 /// The history token in a remote change notification.
 public let NSPersistentHistoryTokenKey = "historyToken"
 
-/// The identity of an object in its store: a value here, with Core Data's members.
+/// The identity of an object in its store. It is a value type with Core Data's members.
 public typealias NSManagedObjectID = ManagedObjectID
 /// The type of an attribute, with Core Data's numbers.
 public enum NSAttributeType: UInt, Sendable {
@@ -87,7 +87,7 @@ public enum NSAttributeType: UInt, Sendable {
     case compositeAttributeType = 2100
 }
 
-/// The rule for the other end of a relationship when an object is deleted.
+/// The rule for the destinations of a relationship when its object is deleted.
 public enum NSDeleteRule: UInt, Sendable {
     case noActionDeleteRule = 0
     case nullifyDeleteRule = 1

@@ -3,13 +3,13 @@
 
 import Foundation
 
-// The numbers and keys of Core Data's errors, as CoreDataErrors.h has them.
+// The numbers and keys of Core Data's errors, as in CoreDataErrors.h.
 
-/// Any error of Core Data that has no number of its own.
+/// A Core Data error without a number of its own.
 public let NSCoreDataError = 134060
-/// A value breaks a rule of the app's own.
+/// A value violates one of the app's own rules.
 public let NSManagedObjectValidationError = 1550
-/// Several rules are broken; ``NSDetailedErrorsKey`` lists them.
+/// Several rules are violated; ``NSDetailedErrorsKey`` lists them.
 public let NSValidationMultipleErrorsError = 1560
 /// A required property has no value.
 public let NSValidationMissingMandatoryPropertyError = 1570
@@ -23,58 +23,58 @@ public let NSValidationRelationshipDeniedDeleteError = 1600
 public let NSValidationNumberTooLargeError = 1610
 /// A number is below its minimum.
 public let NSValidationNumberTooSmallError = 1620
-/// A date is after its latest.
+/// A date is later than its maximum.
 public let NSValidationDateTooLateError = 1630
-/// A date is before its earliest.
+/// A date is earlier than its minimum.
 public let NSValidationDateTooSoonError = 1640
-/// A date is none.
+/// A date is invalid.
 public let NSValidationInvalidDateError = 1650
-/// A text is longer than its maximum.
+/// A string is longer than its maximum.
 public let NSValidationStringTooLongError = 1660
-/// A text is shorter than its minimum.
+/// A string is shorter than its minimum.
 public let NSValidationStringTooShortError = 1670
-/// A text does not match its pattern.
+/// A string does not match its pattern.
 public let NSValidationStringPatternMatchingError = 1680
-/// A URI cannot be kept.
+/// A URI cannot be stored.
 public let NSValidationInvalidURIError = 1690
 /// A merge policy did not resolve conflicts.
 public let NSManagedObjectMergeError = 133020
 /// A uniqueness constraint is violated.
 public let NSManagedObjectConstraintMergeError = 133021
-/// An object's row is gone.
+/// An object's row no longer exists.
 public let NSManagedObjectReferentialIntegrityError = 133000
 /// The store cannot be opened.
 public let NSPersistentStoreOpenError = 134080
-/// Another process has the store.
+/// Another process has locked the store.
 public let NSPersistentStoreTimeoutError = 134090
-/// A store could not be saved. No error of this module has the number.
+/// A store could not be saved. No error of this module has this number.
 public let NSPersistentStoreSaveError = 134030
-/// Some of several stores could not be saved. No error of this module has the number.
+/// Only some of several stores were saved. No error of this module has this number.
 public let NSPersistentStoreIncompleteSaveError = 134040
-/// The store is of another version.
+/// The store was made with another model version.
 public let NSPersistentStoreIncompatibleVersionHashError = 134100
 /// The migration failed.
 public let NSMigrationError = 134110
 /// The migration was cancelled.
 public let NSMigrationCancelledError = 134120
-/// The model of the store is not known.
+/// The model of the store is unknown.
 public let NSMigrationMissingSourceModelError = 134130
-/// No mapping leads to the version.
+/// No mapping leads to the current version.
 public let NSMigrationMissingMappingModelError = 134140
 /// A mapping cannot be inferred.
 public let NSInferredMappingModelError = 134190
 
-/// The errors of an error that stands for several.
+/// The individual errors of a combined error.
 public let NSDetailedErrorsKey = "NSDetailedErrors"
 /// The object of a validation error: its ``NSManagedObjectID``.
 public let NSValidationObjectErrorKey = "NSValidationErrorObject"
 /// The property of a validation error.
 public let NSValidationKeyErrorKey = "NSValidationErrorKey"
-/// The domain of SQLite's own errors; those of this module are in Cocoa's domain.
+/// The domain of SQLite's own errors. The errors of this module are in the Cocoa domain.
 public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"
-/// The stores of an error; no error of this module has it.
+/// The stores affected by an error. No error of this module has this key.
 public let NSAffectedStoresErrorKey = "NSAffectedStoresErrorKey"
-/// The objects of an error; no error of this module has it.
+/// The objects affected by an error. No error of this module has this key.
 public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
 /// The conflicts of a save: ``NSMergeConflict``s and ``NSConstraintConflict``s.
 public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"
@@ -123,13 +123,13 @@ extension CocoaError.Code {
     public static let inferredMappingModel = CocoaError.Code(rawValue: NSInferredMappingModelError)
 }
 
-/// Ends the program where Core Data raises an exception, with the same reason.
+/// Ends the program where Core Data would raise an exception, with the same reason.
 func raise(_ call: String, _ reason: String) -> Never {
     fatalError(
         "*** Terminating app due to uncaught exception 'NSInvalidArgumentException', reason: '\(call): \(reason)'")
 }
 
-/// Returns the result of `body`; an error that it throws ends the program, as the exception of Core Data would.
+/// Returns the result of `body`. An error ends the program, as Core Data's exception would.
 func orRaise<Result>(_ call: @autoclosure () -> String, _ body: () throws -> Result) -> Result {
     do {
         return try body()
@@ -138,9 +138,9 @@ func orRaise<Result>(_ call: @autoclosure () -> String, _ body: () throws -> Res
     }
 }
 
-/// Runs `body`, and throws what it throws as Core Data's `NSError`.
+/// Runs `body` and rethrows its errors as Core Data's `NSError`s.
 ///
-/// - Parameter context: that of the objects in conflict.
+/// - Parameter context: the context of the objects in conflict.
 func cocoaErrors<Result>(in context: NSManagedObjectContext? = nil, _ body: () throws -> Result) throws -> Result {
     do {
         return try body()
@@ -149,8 +149,8 @@ func cocoaErrors<Result>(in context: NSManagedObjectContext? = nil, _ body: () t
     }
 }
 
-/// An error as Core Data gives it: an `NSError` of the Cocoa domain with Core Data's number, and Moult's own error as
-/// the underlying one.
+/// Returns an error in Core Data's form: an `NSError` of the Cocoa domain with Core Data's number and Moult's own error
+/// as the underlying error.
 func cocoaError(_ error: any Error, in context: NSManagedObjectContext? = nil) -> any Error {
     guard let found = error as? any CoreDataError else { return error }
     var userInfo: [String: Any] = [NSLocalizedDescriptionKey: "\(found)", NSUnderlyingErrorKey: error]
@@ -176,7 +176,7 @@ func cocoaError(_ error: any Error, in context: NSManagedObjectContext? = nil) -
     return NSError(domain: NSCocoaErrorDomain, code: number(of: found), userInfo: userInfo)
 }
 
-/// Core Data's number; what leaves a mapping open is one that Core Data could not infer.
+/// Returns Core Data's number for an error. A mapping with open questions counts as one that Core Data could not infer.
 private func number(of error: any CoreDataError) -> Int {
     if let number = error.coreData?.number { return number }
     return (error as? MigrationError)?.code == .question ? NSInferredMappingModelError : NSCoreDataError

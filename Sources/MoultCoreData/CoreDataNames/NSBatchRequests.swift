@@ -17,7 +17,7 @@ public enum NSBatchDeleteRequestResultType: UInt, Sendable {
     case resultTypeCount
 }
 
-/// Inserts rows without making objects of them.
+/// A request to insert rows without creating objects for them.
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
     /// The entity of the new objects.
     public let entityName: String
@@ -25,19 +25,19 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     open var resultType = NSBatchInsertRequestResultType.statusOnly
     private let next: (NSManagedObjectContext) throws -> [String: Any]?
 
-    /// Inserts an object for each dictionary.
+    /// Creates a request that inserts an object for each dictionary.
     public init(entityName: String, objects: [[String: Any]]) {
         self.entityName = entityName
         var rest = objects[...]
         next = { _ in rest.popFirst() }
     }
 
-    /// Inserts an object for each dictionary.
+    /// Creates a request that inserts an object for each dictionary.
     public convenience init(entity: NSEntityDescription, objects: [[String: Any]]) {
         self.init(entityName: entity.name ?? "", objects: objects)
     }
 
-    /// Inserts the dictionaries that a handler fills, until it returns true.
+    /// Creates a request that inserts the dictionaries that a handler fills, until it returns true.
     public init(entityName: String, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
         self.entityName = entityName
         next = { _ in
@@ -47,14 +47,14 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
         }
     }
 
-    /// Inserts the dictionaries that a handler fills, until it returns true.
+    /// Creates a request that inserts the dictionaries that a handler fills, until it returns true.
     public convenience init(
         entity: NSEntityDescription, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool
     ) {
         self.init(entityName: entity.name ?? "", dictionaryHandler: handler)
     }
 
-    /// Inserts the objects that a handler fills, until it returns true.
+    /// Creates a request that inserts the objects that a handler fills, until it returns true.
     public init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
         self.entityName = entityName
         next = { context in
@@ -69,7 +69,7 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
         }
     }
 
-    /// Inserts the objects that a handler fills, until it returns true.
+    /// Creates a request that inserts the objects that a handler fills, until it returns true.
     public convenience init(
         entity: NSEntityDescription, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool
     ) {
@@ -90,9 +90,9 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
 
 /// The result of a batch insertion.
 open class NSBatchInsertResult: NSPersistentStoreResult {
-    /// The kind of result that was asked for.
+    /// The requested kind of result.
     public let resultType: NSBatchInsertRequestResultType
-    /// `true`, the identities, or a number.
+    /// `true`, the identities, or a count.
     public let result: Any?
 
     init(_ type: NSBatchInsertRequestResultType, _ ids: [NSManagedObjectID]) {
@@ -100,23 +100,23 @@ open class NSBatchInsertResult: NSPersistentStoreResult {
     }
 }
 
-/// Sets properties of rows without making objects of them.
+/// A request to set properties of rows without creating objects for them.
 open class NSBatchUpdateRequest: NSPersistentStoreRequest {
-    /// The entity of the objects that are changed.
+    /// The entity of the objects to change.
     public let entityName: String
-    /// The predicate that selects the objects to change; nil for all of the entity.
+    /// The predicate that selects the objects to change; nil for all objects of the entity.
     open var predicate: NSPredicate?
-    /// The values to set, or ``NSExpression``s for them, by names or properties.
+    /// The values to set, or ``NSExpression``s for them, keyed by property or property name.
     open var propertiesToUpdate: [AnyHashable: Any]?
-    /// Whether objects of sub-entities are changed too.
+    /// Whether to change objects of sub-entities too.
     open var includesSubentities = true
     /// The kind of ``NSBatchUpdateResult/result``.
     open var resultType = NSBatchUpdateRequestResultType.statusOnlyResultType
 
-    /// A request that changes nothing until ``propertiesToUpdate`` is set.
+    /// Creates a request that changes nothing until ``propertiesToUpdate`` is set.
     public init(entityName: String) { self.entityName = entityName }
 
-    /// A request that changes nothing until ``propertiesToUpdate`` is set.
+    /// Creates a request that changes nothing until ``propertiesToUpdate`` is set.
     public convenience init(entity: NSEntityDescription) { self.init(entityName: entity.name ?? "") }
 
     func run(in context: NSManagedObjectContext) throws -> NSBatchUpdateResult {
@@ -138,9 +138,9 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
 
 /// The result of a batch update.
 open class NSBatchUpdateResult: NSPersistentStoreResult {
-    /// The kind of result that was asked for.
+    /// The requested kind of result.
     public let resultType: NSBatchUpdateRequestResultType
-    /// `true`, the identities, or a number.
+    /// `true`, the identities, or a count.
     public let result: Any?
 
     init(_ type: NSBatchUpdateRequestResultType, _ ids: [NSManagedObjectID]) {
@@ -148,17 +148,18 @@ open class NSBatchUpdateResult: NSPersistentStoreResult {
     }
 }
 
-/// Deletes rows without making objects of them.
+/// A request to delete rows without creating objects for them.
 open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     /// The request that finds the objects to delete.
     public let fetchRequest: NSFetchRequest<any NSFetchRequestResult>
     /// The kind of ``NSBatchDeleteResult/result``.
     open var resultType = NSBatchDeleteRequestResultType.resultTypeStatusOnly
 
-    /// Deletes what a request finds.
+    /// Creates a request that deletes the objects matching a fetch request.
     public init(fetchRequest: NSFetchRequest<any NSFetchRequestResult>) { self.fetchRequest = fetchRequest }
 
-    /// Deletes objects of one entity's tree by their identities. Ends the program if there are none.
+    /// Creates a request that deletes objects of one entity and its sub-entities by their identities. Ends the program
+    /// if the array is empty.
     public convenience init(objectIDs: [NSManagedObjectID]) {
         guard let first = objectIDs.first else {
             raise("NSBatchDeleteRequest(objectIDs:)", "There is nothing to delete.")
@@ -179,9 +180,9 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
 
 /// The result of a batch deletion.
 open class NSBatchDeleteResult: NSPersistentStoreResult {
-    /// The kind of result that was asked for.
+    /// The requested kind of result.
     public let resultType: NSBatchDeleteRequestResultType
-    /// `true`, the identities, or a number.
+    /// `true`, the identities, or a count.
     public let result: Any?
 
     init(_ type: NSBatchDeleteRequestResultType, _ ids: [NSManagedObjectID]) {

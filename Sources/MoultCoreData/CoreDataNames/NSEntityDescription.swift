@@ -6,29 +6,29 @@ open class NSEntityDescription: NSObject {
     weak var model: NSManagedObjectModel?
     /// The entity's name, unique in the model.
     open var name: String? { willSet { willChange() } }
-    /// The class of the entity's objects: `NSStringFromClass(Person.self)`, or its name without the module.
+    /// The class of the entity's objects: `NSStringFromClass(Person.self)`, or the class name without its module.
     open var managedObjectClassName: String! = "NSManagedObject" { willSet { willChange() } }
-    /// Whether the entity has no objects of its own.
+    /// Whether the entity is abstract and has no objects of its own.
     open var isAbstract = false { willSet { willChange() } }
-    /// The entity above this one; set by its ``subentities``.
+    /// The parent entity, set through its ``subentities``.
     open private(set) weak var superentity: NSEntityDescription?
     /// The name of the entity in an earlier version.
     open var renamingIdentifier: String? { willSet { willChange() } }
-    /// A text that goes into the version hash.
+    /// A string that is part of the version hash.
     open var versionHashModifier: String? { willSet { willChange() } }
-    /// Notes of the app, with texts as keys and values.
+    /// The app's own annotations, with strings as keys and values.
     open var userInfo: [AnyHashable: Any]? { willSet { willChange() } }
     /// The indexes of the entity.
     open var indexes: [NSFetchIndexDescription] = [] { willSet { willChange() } }
-    /// The constraints, each a list of properties or their names.
+    /// The uniqueness constraints, each a list of properties or their names.
     open var uniquenessConstraints: [[Any]] = [] { willSet { willChange() } }
     private var own: [NSPropertyDescription] = []
     private var below: [NSEntityDescription] = []
 
-    /// An entity without a name.
+    /// Creates an entity without a name.
     public override init() {}
 
-    /// The entities below this one.
+    /// The direct sub-entities.
     open var subentities: [NSEntityDescription] {
         get { below }
         set {
@@ -39,10 +39,10 @@ open class NSEntityDescription: NSObject {
         }
     }
 
-    /// The entities below this one by name.
+    /// The direct sub-entities by name.
     open var subentitiesByName: [String: NSEntityDescription] { byName(below) { $0.name } }
 
-    /// The properties, inherited ones included. Setting them sets the entity's own.
+    /// The properties, including inherited ones. Setting them sets the entity's own properties.
     open var properties: [NSPropertyDescription] {
         get { (superentity?.properties ?? []) + own }
         set {
@@ -53,21 +53,21 @@ open class NSEntityDescription: NSObject {
         }
     }
 
-    /// The properties by name, inherited ones included.
+    /// The properties by name, including inherited ones.
     open var propertiesByName: [String: NSPropertyDescription] { byName(properties) { $0.name } }
-    /// The attributes by name, inherited ones included.
+    /// The attributes by name, including inherited ones.
     open var attributesByName: [String: NSAttributeDescription] {
         byName(properties.compactMap { $0 as? NSAttributeDescription }) { $0.name }
     }
-    /// The relationships by name, inherited ones included.
+    /// The relationships by name, including inherited ones.
     open var relationshipsByName: [String: NSRelationshipDescription] {
         byName(properties.compactMap { $0 as? NSRelationshipDescription }) { $0.name }
     }
-    /// The relationships that lead to an entity.
+    /// Returns the relationships with the given destination entity.
     open func relationships(forDestination entity: NSEntityDescription) -> [NSRelationshipDescription] {
         relationshipsByName.values.filter { $0.destinationEntity === entity }
     }
-    /// Whether the entity is another one or below it.
+    /// Returns whether the entity is the given entity or one of its sub-entities.
     open func isKindOf(entity: NSEntityDescription) -> Bool {
         self === entity || name == entity.name || superentity?.isKindOf(entity: entity) == true
     }
@@ -78,7 +78,7 @@ open class NSEntityDescription: NSObject {
         }
         return hash
     }
-    /// The model that the entity belongs to.
+    /// The model that contains the entity.
     open var managedObjectModel: NSManagedObjectModel {
         guard let model else { raise("NSEntityDescription.managedObjectModel", "\(name ?? "") belongs to no model.") }
         return model
@@ -86,12 +86,12 @@ open class NSEntityDescription: NSObject {
 
     // MARK: - Objects of an entity
 
-    /// The entity of that name in the context's model.
+    /// Returns the named entity in the context's model.
     open class func entity(forEntityName name: String, in context: NSManagedObjectContext) -> NSEntityDescription? {
         context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name]
     }
 
-    /// A new object of the entity of that name. Ends the program for a name that the model does not have.
+    /// Creates an object of the named entity. Ends the program if the model has no such entity.
     open class func insertNewObject(
         forEntityName name: String, into context: NSManagedObjectContext
     ) -> NSManagedObject {
@@ -130,7 +130,7 @@ open class NSEntityDescription: NSObject {
         return entity
     }
 
-    /// A model that a coordinator uses cannot be changed any more.
+    /// Ends the program if the model is immutable because a coordinator uses it.
     func willChange() {
         model?.willChange("entity \(name ?? "")")
     }
@@ -148,14 +148,14 @@ public enum NSFetchIndexElementType: UInt, Sendable {
 
 /// One column of an index.
 open class NSFetchIndexElementDescription: NSObject {
-    /// The property that is indexed.
+    /// The indexed property.
     public let property: NSPropertyDescription?
     /// The data structure of the column.
     open var collationType: NSFetchIndexElementType
-    /// Whether the least value comes first.
+    /// Whether the order is ascending.
     open var isAscending = true
 
-    /// A column over a property.
+    /// Creates a column for a property.
     public init(property: NSPropertyDescription, collationType: NSFetchIndexElementType) {
         self.property = property
         self.collationType = collationType
@@ -176,12 +176,12 @@ open class NSFetchIndexElementDescription: NSObject {
 open class NSFetchIndexDescription: NSObject {
     /// The name of the index.
     open var name: String
-    /// Its columns, in their order.
+    /// The columns of the index, in order.
     open var elements: [NSFetchIndexElementDescription]
-    /// The predicate that selects the rows of the index; nil for all.
+    /// The predicate that selects the rows of the index; nil for all rows.
     open var partialIndexPredicate: NSPredicate?
 
-    /// An index over the columns.
+    /// Creates an index with the given columns.
     public init(name: String, elements: [NSFetchIndexElementDescription]?) {
         self.name = name
         self.elements = elements ?? []

@@ -9,9 +9,9 @@ public protocol NSFetchRequestResult {}
 extension NSDictionary: NSFetchRequestResult {}
 extension NSNumber: NSFetchRequestResult {}
 
-/// A request that a context carries out.
+/// A request that a context executes.
 open class NSPersistentStoreRequest: NSObject {
-    /// The stores that are asked; nil for all.
+    /// The stores to use; nil for all.
     open var affectedStores: [NSPersistentStore]?
 }
 
@@ -22,7 +22,7 @@ open class NSPersistentStoreResult: NSObject {}
 public struct NSFetchRequestResultType: OptionSet, Sendable {
     /// Core Data's number.
     public let rawValue: UInt
-    /// The kind of that number.
+    /// Creates a kind from Core Data's number.
     public init(rawValue: UInt) { self.rawValue = rawValue }
     /// Objects.
     public static let managedObjectResultType = NSFetchRequestResultType([])
@@ -34,7 +34,7 @@ public struct NSFetchRequestResultType: OptionSet, Sendable {
     public static let countResultType = NSFetchRequestResultType(rawValue: 4)
 }
 
-/// A request that says what to fetch, and as which kind of result.
+/// A request that describes the objects to fetch and the kind of result.
 open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     private var wantedEntityName: String?
     private var wantedClass: NSManagedObject.Type?
@@ -42,44 +42,44 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     open var entity: NSEntityDescription?
     /// The predicate that selects the objects; nil for all.
     open var predicate: NSPredicate?
-    /// The order of the results.
+    /// The sort order of the results.
     open var sortDescriptors: [NSSortDescriptor]?
-    /// 0 for no limit.
+    /// The maximum number of results; 0 for no limit.
     open var fetchLimit = 0
-    /// The number of results that are left out at the beginning.
+    /// The number of results to skip at the beginning.
     open var fetchOffset = 0
-    /// Objects whose rows are read together; 0 reads all at once.
+    /// The number of objects whose rows are read together; 0 reads all at once.
     open var fetchBatchSize = 0
     /// The kind of the results.
     open var resultType: NSFetchRequestResultType
-    /// Whether objects of sub-entities are found too.
+    /// Whether to find objects of sub-entities too.
     open var includesSubentities = true
-    /// Whether unsaved changes count; dictionaries never have them.
+    /// Whether to include unsaved changes. Dictionary results never include them.
     open var includesPendingChanges = true
-    /// Whether the values of objects are read by the fetch; false gives faults.
+    /// Whether the fetch reads the values of the objects. If false, it returns faults.
     open var includesPropertyValues = true
-    /// Whether objects may be faults; false fills all of them.
+    /// Whether objects may be faults. If false, the fetch fills all of them.
     open var returnsObjectsAsFaults = true
-    /// Whether objects that the context holds are read again.
+    /// Whether to refresh objects that the context already has.
     open var shouldRefreshRefetchedObjects = false
-    /// Relationships whose destinations are read together with the objects.
+    /// The relationships whose destinations are read along with the objects.
     open var relationshipKeyPathsForPrefetching: [String]?
     /// The columns of dictionary results: names, properties, ``NSExpressionDescription``s.
     open var propertiesToFetch: [Any]?
-    /// Whether dictionaries that are equal are given once only.
+    /// Whether to return equal dictionaries only once.
     open var returnsDistinctResults = false
     /// The columns that dictionary results are grouped by: names or properties.
     open var propertiesToGroupBy: [Any]?
-    /// The predicate that selects the groups.
+    /// The predicate that selects the groups of dictionary results.
     open var havingPredicate: NSPredicate?
 
-    /// A fetch of all objects of an entity.
+    /// Creates a fetch of all objects of an entity.
     public init(entityName: String) {
         wantedEntityName = entityName
         resultType = Self.naturalType
     }
 
-    /// A fetch whose ``entity`` is to be set, or is that of the class of the results.
+    /// Creates a fetch for the entity of the result class. If there is none, set ``entity``.
     public override init() {
         wantedClass = ResultType.self as? NSManagedObject.Type
         resultType = Self.naturalType
@@ -93,10 +93,10 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     /// The entity's name.
     open var entityName: String? { entity?.name ?? wantedEntityName }
 
-    /// Returns the results of the request in the context in whose `perform` block it is called. Ends the program
-    /// outside one.
+    /// Executes the request in the context whose `perform` block is running, and returns the results. Ends the program
+    /// outside such a block.
     ///
-    /// - Throws: an `NSError` for a predicate or key that the store cannot answer.
+    /// - Throws: an `NSError` for a predicate or key that the store cannot evaluate.
     open func execute() throws -> [ResultType] {
         if let context = NSManagedObjectContext.current { return try context.fetch(self) }
         raise(
@@ -126,7 +126,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
         return copy
     }
 
-    /// Returns the request as a fetch for the engine.
+    /// Converts the request to a fetch for the engine.
     func objectFetch(in coordinator: NSPersistentStoreCoordinator) throws -> ObjectFetch {
         let name = try entityName ?? coordinator.base.classes.entityName(for: wantedClass ?? NSManagedObject.self)
         if let type = wantedClass ?? (ResultType.self as? NSManagedObject.Type) {
@@ -183,16 +183,16 @@ extension NSFetchRequest {
     }
 }
 
-/// A fetch that is carried out later, in the context's turn.
+/// A fetch that runs asynchronously, with exclusive access to the context.
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
-    /// The request that is fetched.
+    /// The underlying fetch request.
     public let fetchRequest: NSFetchRequest<ResultType>
-    /// Called with the result, in the context's turn.
+    /// A block called with the result, with exclusive access to the context.
     public let completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
-    /// The expected number of results, for a progress.
+    /// The expected number of results, for progress reporting.
     open var estimatedResultCount = 0
 
-    /// A fetch with a block that gets its result.
+    /// Creates an asynchronous fetch with a block that receives its result.
     public init(
         fetchRequest: NSFetchRequest<ResultType>,
         completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)? = nil
@@ -206,9 +206,9 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
 open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreResult {
     /// The request.
     public let fetchRequest: NSAsynchronousFetchRequest<ResultType>
-    /// The results that were found; nil until the fetch is done, and if it failed.
+    /// The results; nil until the fetch is done, and if it fails.
     open internal(set) var finalResult: [ResultType]?
-    /// The error with which the fetch failed.
+    /// The error if the fetch failed.
     open internal(set) var operationError: (any Error)?
 
     init(_ request: NSAsynchronousFetchRequest<ResultType>) { fetchRequest = request }

@@ -13,15 +13,15 @@ public enum NSFetchedResultsChangeType: UInt, Sendable {
 public protocol NSFetchedResultsSectionInfo {
     /// The section's name, from the section key path.
     var name: String { get }
-    /// The first letter of the name, as an index shows it.
+    /// The first letter of the name, for a section index.
     var indexTitle: String? { get }
     /// The number of objects in the section.
     var numberOfObjects: Int { get }
-    /// The objects, in their order.
+    /// The objects of the section, in order.
     var objects: [Any]? { get }
 }
 
-/// Receives the changes. Every method has an implementation that does nothing.
+/// A receiver of a controller's changes. All methods are optional: their default implementations do nothing.
 public protocol NSFetchedResultsControllerDelegate: AnyObject {
     func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
     func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
@@ -52,27 +52,28 @@ extension NSFetchedResultsControllerDelegate {
     ) {}
 }
 
-/// The results of a fetch in sections, kept up to date with its context.
+/// The results of a fetch, divided into sections and kept up to date with a context.
 ///
-/// The results follow the context's ``NSManagedObjectContext/processPendingChanges()``, which runs at the end of each
-/// `perform`, at a save, and when changes are merged: Linux has no main run loop that every program runs. The delegate
-/// is called on the thread of the change. The results are fetched anew each time: there is no cache on disk.
+/// The results are updated by the context's ``NSManagedObjectContext/processPendingChanges()``, which runs at the end
+/// of each `perform`, at a save, and when changes are merged, because Linux has no main run loop that every program
+/// runs. The delegate is called on the thread of the change. Each update fetches the results again; there is no cache
+/// on disk.
 open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable {
-    /// The request that is fetched; it needs a sort descriptor.
+    /// The fetch request, which needs a sort descriptor.
     public let fetchRequest: NSFetchRequest<ResultType>
-    /// The context whose changes the results follow.
+    /// The context whose changes the controller observes.
     public let managedObjectContext: NSManagedObjectContext
-    /// The key path by which objects are divided into sections.
+    /// The key path that divides the objects into sections.
     public let sectionNameKeyPath: String?
-    /// The name that the controller was made with.
+    /// The cache name that the controller was created with.
     public let cacheName: String?
-    /// Receives the changes.
+    /// The receiver of the changes.
     open weak var delegate: (any NSFetchedResultsControllerDelegate)? { didSet { observe() } }
     private var results: ResultSections?
     private var observer: (any NSObjectProtocol)?
 
-    /// A controller of a fetch. Ends the program for a request without sort descriptors. A cache would only save time:
-    /// its name is kept in ``cacheName``, and the results are fetched.
+    /// Creates a controller for a fetch request. Ends the program for a request without sort descriptors. The cache
+    /// name is only kept in ``cacheName``; results are always fetched.
     public init(
         fetchRequest: NSFetchRequest<ResultType>, managedObjectContext context: NSManagedObjectContext,
         sectionNameKeyPath: String?, cacheName: String?
@@ -94,26 +95,26 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     @available(*, unavailable, message: "results are fetched anew each time; there is no cache to delete")
     open class func deleteCache(withName name: String?) {}
 
-    /// Fetches.
+    /// Fetches the results.
     ///
-    /// - Throws: what the context's fetch throws.
+    /// - Throws: the errors of the context's fetch.
     open func performFetch() throws {
         results = try fetched()
         observe()
     }
 
-    /// The objects in their order; nil before the first fetch.
+    /// The objects in order; nil before the first fetch.
     open var fetchedObjects: [ResultType]? { results?.all.compactMap { $0 as? ResultType } }
     /// The sections; nil before the first fetch.
     open var sections: [any NSFetchedResultsSectionInfo]? { results?.sections }
     /// The first letters of the sections.
     open var sectionIndexTitles: [String] { results?.sections.compactMap(\.indexTitle) ?? [] }
-    /// The first letter of a section's name.
+    /// Returns the first letter of a section's name.
     open func sectionIndexTitle(forSectionName name: String) -> String? { name.first.map { String($0).uppercased() } }
-    /// The section that an index's title leads to.
+    /// Returns the number of the section for a section index title.
     open func section(forSectionIndexTitle title: String, at index: Int) -> Int { index }
 
-    /// The object at a place. Ends the program for a place that there is not.
+    /// Returns the object at an index path. Ends the program if the index path is out of range.
     open func object(at path: IndexPath) -> ResultType {
         guard let results, results.sections.indices.contains(path[0]),
             results.sections[path[0]].list.indices.contains(path[1]),
@@ -126,7 +127,7 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
         return object
     }
 
-    /// Returns the place of an object; nil if it is not among the results.
+    /// Returns the index path of an object; nil if it is not among the results.
     open func indexPath(forObject object: ResultType) -> IndexPath? {
         (object as? NSManagedObject).flatMap { results?.path(of: $0) }
     }
@@ -165,7 +166,7 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
         delegate.controllerDidChangeContent(controller)
     }
 
-    /// The controller as a delegate sees it, whose type does not say what it fetches.
+    /// Returns the controller for the delegate, with its result type erased.
     private func erasedController() -> NSFetchedResultsController<any NSFetchRequestResult> {
         if let own = self as? NSFetchedResultsController<any NSFetchRequestResult> { return own }
         let request = NSFetchRequest<any NSFetchRequestResult>(entityName: fetchRequest.entityName ?? "")
@@ -193,7 +194,7 @@ struct ResultSections {
         var objects: [Any]? { list }
     }
 
-    /// Objects that follow each other with the same value are one section; without a key path all are one.
+    /// Groups consecutive objects with the same value into sections. Without a key path, all objects form one section.
     init(_ objects: [NSManagedObject], by keyPath: String?) {
         guard let keyPath else {
             if !objects.isEmpty { sections = [Section(name: "", list: objects)] }
@@ -244,7 +245,7 @@ struct ResultChanges {
         for object in new.all where old.path(of: object) == nil {
             objects.append((object, nil, new.path(of: object), .insert))
         }
-        // Objects move where their order among those that stay, or their section, is another.
+        // An object has moved if its section, or its order among the remaining objects, has changed.
         let stayed = old.all.filter { new.path(of: $0) != nil }
         let arrived = new.all.filter { old.path(of: $0) != nil }
         let moved = Self.moved(stayed, arrived)
@@ -259,7 +260,7 @@ struct ResultChanges {
         }
     }
 
-    /// Returns the objects that are not in the longest run of objects whose order has stayed.
+    /// Returns the objects outside the longest run of objects whose order has not changed.
     private static func moved(_ old: [NSManagedObject], _ new: [NSManagedObject]) -> Set<ObjectIdentifier> {
         let positions = Dictionary(uniqueKeysWithValues: old.enumerated().map { (ObjectIdentifier($1), $0) })
         let order = new.compactMap { positions[ObjectIdentifier($0)] }

@@ -1,19 +1,18 @@
 import Foundation
 
-/// A property that is kept by the store: what `@NSManaged` is on Apple's platforms. Its key is its own name, or the one
-/// given.
+/// A property stored by the model, like `@NSManaged` on Apple's platforms. Its key is its own name, or the given one.
 ///
-/// A value that is not there is nil, 0, false, an empty text, or an empty set; any other type without a value ends the
-/// program, as `@NSManaged` does. `MoultNSCoreData` has it as `Managed`.
+/// A missing value reads as nil, 0, false, an empty string, or an empty set. For any other type a missing value ends
+/// the program, as with `@NSManaged`. `MoultNSCoreData` calls this wrapper `Managed`.
 @propertyWrapper public struct NSManaged<Value> {
     private var key: String?
 
-    /// A property under its own name.
+    /// Creates a property whose key is its own name.
     public init() {}
-    /// A property under another name of the model.
+    /// Creates a property with another key.
     public init(_ key: String) { self.key = key }
 
-    /// Unavailable: the value is kept by the object that has the property.
+    /// Unavailable: the object that has the property stores the value.
     @available(*, unavailable, message: "@Managed is for properties of a NSManagedObject")
     public var wrappedValue: Value {
         get { fatalError("@Managed is for properties of a NSManagedObject") }
@@ -33,7 +32,8 @@ import Foundation
         of owner: Owner, _ storage: ReferenceWritableKeyPath<Owner, NSManaged<Value>>
     ) -> String {
         if let key = owner[keyPath: storage].key { return key }
-        // A wrapper does not know its name: marked, it is found among the object's stored properties.
+        // A property wrapper does not know its name. Mark it, and look for the mark among the object's stored
+        // properties.
         let mark = "\u{0}"
         owner[keyPath: storage].key = mark
         var mirror: Mirror? = Mirror(reflecting: owner)
@@ -76,7 +76,8 @@ extension NSManagedObject {
     }
 }
 
-/// Finds the name of the property that a key path reads, by reading it of an object that only takes the name down.
+/// A recorder that finds the name of the property that a key path reads, by applying the key path to an object that
+/// records its keys.
 final class ManagedKey {
     private var names: [String] = []
 
@@ -97,9 +98,9 @@ final class ManagedKey {
     }
 }
 
-/// The value of a property as its declared type.
+/// Conversions of a property's value to its declared type.
 enum TypedValue {
-    /// Nil where the value cannot be the type.
+    /// Returns the value as the given type; nil if it cannot be converted.
     static func cast<Value>(_ value: Any?, to type: Value.Type) -> Value? {
         guard let value else { return empty(type) }
         if let direct = value as? Value { return direct }
@@ -121,7 +122,7 @@ enum TypedValue {
         return nil
     }
 
-    /// Returns the value that stands for a missing one.
+    /// Returns the default for a missing value.
     private static func empty<Value>(_ type: Value.Type) -> Value? {
         if let optional = type as? any OptionalValue.Type { return optional.none as? Value }
         switch type {

@@ -8,7 +8,7 @@ import Synchronization
 public struct NSSnapshotEventType: OptionSet, Sendable {
     /// Core Data's number.
     public let rawValue: UInt
-    /// Events by Core Data's number.
+    /// Creates a set of events from Core Data's number.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// An insertion was undone.
@@ -23,32 +23,34 @@ public struct NSSnapshotEventType: OptionSet, Sendable {
 
 /// One object of a store in one context.
 ///
-/// What raises an exception in Core Data (a key that the entity does not have, a value of another type, an object whose
-/// row is gone) ends the program with the reason. A subclass declares its properties with ``NSManaged``.
+/// If Core Data would raise an exception (for a key that the entity does not have, a value of the wrong type, an object
+/// whose row no longer exists), the program ends with the reason. A subclass declares its properties with
+/// ``NSManaged``.
 open class NSManagedObject: NSObject, NSFetchRequestResult {
     private(set) var storedObject: Object?
     private(set) weak var context: ManagedObjectContext?
     var isKept = false
     var isAwake = false
-    /// Whether the context notes that the object was touched since the last notification of changes.
+    /// Whether the context has noted a change of the object since the last change notification.
     var isTouched = false
-    /// Set of an object that no context has.
+    /// The contents of an object that is in no context.
     private(set) var detached: DetachedObject?
 
-    /// Called by the context.
+    /// Creates an object for a context. Only contexts call it.
     public required init(_ handle: NSManagedObjectHandle) {
         storedObject = handle.object
         context = handle.context
         detached = handle.detached
     }
 
-    /// A new object of the class's entity. Ends the program if the model has none.
+    /// Creates an object of the class's entity. Ends the program if the model has no such entity.
     public convenience init(context: NSManagedObjectContext) {
         self.init(context.newHandle(context.entityName(for: Self.self, call: "\(Self.self)(context:)")))
         context.show(self)
     }
 
-    /// A new object of an entity; without a context until ``NSManagedObjectContext/insert(_:)``.
+    /// Creates an object of an entity. If `context` is nil, it has no context until
+    /// ``NSManagedObjectContext/insert(_:)``.
     public convenience init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
         guard let context else {
             self.init(NSManagedObjectHandle(detached: DetachedObject(entity)))
@@ -60,22 +62,21 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         context.show(self)
     }
 
-    /// The entity of the class, in the one model that is open and has it.
+    /// Returns the entity of the class in the one open model that has it.
     open class func entity() -> NSEntityDescription { NSPersistentStoreCoordinator.openEntity(of: Self.self) }
 
-    /// A fetch of all objects of the class's entity.
+    /// Returns a fetch request for all objects of the class's entity.
     open class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> {
         NSFetchRequest<any NSFetchRequestResult>(ofClass: Self.self)
     }
 
-    // MARK: - What a subclass may do at certain moments
+    // MARK: - Methods to override
 
     /// Called once for a new object, after its defaults are set.
     open func awakeFromInsert() {}
-    /// Called when the values of a saved object are first asked for.
+    /// Called when the values of a saved object are first read.
     open func awakeFromFetch() {}
-    /// Called when an undo, a redo or a rollback has changed the object, so that what a class derives from its values can
-    /// be made again.
+    /// Called after an undo, a redo or a rollback has changed the object, so that a class can recompute derived values.
     open func awake(fromSnapshotEvents flags: NSSnapshotEventType) {}
     /// Called before a save.
     open func willSave() {}
@@ -83,29 +84,29 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     open func didSave() {}
     /// Called before the object is marked as deleted.
     open func prepareForDeletion() {}
-    /// Called before ``NSManagedObjectContext/refresh(_:mergeChanges:)`` makes a fault of the object.
+    /// Called before ``NSManagedObjectContext/refresh(_:mergeChanges:)`` turns the object into a fault.
     open func willTurnIntoFault() {}
-    /// Called after that.
+    /// Called after the object has turned into a fault.
     open func didTurnIntoFault() {}
 
-    /// Checks one value that is to be saved.
+    /// Validates one value before it is saved.
     open func validateValue(_ value: Any?, forKey key: String) throws { try cocoaErrors { try validate(value, key) } }
-    /// Checks a new object before it is saved.
+    /// Validates a new object before it is saved.
     open func validateForInsert() throws { try cocoaErrors { try validate { try $0.validateForInsert() } } }
-    /// Checks a changed object before it is saved.
+    /// Validates a changed object before it is saved.
     open func validateForUpdate() throws { try cocoaErrors { try validate { try $0.validateForUpdate() } } }
-    /// Checks that an object may be deleted.
+    /// Validates that an object may be deleted.
     open func validateForDelete() throws { try cocoaErrors { try validate { try $0.validateForDelete() } } }
 
     // MARK: - Values
 
-    /// The value under a name of the model: `NSSet` and `NSOrderedSet` of objects for relationships.
+    /// Returns the value for a key of the model. For a relationship it is an `NSSet` or `NSOrderedSet` of objects.
     open func value(forKey key: String) -> Any? {
         guard let storedObject else { return detached?.value(forKey: key) }
         return readable("value(forKey: \"\(key)\")") { try read(key, of: storedObject) }
     }
 
-    /// Sets a value by a name of the model.
+    /// Sets the value for a key of the model.
     open func setValue(_ value: Any?, forKey key: String) {
         orRaise("\(type(of: self)).setValue(_:forKey: \"\(key)\")") {
             guard let storedObject else {
@@ -117,7 +118,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         }
     }
 
-    /// The value that a key path leads to.
+    /// Returns the value for a key path.
     open func value(forKeyPath keyPath: String) -> Any? {
         guard let storedObject else { return detached?.value(forKeyPath: keyPath, of: self) }
         return readable("value(forKeyPath: \"\(keyPath)\")") {
@@ -129,7 +130,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         }
     }
 
-    /// Sets a value by a key path through to-one relationships.
+    /// Sets the value for a key path through to-one relationships.
     open func setValue(_ value: Any?, forKeyPath keyPath: String) {
         let parts = keyPath.split(separator: ".").map(String.init)
         var owner: NSManagedObject? = self
@@ -137,23 +138,23 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         if let last = parts.last { owner?.setValue(value, forKey: last) }
     }
 
-    /// Sets values by the names of a dictionary.
+    /// Sets the values for the keys of a dictionary.
     open func setValuesForKeys(_ values: [String: Any]) {
         for (key, value) in values { setValue(value is NSNull ? nil : value, forKey: key) }
     }
 
-    /// Values by their names.
+    /// Returns the values for the given keys.
     open func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
         keys.reduce(into: [:]) { $0[$1] = value(forKey: $1) ?? NSNull() }
     }
 
-    /// The object, with its entity and its identity.
+    /// A description with the object's class and identity.
     open override var description: String { "<\(type(of: self)): \(objectID)>" }
 
-    // MARK: - For the module
+    // MARK: - Internal interface
 
-    /// Runs a reading. What the store does not have, or holds as what the attribute cannot be, is nil: the row keeps it
-    /// until another value is set.
+    /// Runs a read. Returns nil for a value that the store does not have or that does not fit the attribute; the row
+    /// keeps that value until another is set.
     private func readable(_ call: @autoclosure () -> String, _ body: () throws -> Any?) -> Any? {
         do {
             return try access(body)
@@ -168,7 +169,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         }
     }
 
-    /// Moves a detached object, and its values, into a context.
+    /// Moves a detached object and its values into a context.
     func move(to handle: NSManagedObjectHandle) {
         let values = detached?.values ?? [:]
         (storedObject, context, detached) = (handle.object, handle.context, nil)
@@ -176,7 +177,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         for (key, value) in values { setValue(value, forKey: key) }
     }
 
-    /// Has the context keep the object until the next save, and note that it was touched.
+    /// Makes the context keep the object until the next save and note the change.
     func noteChange() { if !isKept || !isTouched { managedObjectContext?.note(self) } }
 
     func holds(_ predicate: MoultModel.Predicate, _ variables: [String: ExpressionValue]) throws -> Bool {
@@ -185,20 +186,20 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     }
 }
 
-/// The handle that an object is made of, mostly by a context; an app cannot create one.
+/// A handle from which an object is created, usually by a context. An app cannot create one.
 public struct NSManagedObjectHandle {
     var object: Object?
     var context: ManagedObjectContext?
     var detached: DetachedObject?
 }
 
-/// The contents of an object without a context, in the place of a stored one.
+/// The contents of an object without a context, in place of a stored object.
 final class DetachedObject {
     let entity: NSEntityDescription?
     var values: [String: Any] = [:]
-    /// Takes down the keys that are asked for, where that is all the object is for.
+    /// A recorder of the requested keys, if the object exists only for that purpose.
     var record: ManagedKey?
-    /// The values of an object that a running migration has.
+    /// The values of an object in a running migration.
     var migrated: MigratedValues?
 
     init(_ entity: NSEntityDescription? = nil) { self.entity = entity }
@@ -225,7 +226,7 @@ final class DetachedObject {
     }
 }
 
-/// The modules whose classes have been used: a model names a class without its module.
+/// The modules of all classes used so far, because a model names a class without its module.
 private let usedModules = Mutex<Set<String>>([])
 
 extension NSManagedObject: PublicObject {
@@ -283,12 +284,12 @@ extension NSManagedObject: PublicObject {
 // MARK: - State
 
 extension NSManagedObject {
-    /// Changes once: when the first save makes a temporary one permanent.
+    /// The object's identity. It changes once, when the first save makes a temporary identity permanent.
     public var objectID: NSManagedObjectID {
         storedObject?.id ?? detached?.migrated?.object.objectID
             ?? NSManagedObjectID(temporary: 0, entityName: detached?.entity?.name ?? "")
     }
-    /// The object's own entity.
+    /// The object's entity.
     public var entity: NSEntityDescription {
         if let detached = detached?.entity { return detached }
         let name = objectID.entityName
@@ -297,32 +298,32 @@ extension NSManagedObject {
         }
         raise("\(type(of: self)).entity", "The object has left its context.")
     }
-    /// The context; nil once it is gone, and for an object that is in none.
+    /// The context; nil once it is deallocated, or if the object is in no context.
     public var managedObjectContext: NSManagedObjectContext? { context?.publicContext as? NSManagedObjectContext }
-    /// Whether the object's values are still to be read.
+    /// Whether the object's values have not been read yet.
     public var isFault: Bool { storedObject?.isFault ?? false }
     /// Whether the next save inserts the object.
     public var isInserted: Bool { storedObject?.isInserted ?? false }
-    /// Whether the next save changes the object.
+    /// Whether the next save updates the object.
     public var isUpdated: Bool { storedObject?.isUpdated ?? false }
     /// Whether the next save deletes the object.
     public var isDeleted: Bool { storedObject?.isDeleted ?? false }
     /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { storedObject?.hasChanges ?? false }
-    /// Whether a saved object differs from what the store holds.
+    /// Whether the object has changes to stored properties.
     public var hasPersistentChangedValues: Bool {
         isInserted || changedValues().keys.contains { entity.propertiesByName[$0]?.isTransient == false }
     }
 
     /// Returns the values that were set since the last save and differ from the saved ones.
     public func changedValues() -> [String: Any] { values("changedValues()") { try $0.changedValues() } }
-    /// Returns the earlier values of the stored properties that have changed since the context last posted
-    /// ``NSManagedObjectContext/didChangeObjectsNotification``; the observers of that notification still get them. Nil
+    /// Returns the previous values of the stored properties that have changed since the context last posted
+    /// ``NSManagedObjectContext/didChangeObjectsNotification``. Observers of that notification still get them. Nil
     /// values are `NSNull`.
     public func changedValuesForCurrentEvent() -> [String: Any] {
         values("changedValuesForCurrentEvent()") { try $0.valuesBeforeEvent() }
     }
-    /// Returns the values that the store holds of these properties.
+    /// Returns the values of these properties in the store.
     public func committedValues(forKeys keys: [String]?) -> [String: Any] {
         values("committedValues(forKeys:)") { try $0.committedValues(keys) }
     }
@@ -332,9 +333,9 @@ extension NSManagedObject {
         guard let storedObject else { return [:] }
         return orRaise("\(type(of: self)).\(call())") { try read(try values(storedObject), of: storedObject) }
     }
-    /// Whether a relationship has not been read yet; asking reads nothing.
+    /// Returns whether a relationship has not been read yet, without reading it.
     public func hasFault(forRelationshipNamed key: String) -> Bool { isFault }
-    /// The identities of a relationship's destinations, none of which is read.
+    /// Returns the identities of a relationship's destinations without reading the objects.
     public func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
         guard let storedObject else { return [] }
         return orRaise("\(type(of: self)).objectIDs(forRelationshipNamed: \"\(key)\")") {
@@ -344,20 +345,20 @@ extension NSManagedObject {
 
     // MARK: - Accessors
 
-    /// The same as ``value(forKey:)``: no accessor lies between a value and its key.
+    /// Returns the same value as ``value(forKey:)``, because there is no accessor to bypass.
     public func primitiveValue(forKey key: String) -> Any? { value(forKey: key) }
-    /// The same as ``setValue(_:forKey:)``.
+    /// Sets the value like ``setValue(_:forKey:)``.
     public func setPrimitiveValue(_ value: Any?, forKey key: String) { setValue(value, forKey: key) }
-    /// Reads the object if it is a fault, as an accessor of one's own does before it reads.
+    /// Reads the object if it is a fault. Custom accessors call it before they read.
     public func willAccessValue(forKey key: String?) { if isFault, let key { _ = value(forKey: key) } }
-    /// Reads nothing more: the end of an accessor that reads. Checks that the key exists.
+    /// Checks that the key exists. Custom accessors call it after they read.
     public func didAccessValue(forKey key: String?) { check(key, "didAccessValue(forKey:)") }
-    /// Tells the context that the object changes, as an accessor of one's own does before it writes.
+    /// Notifies the context that the object is about to change. Custom accessors call it before they write.
     public func willChangeValue(forKey key: String) {
         check(key, "willChangeValue(forKey:)")
         noteChange()
     }
-    /// Tells the context that the object has changed.
+    /// Notifies the context that the object has changed.
     public func didChangeValue(forKey key: String) {
         check(key, "didChangeValue(forKey:)")
         noteChange()
@@ -368,18 +369,18 @@ extension NSManagedObject {
         raise("\(type(of: self)).\(call)", "The entity \(entity.name ?? "") has no property \(key).")
     }
 
-    /// The destinations of a to-many relationship, to be changed one by one.
+    /// Returns a mutable view of the destinations of a to-many relationship.
     public func mutableSetValue(forKey key: String) -> NSManagedSet { NSManagedSet(self, key) }
-    /// The destinations of an ordered relationship, to be changed one by one.
+    /// Returns a mutable view of the destinations of an ordered relationship.
     public func mutableOrderedSetValue(forKey key: String) -> NSManagedOrderedSet { NSManagedOrderedSet(self, key) }
 }
 
 extension NSManagedObjectID: NSFetchRequestResult {}
 
 extension NSManagedObjectID {
-    /// The entity of the object, in the model that its store is open with; without such a store, in the newest model that
-    /// is open and has it. Ends the program if there is none.
+    /// The object's entity, in the model with which its store is open or, if the store is not open, in the newest open
+    /// model that has the entity. Ends the program if there is none.
     public var entity: NSEntityDescription { NSPersistentStoreCoordinator.openEntity(of: self) }
-    /// The store of the object; nil before its first save, and if that store is not open.
+    /// The object's store; nil before its first save, and if that store is not open.
     public var persistentStore: NSPersistentStore? { NSPersistentStoreCoordinator.openStore(of: self) }
 }

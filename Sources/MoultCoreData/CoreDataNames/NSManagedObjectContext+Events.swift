@@ -7,20 +7,20 @@ import Foundation
 extension NSManagedObjectContext {
     /// Posted before a save.
     public static let willSaveObjectsNotification = ManagedObjectContext.willSaveObjectsNotification
-    /// Posted after a save, with sets of objects under ``NSInsertedObjectsKey`` and its like.
+    /// Posted after a save, with sets of objects under ``NSInsertedObjectsKey`` and the related keys.
     public static let didSaveObjectsNotification = Notification.Name("NSManagingContextDidSaveChangesNotification")
-    /// Posted after a save, with sets of identities under ``NSInsertedObjectIDsKey`` and its like.
+    /// Posted after a save, with sets of identities under ``NSInsertedObjectIDsKey`` and the related keys.
     public static let didSaveObjectIDsNotification = ManagedObjectContext.didSaveObjectIDsNotification
-    /// Posted when changes were merged, with sets of identities.
+    /// Posted after changes were merged, with sets of identities.
     public static let didMergeChangesObjectIDsNotification = Notification.Name(
         "NSManagedObjectContextDidMergeChangesObjectIDsNotification")
-    /// Posted by ``processPendingChanges()``, merging and refreshing, with sets of objects.
+    /// Posted by ``processPendingChanges()``, merges and refreshes, with sets of objects.
     public static let didChangeObjectsNotification = Notification.Name("NSObjectsChangedInManagingContextNotification")
 
     /// The keys of a notification.
     public typealias NotificationKey = ManagedObjectContext.NotificationKey
 
-    /// Takes in what another context has saved; what was changed here stays, property by property.
+    /// Merges the changes that another context has saved. Properties changed in this context keep their values.
     public func mergeChanges(fromContextDidSave notification: Notification) {
         let names = [Self.didSaveObjectsNotification, Self.didSaveObjectIDsNotification]
         guard names.contains(notification.name) else {
@@ -31,7 +31,7 @@ extension NSManagedObjectContext {
         Self.mergeChanges(fromRemoteContextSave: notification.userInfo ?? [:], into: [self])
     }
 
-    /// Takes in what a batch request, or another process, has changed.
+    /// Merges the changes made by a batch request or another process.
     public static func mergeChanges(
         fromRemoteContextSave changes: [AnyHashable: Any], into contexts: [NSManagedObjectContext]
     ) {
@@ -68,7 +68,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Announces the changes that another context over the same stores has saved and this one has merged by itself.
+    /// Announces changes that another context of the same stores has saved and that this one has merged automatically.
     func takeIn(_ notification: Notification) {
         guard let sender = notification.object as? NSManagedObjectContext, sender !== self,
             automaticallyMergesChangesFromParent, let info = notification.userInfo,
@@ -101,31 +101,31 @@ extension Notification.Name {
     public static let NSManagedObjectContextDidSave = NSManagedObjectContext.didSaveObjectsNotification
     /// Posted when objects have changed.
     public static let NSManagedObjectContextObjectsDidChange = NSManagedObjectContext.didChangeObjectsNotification
-    /// Posted after a save to a store that asks for it, with the store's UUID, URL and history token.
+    /// Posted after a save to a store with this option, with the store's UUID, URL and history token.
     public static let NSPersistentStoreRemoteChange = Notification.Name("NSPersistentStoreRemoteChangeNotification")
 }
 
 extension NSManagedObjectContext {
-    /// When a block runs.
+    /// The time at which a block runs.
     public enum ScheduledTaskType: Sendable {
         case immediate
         case enqueued
     }
 
-    /// Runs a block in the context's turn, later and on another thread.
+    /// Runs a block asynchronously on another thread, with exclusive access to the context.
     public func perform(_ block: @escaping () -> Void) {
         let block = UncheckedBlock(run: block)
         base.perform { [self] in run(block.run) }
     }
 
-    /// Runs a block in the context's turn, on this thread, and returns when it is done.
+    /// Runs a block on this thread, with exclusive access to the context, and returns when it is done.
     public func performAndWait<Result, Failure: Error>(
         _ block: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try base.performAndWait { () throws(Failure) -> Result in try run(block) }
     }
 
-    /// Runs a block in the context's turn, off the caller's thread.
+    /// Runs a block off the caller's thread, with exclusive access to the context.
     public func perform<Result, Failure: Error>(
         schedule: ScheduledTaskType = .immediate, _ block: @escaping () throws(Failure) -> Result
     ) async throws(Failure) -> Result {
@@ -147,7 +147,7 @@ extension NSManagedObjectContext {
     /// The context whose block is running.
     @TaskLocal static var current: NSManagedObjectContext?
 
-    /// Runs a block, and announces its changes at its end, as at the end of an event.
+    /// Runs a block and announces its changes when it ends, as at the end of an event.
     private func run<Result, Failure: Error>(_ block: () throws(Failure) -> Result) throws(Failure) -> Result {
         turns += 1
         defer { turns -= 1 }
@@ -164,7 +164,7 @@ extension NSManagedObjectContext {
     }
 }
 
-/// A block that goes to the context's thread, as Core Data lets any.
+/// A block that is passed to the context's thread without a `Sendable` check, as in Core Data.
 private struct UncheckedBlock<Result>: @unchecked Sendable {
     let run: () -> Result
 }

@@ -4,7 +4,7 @@ import MoultModel
 import MoultObjects
 
 extension NSManagedObjectContext {
-    /// Adds an object that was made without a context.
+    /// Adds an object that was created without a context.
     public func insert(_ object: NSManagedObject) {
         guard object.storedObject == nil, let entity = object.detached?.entity else {
             if object.managedObjectContext === self { return }
@@ -14,7 +14,7 @@ extension NSManagedObjectContext {
         show(object)
     }
 
-    /// Deletes an object at the next save, with all that its delete rules lead to.
+    /// Marks an object for deletion at the next save, along with the objects that its delete rules cascade to.
     public func delete(_ object: NSManagedObject) {
         orRaise("NSManagedObjectContext.delete(_:)") {
             let stored = try stored(object)
@@ -23,39 +23,39 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// The object of that identity; nothing is read for it.
+    /// Returns the object with the given identity without reading the store.
     public func object(with objectID: NSManagedObjectID) -> NSManagedObject {
         orRaise("NSManagedObjectContext.object(with:)") {
             try base.withLock { try base.publicObject(try $0.object(with: objectID), as: NSManagedObject.self) }
         }
     }
 
-    /// The object of that identity, read from the store.
+    /// Returns the object with the given identity, read from the store.
     ///
-    /// - Throws: 133000 where there is none.
+    /// - Throws: 133000 if there is no such object.
     public func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
         try cocoaErrors {
             try base.withLock { try base.publicObject(try $0.existingObject(with: objectID), as: NSManagedObject.self) }
         }
     }
 
-    /// The object of that identity where the context holds it.
+    /// Returns the object with the given identity if it is registered with the context; nil otherwise.
     public func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
         base.notingErrors(nil) { graph in
             try graph.registeredObject(for: objectID).map { try base.publicObject($0, as: NSManagedObject.self) }
         }
     }
 
-    /// All objects that the context holds.
+    /// All objects registered with the context.
     public var registeredObjects: Set<NSManagedObject> { base.publicObjects(\.registeredObjects) }
-    /// The objects that the next save inserts.
+    /// The objects that the next save will insert.
     public var insertedObjects: Set<NSManagedObject> { base.publicObjects(\.insertedObjects) }
-    /// The saved objects that the next save changes.
+    /// The saved objects that the next save will update.
     public var updatedObjects: Set<NSManagedObject> { base.publicObjects(\.updatedObjects) }
-    /// The objects that the next save deletes.
+    /// The objects that the next save will delete.
     public var deletedObjects: Set<NSManagedObject> { base.publicObjects(\.deletedObjects) }
 
-    /// Says in which store a new object is to be saved.
+    /// Assigns a new object to the store in which it will be saved.
     public func assign(_ object: Any, to store: NSPersistentStore) {
         orRaise("NSManagedObjectContext.assign(_:to:)") {
             let stored = try stored(object as? NSManagedObject)
@@ -63,14 +63,14 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Gives new objects the identities that they will be saved under.
+    /// Gives new objects their permanent identities before they are saved.
     public func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
         try cocoaErrors {
             try base.withLock { try $0.obtainPermanentIDs(for: objects.compactMap(\.storedObject)) }
         }
     }
 
-    /// Has an object read again what the store holds; what was changed here stays, or is given up.
+    /// Rereads an object from the store. Unsaved changes are kept if `mergeChanges` is true, and discarded otherwise.
     public func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
         guard let stored = object.storedObject else { return }
         if !mergeChanges { object.willTurnIntoFault() }
@@ -81,14 +81,14 @@ extension NSManagedObjectContext {
         announce([NSRefreshedObjectsKey: Set([object])])
     }
 
-    /// Refreshes every object of the context; changes stay.
+    /// Refreshes every object of the context, and keeps unsaved changes.
     public func refreshAllObjects() {
         let all = registeredObjects
         orRaise("NSManagedObjectContext.refreshAllObjects()") { try base.refreshAllObjects() }
         announce([NSRefreshedObjectsKey: all])
     }
 
-    /// Refreshes an object that was changed, to detect conflicts at the save.
+    /// Marks an object as changed, so that the save detects conflicts.
     public func detectConflicts(for object: NSManagedObject) { note(object) }
 
     private func stored(_ object: NSManagedObject?) throws -> Object {
@@ -96,16 +96,16 @@ extension NSManagedObjectContext {
         throw MigrationError(.usage, "The object is in no context.", remedy: "Insert it first.")
     }
 
-    // MARK: - Making objects
+    // MARK: - Creating objects
 
-    /// The handle of a new object.
+    /// Creates the handle of a new object.
     func newHandle(_ entityName: String) -> NSManagedObjectHandle {
         orRaise("NSEntityDescription.insertNewObject(forEntityName: \"\(entityName)\")") {
             try base.withLock { NSManagedObjectHandle(object: try $0.insert(entityName), context: base) }
         }
     }
 
-    /// Makes a new object the public one of its stored object.
+    /// Registers a new object as the public object of its stored object.
     func show(_ object: NSManagedObject) {
         base.performAndWait {
             object.storedObject?.publicObject = object
@@ -133,9 +133,9 @@ extension NSManagedObjectContext {
         return orRaise(call) { try coordinator.base.classes.entityName(for: type) }
     }
 
-    /// Returns the results of a request, unsaved changes included unless it says otherwise.
+    /// Returns the results of a request, including unsaved changes unless the request excludes them.
     ///
-    /// - Throws: an `NSError` for a predicate or key that the store cannot answer.
+    /// - Throws: an `NSError` for a predicate or key that the store cannot evaluate.
     public func fetch<Result>(_ request: NSFetchRequest<Result>) throws -> [Result] {
         try results(request).map { found in
             if let result = found as? Result { return result }
@@ -145,7 +145,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Returns the number of objects that a request finds.
+    /// Returns the number of objects that match a request.
     public func count<Result>(for request: NSFetchRequest<Result>) throws -> Int {
         try cocoaErrors {
             try base.withLock { try $0.count(try objectFetch(request)) }
@@ -212,7 +212,7 @@ extension NSDictionary {
 }
 
 extension NSManagedObjectContext {
-    /// Carries out a batch request, a request of persistent history, or an asynchronous fetch.
+    /// Executes a batch request, a persistent history request, or an asynchronous fetch.
     ///
     /// - Throws: an `NSError` of the Cocoa domain.
     @discardableResult
@@ -232,7 +232,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// A value of a batch request as the attribute of that name keeps it.
+    /// Returns a batch request's value in the form in which the named attribute stores it.
     func stored(_ value: Any, _ key: String, of entityName: String) throws -> Any {
         guard !(value is AttributeValue), !(value is NSNull),
             let model = persistentStoreCoordinator?.base.managedObjectModel,

@@ -3,36 +3,36 @@ import MoultModel
 import MoultObjects
 import Synchronization
 
-/// The queue that a context belongs to, with Core Data's numbers. Both work alike on Linux.
+/// The queue type of a context, with Core Data's numbers. Both types behave alike on Linux.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
     case privateQueueConcurrencyType = 1
     case mainQueueConcurrencyType = 2
 }
 
-/// Objects that are read, changed and saved together.
+/// A set of objects that are read, changed and saved together.
 open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable {
     let base: ManagedObjectContext
-    /// The type that the context was made with.
+    /// The queue type that the context was created with.
     public let concurrencyType: NSManagedObjectContextConcurrencyType
-    /// Notes of the app.
+    /// The app's own annotations.
     public let userInfo = NSMutableDictionary()
     private var saves: (any NSObjectProtocol)?
-    /// Keeps the coordinator while the context does.
+    /// Keeps the coordinator or the parent alive as long as the context.
     private var standing: (coordinator: NSPersistentStoreCoordinator?, parent: NSManagedObjectContext?) = (nil, nil)
-    /// The running migration whose objects the context has.
+    /// The running migration that provides the context's objects.
     weak var migration: PolicyBridge?
-    /// The number of blocks of `perform` that are running, one in another.
+    /// The nesting depth of the running `perform` blocks.
     var turns = 0
-    /// Every object that was given out, where all are to be kept.
+    /// All objects the context has returned, if it keeps them; nil otherwise.
     var retained: Set<NSManagedObject>?
-    /// The objects that were touched since the last notification of changes.
+    /// The objects changed since the last change notification.
     private var touched: [NSManagedObject] = []
     private var announced: (inserted: Set<NSManagedObject>, deleted: Set<NSManagedObject>) = ([], [])
 
-    /// The kinds of contexts, as newer code writes them.
+    /// The queue types, in the newer spelling.
     public typealias ConcurrencyType = ManagedObjectContext.ConcurrencyType
 
-    /// A context that is to be given a coordinator or a parent before it is used.
+    /// Creates a context that needs a coordinator or a parent before use.
     public init(concurrencyType type: NSManagedObjectContextConcurrencyType) {
         base = ManagedObjectContext(type == .mainQueueConcurrencyType ? .mainQueue : .privateQueue)
         concurrencyType = type
@@ -43,14 +43,14 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         ) { [weak self] notification in self?.takeIn(notification) }
     }
 
-    /// A context that is to be given a coordinator or a parent before it is used.
+    /// Creates a context that needs a coordinator or a parent before use.
     public convenience init(_ type: ConcurrencyType) {
         self.init(concurrencyType: type == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
     }
 
     deinit { if let saves { NotificationCenter.default.removeObserver(saves) } }
 
-    // MARK: - What it stands on
+    // MARK: - Coordinator and parent
 
     /// The coordinator whose stores the context reads and writes.
     open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
@@ -61,7 +61,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         }
     }
 
-    /// The context whose objects this one reads, and into which it saves.
+    /// The context from which this one reads and to which it saves.
     open var parent: NSManagedObjectContext? {
         get { standing.parent }
         set {
@@ -72,7 +72,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
 
     // MARK: - Settings
 
-    /// A ``NSMergePolicy``.
+    /// The merge policy, a ``NSMergePolicy``.
     open var mergePolicy: Any {
         get { base.mergePolicy }
         set {
@@ -92,33 +92,33 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         get { base.transactionAuthor }
         set { base.transactionAuthor = newValue }
     }
-    /// Whether saves of other contexts are merged as they happen.
+    /// Whether the context merges saves of other contexts as they happen.
     open var automaticallyMergesChangesFromParent: Bool {
         get { base.automaticallyMergesChangesFromParent }
         set { base.automaticallyMergesChangesFromParent = newValue }
     }
-    /// Registers what changes in this context, so that it can be undone and redone; nil, as at first, for no undo.
+    /// The undo manager that registers the changes in this context; nil, the default, for no undo.
     ///
-    /// Changes are registered by ``processPendingChanges()``, and whenever the manager opens, closes or runs a group. Its
-    /// group of an event ends with each `perform`. ``rollback()`` and ``reset()`` forget what could be undone.
+    /// Changes are registered by ``processPendingChanges()``, and whenever the manager opens, closes or runs a group.
+    /// The manager's event group ends with each `perform`. ``rollback()`` and ``reset()`` clear the undo history.
     open var undoManager: UndoManager? {
         get { base.undoManager }
         set { base.undoManager = newValue }
     }
     /// Undoes the last group of changes.
     open func undo() { base.undo() }
-    /// Does again what was undone last.
+    /// Redoes the last undone group of changes.
     open func redo() { base.redo() }
-    /// Whether the context keeps every object that it has given out, until ``reset()``; false at first: only objects with
-    /// changes are kept.
+    /// Whether the context keeps every object that it has returned, until ``reset()``. The default is false: it keeps
+    /// only objects with changes.
     open var retainsRegisteredObjects: Bool {
         get { base.performAndWait { retained != nil } }
         set { base.performAndWait { retained = newValue ? registeredObjects : nil } }
     }
-    /// Whether the values of an object whose row is gone are nil, true by default; otherwise reading one ends the
-    /// program.
+    /// Whether an object whose row no longer exists reads as nil values, which is the default. Otherwise reading it
+    /// ends the program.
     open var shouldDeleteInaccessibleFaults = true
-    /// Always negative: what an object has read does not become stale. A fault is always filled from the store.
+    /// Always negative: values that an object has read never become stale. A fault is always filled from the store.
     open var stalenessInterval: TimeInterval { -1 }
 
     // MARK: - Saving
@@ -126,9 +126,10 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     /// Whether there is anything to save.
     open var hasChanges: Bool { base.hasChanges }
 
-    /// Saves every change: into the stores, or into the parent context.
+    /// Saves every change to the stores, or to the parent context.
     ///
-    /// - Throws: an `NSError` of the Cocoa domain with Core Data's number; Moult's own error is the underlying one.
+    /// - Throws: an `NSError` of the Cocoa domain with Core Data's number and Moult's own error as the underlying
+    ///   error.
     open func save() throws {
         try base.performAndWait {
             processPendingChanges()
@@ -144,7 +145,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         }
     }
 
-    /// A policy of the app's own sees the conflicts before the kind that it was made with decides.
+    /// Saves. A custom policy receives the conflicts before the policy of its kind is applied.
     private func saved() throws {
         let policy = base.mergePolicy
         guard policy.isSubclass else { return try base.save() }
@@ -159,7 +160,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         }
     }
 
-    /// Gives up every change since the last save.
+    /// Discards every change since the last save.
     open func rollback() {
         let changed = updatedObjects.union(deletedObjects)
         base.rollback()
@@ -186,7 +187,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
 
     // MARK: - Changes
 
-    /// Keeps an object that has changed until the next save, and takes down that it has.
+    /// Keeps a changed object until the next save, and notes the change.
     func note(_ object: NSManagedObject) {
         guard !object.isKept || !object.isTouched else { return }
         base.turn.withLock {
@@ -202,7 +203,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         touched = []
     }
 
-    /// Follows delete rules, and posts what has changed since the last time.
+    /// Applies delete rules, and posts the changes since the last call.
     public func processPendingChanges() {
         base.performAndWait {
             orRaise("NSManagedObjectContext.processPendingChanges()") { try base.processPendingChanges() }
@@ -223,7 +224,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         }
     }
 
-    /// Takes down what an undo or redo has changed.
+    /// Notes the objects that an undo or redo has changed.
     func takeIn(_ changed: [(AnyObject, ChangeStep.Reversal)]) {
         for case (let object as NSManagedObject, let reversal) in changed {
             note(object)

@@ -2,20 +2,20 @@ import Foundation
 import MoultModel
 import Synchronization
 
-/// One version of a model. A coordinator that uses it makes it immutable.
+/// One version of a model. It becomes immutable once a coordinator uses it.
 open class NSManagedObjectModel: NSObject, @unchecked Sendable {
-    /// The versions of a model file, which stores are migrated along.
+    /// All versions in the model file, along which stores are migrated.
     let versions: ModelVersions?
     private let settled = Mutex<ManagedObjectModel?>(nil)
     private var parts: [NSEntityDescription] = []
     private var groups: [String: [String]] = [:]
     private var templates: [String: NSFetchRequest<any NSFetchRequestResult>] = [:]
-    /// The identifiers that stores of the model are marked with.
+    /// The identifiers that are written into stores of the model.
     open var versionIdentifiers: Set<AnyHashable> = [] {
         willSet { willChange("versionIdentifiers") }
     }
 
-    /// A model of nothing.
+    /// Creates an empty model.
     public override init() { versions = nil }
 
     /// Reads the model at a URL (`.momd`, `.mom`, `.xcdatamodeld`); nil if it cannot be read.
@@ -24,7 +24,7 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         self.init(current.model, versions: versions)
     }
 
-    /// One model of several; nil if two do not fit together.
+    /// Merges several models into one; nil if two of them conflict.
     public convenience init?(byMerging models: [NSManagedObjectModel]?) {
         guard let merged = try? ManagedObjectModel(byMerging: try (models ?? []).map { try $0.value() }) else {
             return nil
@@ -32,7 +32,8 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         self.init(merged)
     }
 
-    /// The one of several versions, or those of several models together, that a store was made with; nil if none are.
+    /// Creates the model with which a store was made: one of several versions, or several models merged; nil if none
+    /// match.
     public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
         guard
             let merged = try? ManagedObjectModel(
@@ -41,7 +42,7 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         self.init(merged)
     }
 
-    /// The model that a store was made with, among all versions in the bundles; nil if it is not there.
+    /// Returns the model with which a store was made, among all versions in the bundles; nil if it is not there.
     open class func mergedModel(
         from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
     ) -> NSManagedObjectModel? {
@@ -50,13 +51,13 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The current versions of all models in the bundles as one; nil where there is none.
+    /// Returns the current versions of all models in the bundles, merged; nil if there is none.
     open class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
         (try? ManagedObjectModel.mergedModel(from: bundles)).map { NSManagedObjectModel($0) }
     }
 
-    /// The model that SwiftData makes of a schema, together with another one; nil if it cannot be made, or if the two do
-    /// not fit together.
+    /// Creates the model that SwiftData derives from a schema, merged with another model; nil if it cannot be created,
+    /// or if the two conflict.
     public static func makeManagedObjectModel(
         for schema: some _ManagedObjectModelSource, mergedWith managedObjectModel: NSManagedObjectModel? = nil
     ) -> NSManagedObjectModel? {
@@ -64,7 +65,7 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         return managedObjectModel.map { NSManagedObjectModel(byMerging: [made, $0]) } ?? made
     }
 
-    /// The model that SwiftData makes of classes with `@Model`, and of those that they lead to.
+    /// Creates the model that SwiftData derives from `@Model` classes and the classes that they refer to.
     public static func makeManagedObjectModel(
         for types: [any _ManagedObjectModelClass.Type], mergedWith managedObjectModel: NSManagedObjectModel? = nil
     ) -> NSManagedObjectModel? {
@@ -120,32 +121,32 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
     /// The names of the configurations.
     open var configurations: [String] { groups.keys.sorted() }
 
-    /// The entities of a configuration; of the whole model for nil.
+    /// Returns the entities of a configuration, or of the whole model if `name` is nil.
     open func entities(forConfigurationName name: String?) -> [NSEntityDescription]? {
         guard let name else { return parts }
         return groups[name].map { $0.compactMap { entitiesByName[$0] } }
     }
 
-    /// Says which entities make up a configuration.
+    /// Sets the entities of a configuration.
     open func setEntities(_ entities: [NSEntityDescription], forConfigurationName name: String) {
         willChange("setEntities(_:forConfigurationName:)")
         groups[name] = entities.compactMap(\.name)
     }
 
-    // MARK: - Fetch requests of the model
+    // MARK: - Fetch request templates
 
-    /// The fetch request that the model keeps under a name.
+    /// Returns the fetch request template with the given name.
     open func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? {
         templates[name]
     }
-    /// All fetch requests of the model by name.
+    /// All fetch request templates by name.
     open var fetchRequestTemplatesByName: [String: NSFetchRequest<any NSFetchRequestResult>] { templates }
-    /// Keeps a fetch request under a name.
+    /// Stores a fetch request template under a name.
     open func setFetchRequestTemplate(_ request: NSFetchRequest<any NSFetchRequestResult>?, forName name: String) {
         willChange("setFetchRequestTemplate(_:forName:)")
         templates[name] = request
     }
-    /// The request that the model keeps under a name, with values for its variables.
+    /// Returns the fetch request template with the given name, with values for its variables.
     open func fetchRequestFromTemplate(
         withName name: String, substitutionVariables variables: [String: Any]
     ) -> NSFetchRequest<any NSFetchRequestResult>? {
@@ -163,34 +164,34 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
     }
     /// The checksum over all version hashes, as Xcode prints it.
     open var versionChecksum: String { orRaise("NSManagedObjectModel.versionChecksum") { try value().versionChecksum } }
-    /// Whether a store with this metadata opens with the model.
+    /// Returns whether a store with this metadata can be opened with the model.
     open func isConfiguration(withName name: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
         orRaise("NSManagedObjectModel.isConfiguration(withName:compatibleWithStoreMetadata:)") {
             try value().isConfiguration(withName: name, compatibleWithStoreMetadata: metadata)
         }
     }
 
-    // MARK: - As a value
+    // MARK: - Conversion to a value
 
-    /// A model that a coordinator uses cannot be changed any more; of any other, the value is made anew.
+    /// Prepares for a change. Ends the program if a coordinator uses the model; otherwise discards the cached value.
     func willChange(_ call: String) {
         if isFrozen { raise("NSManagedObjectModel.\(call)", "Can't modify an immutable model.") }
         settled.withLock { $0 = nil }
     }
 
-    /// Set for good by the first coordinator that uses the model.
+    /// Whether a coordinator has used the model, which makes it immutable for good.
     private(set) var isFrozen = false
 
-    /// The model as a coordinator uses it, unchangeable from now on.
+    /// Returns the model as a value for a coordinator, and makes it immutable.
     func frozen() throws -> ManagedObjectModel {
         let value = try value()
         isFrozen = true
         return value
     }
 
-    /// The model as it is now.
+    /// Returns the current state of the model as a value.
     ///
-    /// - Throws: `modelInvalid` with the place at fault.
+    /// - Throws: `modelInvalid`, naming the part at fault.
     func value() throws -> ManagedObjectModel {
         if let value = settled.withLock({ $0 }) { return value }
         let value = try ManagedObjectModel(

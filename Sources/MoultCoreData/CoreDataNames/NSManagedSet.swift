@@ -1,8 +1,8 @@
 import Foundation
 import MoultObjects
 
-/// The destinations of a to-many relationship: what is done to it is done to the object. What
-/// `mutableSetValue(forKey:)` gives; `NSMutableSet` cannot be subclassed so on Linux.
+/// A mutable view of the destinations of a to-many relationship. Its changes apply to the object directly.
+/// `mutableSetValue(forKey:)` returns it, because `NSMutableSet` cannot be subclassed this way on Linux.
 public struct NSManagedSet: Sequence {
     private let owner: NSManagedObject
     private let key: String
@@ -12,31 +12,31 @@ public struct NSManagedSet: Sequence {
         self.key = key
     }
 
-    /// The present destinations.
+    /// The current destinations.
     public var allObjects: [Any] { objects }
     /// The number of destinations.
     public var count: Int { objects.count }
-    /// Whether the object is among them.
+    /// Returns whether the object is a destination.
     public func contains(_ object: Any) -> Bool { objects.contains { $0 === object as AnyObject } }
     /// Adds a destination.
     public func add(_ object: Any) {
         let object = managed(object, "add(_:)")
         if owner.changed(object, by: { try $0.add($1, to: key) }) == nil { change { $0.insert(object) } }
     }
-    /// Takes a destination away.
+    /// Removes a destination.
     public func remove(_ object: Any) {
         let object = managed(object, "remove(_:)")
         if owner.changed(object, by: { try $0.remove($1, from: key) }) == nil { change { $0.remove(object) } }
     }
-    /// Takes every destination away.
+    /// Removes every destination.
     public func removeAllObjects() { change { $0 = [] } }
     /// Adds several destinations.
     public func union(_ others: Set<AnyHashable>) { for object in others { add(object.base) } }
     /// Adds several destinations.
     public func addObjects(from objects: [Any]) { for object in objects { add(object) } }
-    /// Takes several destinations away.
+    /// Removes several destinations.
     public func minus(_ others: Set<AnyHashable>) { for object in others { remove(object.base) } }
-    /// An iterator over the present destinations.
+    /// Returns an iterator over the current destinations.
     public func makeIterator() -> IndexingIterator<[Any]> { (objects as [Any]).makeIterator() }
 
     private var objects: [NSManagedObject] { relatedObjects(owner, key) }
@@ -53,7 +53,7 @@ public struct NSManagedSet: Sequence {
     }
 }
 
-/// The destinations of an ordered relationship: what is done to it is done to the object.
+/// A mutable view of the destinations of an ordered relationship. Its changes apply to the object directly.
 public struct NSManagedOrderedSet: Sequence {
     private let owner: NSManagedObject
     private let key: String
@@ -63,34 +63,34 @@ public struct NSManagedOrderedSet: Sequence {
         self.key = key
     }
 
-    /// The present destinations, in their order.
+    /// The current destinations, in order.
     public var array: [Any] { objects }
     /// The number of destinations.
     public var count: Int { objects.count }
-    /// The destination at a place.
+    /// Returns the destination at an index.
     public subscript(place: Int) -> Any { objects[place] }
-    /// The place of an object; `NSNotFound` if it is not there.
+    /// Returns the index of an object; `NSNotFound` if it is not a destination.
     public func index(of object: Any) -> Int { objects.firstIndex { $0 === object as AnyObject } ?? NSNotFound }
-    /// Whether the object is among them.
+    /// Returns whether the object is a destination.
     public func contains(_ object: Any) -> Bool { index(of: object) != NSNotFound }
     /// Adds a destination at the end.
     public func add(_ object: Any) {
         guard owner.changed(object as? NSManagedObject, by: { try $0.add($1, to: key) }) == nil else { return }
         if !contains(object) { change { $0.append(object) } }
     }
-    /// Adds a destination at a place.
+    /// Inserts a destination at an index.
     public func insert(_ object: Any, at place: Int) {
         if !contains(object) { change { $0.insert(object, at: place) } }
     }
-    /// Takes a destination away.
+    /// Removes a destination.
     public func remove(_ object: Any) { change { $0.removeAll { $0 as AnyObject === object as AnyObject } } }
-    /// Takes the destination at a place away.
+    /// Removes the destination at an index.
     public func removeObject(at place: Int) { change { $0.remove(at: place) } }
-    /// Takes every destination away.
+    /// Removes every destination.
     public func removeAllObjects() { change { $0 = [] } }
-    /// Moves one destination; the target counts without it.
+    /// Moves one destination. The target index applies after its removal.
     public func moveObject(from source: Int, to target: Int) { change { $0.insert($0.remove(at: source), at: target) } }
-    /// An iterator over the present destinations.
+    /// Returns an iterator over the current destinations.
     public func makeIterator() -> IndexingIterator<[Any]> { array.makeIterator() }
 
     private var objects: [NSManagedObject] { relatedObjects(owner, key) }
@@ -103,7 +103,7 @@ public struct NSManagedOrderedSet: Sequence {
 }
 
 extension NSManagedObject {
-    /// Runs a change of the stored object, to which the other end is handed; nil if they are not in one context.
+    /// Changes the stored object, passing it the other object; nil if they are not in the same context.
     fileprivate func changed(_ other: NSManagedObject?, by body: (Object, Object) throws -> Void) -> Void? {
         guard let storedObject, let other = other?.storedObject, storedObject.context === other.context else {
             return nil

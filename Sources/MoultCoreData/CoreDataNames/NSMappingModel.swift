@@ -16,7 +16,7 @@ open class NSMappingModel: NSObject {
     /// The mappings of the entities.
     open var entityMappings: [NSEntityMapping]!
 
-    /// A mapping model without mappings.
+    /// Creates a mapping model without mappings.
     public override init() { entityMappings = [] }
 
     init(_ value: MappingModel) { entityMappings = value.entityMappings.map(NSEntityMapping.init) }
@@ -27,7 +27,7 @@ open class NSMappingModel: NSObject {
         self.init(value)
     }
 
-    /// The mapping model in the bundles that was made for the two models; nil if there is none.
+    /// Finds the mapping model in the bundles that was made for the two models; nil if there is none.
     public convenience init?(
         from bundles: [Bundle]?, forSourceModel source: NSManagedObjectModel?,
         destinationModel destination: NSManagedObjectModel?
@@ -38,9 +38,9 @@ open class NSMappingModel: NSObject {
         self.init(value)
     }
 
-    /// The mapping that a lightweight migration would follow.
+    /// Returns the mapping that a lightweight migration would use.
     ///
-    /// - Throws: 134190 with every change that cannot be inferred.
+    /// - Throws: 134190, listing every change that cannot be inferred.
     open class func inferredMappingModel(
         forSourceModel source: NSManagedObjectModel, destinationModel destination: NSManagedObjectModel
     ) throws -> NSMappingModel {
@@ -62,12 +62,12 @@ open class NSMappingModel: NSObject {
 /// The mapping from the objects of one entity to those of another.
 open class NSEntityMapping: NSObject {
     private var kept: EntityMapping
-    /// The mappings that give the values of attributes.
+    /// The mappings for the values of attributes.
     open var attributeMappings: [NSPropertyMapping]?
-    /// The mappings that give the destinations of relationships.
+    /// The mappings for the destinations of relationships.
     open var relationshipMappings: [NSPropertyMapping]?
 
-    /// A mapping without entities.
+    /// Creates a mapping without entities.
     public override init() { kept = EntityMapping(from: nil, to: nil) }
 
     init(_ value: EntityMapping) {
@@ -93,48 +93,48 @@ open class NSEntityMapping: NSObject {
         get { NSEntityMappingType(rawValue: UInt(kept.type.rawValue)) ?? .undefinedEntityMappingType }
         set { kept.type = EntityMappingType(rawValue: Int(newValue.rawValue)) ?? .undefined }
     }
-    /// The entity of the objects that it takes.
+    /// The entity of the source objects.
     open var sourceEntityName: String? {
         get { kept.sourceEntityName }
         set { kept.sourceEntityName = newValue }
     }
-    /// The entity of the objects that it makes.
+    /// The entity of the destination objects.
     open var destinationEntityName: String? {
         get { kept.destinationEntityName }
         set { kept.destinationEntityName = newValue }
     }
-    /// The name of the policy that makes the objects.
+    /// The class name of the policy that creates the objects.
     open var entityMigrationPolicyClassName: String? {
         get { kept.entityMigrationPolicyClassName }
         set { kept.entityMigrationPolicyClassName = newValue }
     }
-    /// The version hash of the source entity that the mapping was made for, 32 bytes; nil if it is not said.
+    /// The version hash of the source entity for which the mapping was made, 32 bytes; nil if it is not specified.
     open var sourceEntityVersionHash: Data? {
         get { kept.sourceEntityVersionHash.map { Data($0) } }
         set { kept.sourceEntityVersionHash = newValue.map(Array.init) }
     }
-    /// The same of the destination entity.
+    /// The version hash of the destination entity for which the mapping was made, 32 bytes; nil if it is not specified.
     open var destinationEntityVersionHash: Data? {
         get { kept.destinationEntityVersionHash.map { Data($0) } }
         set { kept.destinationEntityVersionHash = newValue.map(Array.init) }
     }
-    /// Notes of whoever wrote the mapping, with texts as keys and values: a policy may read them.
+    /// The mapping author's annotations, with strings as keys and values. A policy may read them.
     open var userInfo: [AnyHashable: Any]? {
         get { kept.userInfo.isEmpty ? nil : kept.userInfo }
         set { kept.userInfo = texts(newValue) }
     }
 }
 
-/// The mapping of one property: where its value comes from.
+/// The mapping of one property: the source of its value.
 open class NSPropertyMapping: NSObject {
-    /// The property of the destination.
+    /// The name of the destination property.
     open var name: String?
-    /// The value for a source object, which it calls `$source`.
+    /// The expression for the value, in which `$source` is the source object.
     open var valueExpression: NSExpression?
-    /// Notes of whoever wrote the mapping, with texts as keys and values.
+    /// The mapping author's annotations, with strings as keys and values.
     open var userInfo: [AnyHashable: Any]?
 
-    /// A mapping without a name.
+    /// Creates a mapping without a name.
     public override init() {}
 
     private var kept = PropertyMapping("")

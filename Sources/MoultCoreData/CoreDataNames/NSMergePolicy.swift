@@ -7,21 +7,21 @@ import MoultObjects
 
 /// The kind of a merge policy.
 public typealias NSMergePolicyType = MergePolicyType
-/// A policy for a save where the store holds something else by now.
+/// A policy for a save that conflicts with newer contents of the store.
 public typealias NSMergePolicy = MergePolicy
 
-/// Nothing is saved, and the save throws.
+/// Saves nothing, and makes the save throw.
 public let NSErrorMergePolicy = NSMergePolicy.error
-/// Property by property, the store's newer values stay; other changes are saved.
+/// Keeps the store's newer values, property by property, and saves all other changes.
 public let NSMergeByPropertyStoreTrumpMergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
-/// Property by property, the changes made here are saved; the rest is taken from the store.
+/// Saves the context's changes, property by property, and takes all other values from the store.
 public let NSMergeByPropertyObjectTrumpMergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
-/// The whole object as it is here is saved.
+/// Saves the whole object as it is in the context.
 public let NSOverwriteMergePolicy = NSMergePolicy.overwrite
-/// The changes of an object in conflict are given up.
+/// Discards the changes of an object in conflict.
 public let NSRollbackMergePolicy = NSMergePolicy.rollback
 
-/// One object that was changed here and elsewhere.
+/// A conflict over one object that was changed both in the context and elsewhere.
 open class NSMergeConflict: NSObject, @unchecked Sendable {
     private let conflict: ManagedObjectMergeError.Conflict
     private weak var context: NSManagedObjectContext?
@@ -30,26 +30,27 @@ open class NSMergeConflict: NSObject, @unchecked Sendable {
         (self.conflict, self.context) = (conflict, context)
     }
 
-    /// The object of the context. Ends the program once the context is gone.
+    /// The object in the context. Ends the program once the context is gone.
     open var sourceObject: NSManagedObject { conflict.object(conflict.objectIDs.first, in: context) }
-    /// The version that the changes were made over.
+    /// The version on which the changes are based.
     open var oldVersionNumber: Int { conflict.oldVersionNumber ?? 0 }
-    /// The version that the store holds; 0 where the row is gone.
+    /// The version in the store; 0 if the row no longer exists.
     open var newVersionNumber: Int { conflict.newVersionNumber ?? 0 }
-    /// The attributes of the object as they are in the context, by name, and the relationships that differ, as identities.
+    /// The context's current attributes of the object, by name, and the relationships that differ, as identities.
     open var objectSnapshot: [String: Any]? { sourceObject.snapshot(conflict.ours) }
-    /// The same as the context has read it.
+    /// The attributes of the object as the context read them, by name.
     open var cachedSnapshot: [String: Any]? { sourceObject.committedSnapshot }
-    /// The same as the store holds it; nil where the row is gone.
+    /// The attributes of the object in the store, by name, and the relationships that differ, as identities; nil if the
+    /// row no longer exists.
     open var persistedSnapshot: [String: Any]? {
         newVersionNumber == 0 ? nil : sourceObject.snapshot(conflict.stored)
     }
 
-    /// A sentence that says what differs.
+    /// A sentence that describes the differences.
     open override var description: String { conflict.description }
 }
 
-/// Objects that would have the same values of a uniqueness constraint.
+/// A conflict over objects that would have the same values for a uniqueness constraint.
 open class NSConstraintConflict: NSObject, @unchecked Sendable {
     private let conflict: ManagedObjectMergeError.Conflict
     private weak var context: NSManagedObjectContext?
@@ -60,25 +61,25 @@ open class NSConstraintConflict: NSObject, @unchecked Sendable {
 
     /// The properties of the constraint.
     open var constraint: [String] { conflict.constraint }
-    /// The values that the objects share, by property.
+    /// The values that the objects have in common, by property.
     open var constraintValues: [String: Any] {
         conflictingObjects.first?.dictionaryWithValues(forKeys: constraint) ?? [:]
     }
-    /// The object that the store holds with these values; nil if all of them are in the save.
+    /// The object in the store with these values; nil if all of the objects are part of the save.
     open var databaseObject: NSManagedObject? { conflict.storedObjectID.map { conflict.object($0, in: context) } }
-    /// The attributes of that object as the context has read them, by name.
+    /// The attributes of that object as the context read them, by name.
     open var databaseSnapshot: [String: Any]? { databaseObject?.committedSnapshot }
-    /// The objects of the save. Ends the program once the context is gone.
+    /// The objects in the save. Ends the program once the context is gone.
     open var conflictingObjects: [NSManagedObject] { conflict.objectIDs.map { conflict.object($0, in: context) } }
-    /// The attributes of each as they are in the context, by name.
+    /// The context's current attributes of each object, by name.
     open var conflictingSnapshots: [[AnyHashable: Any]] { conflictingObjects.map { $0.snapshot([:]) } }
 
-    /// A sentence that says what differs.
+    /// A sentence that describes the differences.
     open override var description: String { conflict.description }
 }
 
 extension ManagedObjectMergeError {
-    /// The conflicts with the objects of a context.
+    /// Returns the conflicts, with the objects of a context.
     func conflicts(in context: NSManagedObjectContext?) -> [NSObject] {
         conflicts.map { conflict in
             conflict.constraint.isEmpty
@@ -95,7 +96,7 @@ extension ManagedObjectMergeError.Conflict {
 }
 
 extension NSManagedObject {
-    /// The attributes by name, as the context has read them.
+    /// The attributes as the context read them, by name.
     fileprivate var committedSnapshot: [String: Any] {
         committedValues(forKeys: Array(entity.attributesByName.keys))
     }
@@ -105,7 +106,7 @@ extension NSManagedObject {
         return try? conversion(of: attribute, key, of: storedObject).foundation(value)
     }
 
-    /// The attributes by name, with other values for some properties.
+    /// Returns the attributes by name, with other values for some properties.
     fileprivate func snapshot(_ others: [String: ObjectValue]) -> [String: Any] {
         var values = dictionaryWithValues(forKeys: Array(entity.attributesByName.keys))
         for (key, value) in others {

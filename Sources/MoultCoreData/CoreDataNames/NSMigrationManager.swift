@@ -3,34 +3,34 @@ import MoultBasics
 import MoultModel
 import Synchronization
 
-/// Migrates one store to another file by a mapping model.
+/// A manager that migrates one store to another file with a mapping model.
 open class NSMigrationManager: NSObject, @unchecked Sendable {
-    /// The version of the store.
+    /// The model of the source store.
     public let sourceModel: NSManagedObjectModel
-    /// The version that it is migrated to.
+    /// The model to which the store is migrated.
     public let destinationModel: NSManagedObjectModel
-    /// Notes of the policies for one another.
+    /// Data that the policies share with each other.
     open var userInfo: [AnyHashable: Any]?
-    /// The migration that policies are called for; used on its thread only.
+    /// The running migration, whose policies are called; used only on its thread.
     var running: PolicyBridge?
     private let state = Mutex((progress: Float(0), isCancelled: false))
 
-    /// A manager between two versions.
+    /// Creates a manager for a migration between two versions.
     public init(sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel) {
         self.sourceModel = sourceModel
         self.destinationModel = destinationModel
     }
 
-    /// From 0 to 1.
+    /// The progress, from 0 to 1.
     open var migrationProgress: Float { state.withLock { $0.progress } }
 
-    /// Ends a migration that is running; the destination is removed.
+    /// Cancels a running migration, which then removes the destination.
     open func cancelMigrationWithError(_ error: any Error) { state.withLock { $0.isCancelled = true } }
 
-    /// Makes a store of the destination's version at another URL, where there is none; the source stays as it is.
+    /// Creates a store with the destination model at a new URL, and leaves the source unchanged.
     ///
-    /// - Throws: 134110 and its like; there is no store at the destination then. Where there is a file already, it stays:
-    ///   Core Data would add the objects to that store.
+    /// - Throws: 134110 and the related errors; no destination store is left in that case. An existing file at the
+    ///   destination is an error and stays as it is, whereas Core Data would add the objects to that store.
     open func migrateStore(
         from source: URL, type sourceType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil,
         mapping: NSMappingModel, to destination: URL, type: NSPersistentStore.StoreType,
@@ -49,7 +49,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Makes a store of the destination's version at another URL; the source stays as it is.
+    /// Creates a store with the destination model at a new URL, and leaves the source unchanged.
     open func migrateStore(
         from source: URL, sourceType: String, options: [AnyHashable: Any]? = nil, with mapping: NSMappingModel?,
         toDestinationURL destination: URL, destinationType: String, destinationOptions: [AnyHashable: Any]? = nil
@@ -97,34 +97,36 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
 
 private struct PolicyType: @unchecked Sendable { let type: NSEntityMigrationPolicy.Type }
 
-/// Makes the objects of an entity mapping in code.
+/// A policy that creates the objects of an entity mapping in code.
 ///
-/// One object serves every entity mapping of a run that names its class in ``NSEntityMapping/entityMigrationPolicyClassName``
-/// (`NSStringFromClass(Policy.self)`). The calls come in Core Data's order, on the thread that runs the migration. What is
-/// not overridden does what the mapping's expressions say, and so does a call to `super`. An error ends the migration.
+/// One policy object serves every entity mapping of a run that names its class in
+/// ``NSEntityMapping/entityMigrationPolicyClassName`` (`NSStringFromClass(Policy.self)`). The methods are called in
+/// Core Data's order, on the thread that runs the migration. By default they evaluate the mapping's expressions, as
+/// does a call to `super`. An error ends the migration.
 ///
-/// The objects have the values of the running migration: use `value(forKey:)` and `setValue(_:forKey:)`, or accessors
-/// over them. A source object cannot be changed. An expression cannot call a method of the policy.
+/// The objects hold the values of the running migration: use `value(forKey:)` and `setValue(_:forKey:)`, or accessors
+/// based on them. A source object cannot be changed. An expression cannot call a method of the policy.
 open class NSEntityMigrationPolicy: NSObject {
-    /// A policy that does what the mapping's expressions say, until a subclass overrides something.
+    /// Creates a policy that evaluates the mapping's expressions, except for the methods that a subclass overrides.
     public required override init() { super.init() }
 
     /// Called before the first object of the mapping.
     open func begin(_ mapping: NSEntityMapping, with manager: NSMigrationManager) throws {}
 
-    /// Makes what becomes of one source object. Without a call to `super`, make an object with
-    /// ``NSEntityDescription/insertNewObject(forEntityName:into:)`` in the manager's ``NSMigrationManager/destinationContext``
-    /// and associate it. A source object of which nothing is made is dropped, and counted.
+    /// Creates the destination objects for one source object. If you do not call `super`, create an object with
+    /// ``NSEntityDescription/insertNewObject(forEntityName:into:)`` in the manager's
+    /// ``NSMigrationManager/destinationContext`` and associate it. A source object without a destination object is
+    /// dropped, and counted.
     open func createDestinationInstances(
         forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
     ) throws {
         try manager.run("super.createDestinationInstances") { try $0.make(sInstance) }
     }
 
-    /// Called when every object of the mapping is made.
+    /// Called after all objects of the mapping are created.
     open func endInstanceCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
-    /// Leads an object that the mapping has made to others.
+    /// Sets the relationships of an object that the mapping has created.
     open func createRelationships(
         forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping,
         manager: NSMigrationManager
@@ -132,37 +134,37 @@ open class NSEntityMigrationPolicy: NSObject {
         try manager.run("super.createRelationships") { try $0.link(dInstance) }
     }
 
-    /// Called when the relationships of the mapping's objects are made.
+    /// Called after the relationships of the mapping's objects are set.
     open func endRelationshipCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
-    /// Called when the objects of every mapping are made and linked.
+    /// Called after the objects of every mapping are created and their relationships are set.
     open func performCustomValidation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
-    /// Called last.
+    /// Called after everything else.
     open func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 }
 
 extension NSMigrationManager {
-    /// The context that new objects are inserted into while policies run.
+    /// The context that receives the new objects while policies run.
     public var destinationContext: NSManagedObjectContext {
         bridge("destinationContext").destinationContext
     }
-    /// The context that the objects of the old version are fetched from while policies run.
+    /// The context that provides the objects of the old version while policies run.
     public var sourceContext: NSManagedObjectContext { bridge("sourceContext").sourceContext }
-    /// The mapping whose policy is called.
+    /// The mapping whose policy is running.
     public var currentEntityMapping: NSEntityMapping { bridge("currentEntityMapping").mapping }
 
-    /// The entity of the old version that a mapping takes objects of.
+    /// Returns the source entity of a mapping.
     public func sourceEntity(for mapping: NSEntityMapping) -> NSEntityDescription? {
         mapping.sourceEntityName.flatMap { sourceModel.entitiesByName[$0] }
     }
 
-    /// The entity of the new version that a mapping makes objects of.
+    /// Returns the destination entity of a mapping.
     public func destinationEntity(for mapping: NSEntityMapping) -> NSEntityDescription? {
         mapping.destinationEntityName.flatMap { destinationModel.entitiesByName[$0] }
     }
 
-    /// Notes that an object has become of a source object.
+    /// Records that a destination object was created from a source object.
     public func associate(
         sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject,
         for mapping: NSEntityMapping
@@ -172,7 +174,7 @@ extension NSMigrationManager {
         }
     }
 
-    /// Returns the objects that the mapping of that name has made of source objects.
+    /// Returns the objects that the named mapping has created from source objects.
     public func destinationInstances(
         forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?
     ) -> [NSManagedObject] {
@@ -181,7 +183,7 @@ extension NSMigrationManager {
         }
     }
 
-    /// The source objects that the mapping of that name has made objects of.
+    /// Returns the source objects from which the named mapping has created objects.
     public func sourceInstances(
         forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?
     ) -> [NSManagedObject] {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A model, its stores and a context to begin with.
+/// A model, its stores and a main context.
 open class NSPersistentContainer: NSObject, @unchecked Sendable {
     /// The name of the model and, by default, of the store's file.
     public let name: String
@@ -11,7 +11,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     public let viewContext: NSManagedObjectContext
     private let descriptions: Mutex<[NSPersistentStoreDescription]>
 
-    /// A container of the model of that name among the resources of the main bundle. Ends the program if there is none.
+    /// Creates a container with the model of the given name from the main bundle. Ends the program if there is none.
     public convenience init(name: String) {
         let container = orRaise("NSPersistentContainer(name: \"\(name)\")") { try PersistentContainer(name: name) }
         self.init(
@@ -20,7 +20,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
                 container.managedObjectModel, versions: container.persistentStoreCoordinator.modelVersions))
     }
 
-    /// A container of a model.
+    /// Creates a container with a model.
     public convenience init(name: String, managedObjectModel model: NSManagedObjectModel) {
         self.init(name: name, coordinator: NSPersistentStoreCoordinator(managedObjectModel: model))
         let url = Self.defaultDirectoryURL().appendingPathComponent("\(name).sqlite")
@@ -35,7 +35,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
         descriptions = Mutex([])
     }
 
-    /// The model that stores are opened with.
+    /// The model with which stores are opened.
     open var managedObjectModel: NSManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
 
     /// The stores to load.
@@ -47,7 +47,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     /// The default folder of stores.
     open class func defaultDirectoryURL() -> URL { PersistentContainer.defaultDirectoryURL() }
 
-    /// Loads every store that is described. The block is called once for each.
+    /// Loads every described store, and calls the block once for each.
     open func loadPersistentStores(
         completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
     ) {
@@ -62,20 +62,20 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// A context of its own over the same stores.
+    /// Creates a new context for the same stores.
     open func newBackgroundContext() -> NSManagedObjectContext {
         let context = NSManagedObjectContext(.privateQueue)
         context.persistentStoreCoordinator = persistentStoreCoordinator
         return context
     }
 
-    /// Runs a block with a context of its own, later and on another thread.
+    /// Runs a block asynchronously on another thread, with a new context.
     open func performBackgroundTask(_ block: @escaping (NSManagedObjectContext) -> Void) {
         let context = newBackgroundContext()
         context.perform { block(context) }
     }
 
-    /// Runs a block with a context of its own, off the caller's thread.
+    /// Runs a block off the caller's thread, with a new context.
     open func performBackgroundTask<Result, Failure: Error>(
         _ block: @escaping (NSManagedObjectContext) throws(Failure) -> Result
     ) async throws(Failure) -> Result {
@@ -106,10 +106,10 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
     private(set) var postsRemoteChanges = false
     private var kept: [String: NSObject] = [:]
 
-    /// A description of the store at a URL; `/dev/null` is a store in memory.
+    /// Creates a description of the store at a URL. `/dev/null` means a store in memory.
     public init(url: URL) { base = PersistentStoreDescription(url: url) }
 
-    /// A description whose ``url`` is to be set.
+    /// Creates a description without a URL. Set ``url`` before use.
     public override init() {
         base = PersistentStoreDescription()
         base.type = .sqlite
@@ -131,17 +131,17 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
             }
         }
     }
-    /// The configuration whose entities the store holds.
+    /// The name of the configuration whose entities the store holds.
     open var configuration: String? {
         get { base.configuration }
         set { base.configuration = newValue }
     }
-    /// Whether the store is opened for reading only.
+    /// Whether the store is opened read-only.
     open var isReadOnly: Bool {
         get { base.isReadOnly }
         set { base.isReadOnly = newValue }
     }
-    /// Seconds to wait for another process.
+    /// The number of seconds to wait for another process.
     open var timeout: TimeInterval {
         get { base.timeout }
         set { base.timeout = newValue }
@@ -151,26 +151,26 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
         get { base.shouldAddStoreAsynchronously }
         set { base.shouldAddStoreAsynchronously = newValue }
     }
-    /// Whether an older store is migrated when it is opened.
+    /// Whether opening an older store migrates it.
     open var shouldMigrateStoreAutomatically: Bool {
         get { base.shouldMigrateStoreAutomatically }
         set { base.shouldMigrateStoreAutomatically = newValue }
     }
-    /// Whether a mapping may be inferred for that.
+    /// Whether that migration may infer a mapping.
     open var shouldInferMappingModelAutomatically: Bool {
         get { base.shouldInferMappingModelAutomatically }
         set { base.shouldInferMappingModelAutomatically = newValue }
     }
-    /// SQLite's pragmas by name.
+    /// SQLite pragmas, by name.
     open var sqlitePragmas: [String: NSObject] { base.sqlitePragmas.mapValues { NSString(string: $0) } }
-    /// Sets a pragma by its name.
+    /// Sets a pragma by name.
     open func setValue(_ value: NSObject?, forPragmaNamed name: String) {
         base.setValue(value.map { "\($0)" }, forPragmaNamed: name)
     }
-    /// The options by their keys.
+    /// The options by key.
     open var options: [String: NSObject] { kept }
 
-    /// Sets an option. A key that Moult does not know is kept and has no effect, as in Core Data.
+    /// Sets an option. An unknown key is kept and has no effect, as in Core Data.
     open func setOption(_ option: NSObject?, forKey key: String) {
         kept[key] = option
         if key == NSPersistentStoreRemoteChangeNotificationPostOptionKey {
@@ -181,7 +181,7 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
     }
 }
 
-/// An option as MoultCoreData takes it.
+/// Converts an option to the type that MoultCoreData expects.
 func storeOption(_ value: Any) -> (any Sendable)? {
     switch value {
     case let manager as NSStagedMigrationManager: manager.base
@@ -213,13 +213,13 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
     /// The kinds of stores.
     public struct StoreType: RawRepresentable, Sendable, Hashable {
-        /// Core Data's word.
+        /// Core Data's name for the kind.
         public let rawValue: String
-        /// The kind of that word.
+        /// Creates a kind from Core Data's name.
         public init(rawValue: String) { self.rawValue = rawValue }
-        /// One SQLite file.
+        /// A store in a SQLite file.
         public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
-        /// In memory.
+        /// A store in memory.
         public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
 
         func moult(_ call: String) throws -> PersistentStore.StoreType {
@@ -235,23 +235,23 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
         self.coordinator = coordinator
     }
 
-    /// The store's file; `/dev/null` for one in memory.
+    /// The store's file; `/dev/null` for a store in memory.
     open var url: URL? { base.url ?? URL(fileURLWithPath: "/dev/null") }
-    /// Core Data's word for the kind of store.
+    /// Core Data's name for the kind of store.
     open var type: String { base.type.rawValue }
-    /// The configuration whose entities the store holds.
+    /// The name of the configuration whose entities the store holds.
     open var configurationName: String { base.configurationName ?? "PF_DEFAULT_CONFIGURATION_NAME" }
     /// The UUID of the store.
     open var identifier: String! { base.identifier.uuidString }
-    /// Whether the store was opened for reading only.
+    /// Whether the store was opened read-only.
     open var isReadOnly: Bool { base.isReadOnly }
-    /// The coordinator that the store is open in.
+    /// The coordinator in which the store is open.
     open var persistentStoreCoordinator: NSPersistentStoreCoordinator? { coordinator }
     /// The metadata of the store.
     open var metadata: [String: Any]! { coordinator?.metadata(for: self) }
 
-    /// Whether both are the same open store.
+    /// Returns whether both are the same open store.
     open override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentStore)?.base === base }
-    /// Hashes which open store it is.
+    /// A hash of the store's identity as an object.
     open override var hash: Int { ObjectIdentifier(base).hashValue }
 }

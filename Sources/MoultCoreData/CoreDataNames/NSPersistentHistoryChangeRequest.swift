@@ -13,14 +13,14 @@ public enum NSPersistentHistoryResultType: Int, Sendable {
     case transactionsAndChanges
 }
 
-/// Asks for the persistent history of a coordinator's stores, or deletes some of it.
+/// A request to fetch or delete the persistent history of a coordinator's stores.
 open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
     /// The kind of ``NSPersistentHistoryResult/result``.
     open var resultType = NSPersistentHistoryResultType.transactionsAndChanges
-    /// The position that the request was made with.
+    /// The history token with which the request was created.
     public let token: NSPersistentHistoryToken?
-    /// The fetch that selects transactions or changes; nil for all. It is a fetch of ``NSPersistentHistoryTransaction``
-    /// or of ``NSPersistentHistoryChange``, with a predicate and a limit. The order is that of the saves.
+    /// The fetch that selects transactions or changes; nil for all. It fetches ``NSPersistentHistoryTransaction`` or
+    /// ``NSPersistentHistoryChange``, with a predicate and a limit. Results are in the order of the saves.
     open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
     private let bound: Bound
 
@@ -43,19 +43,19 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
         self.token = token
     }
 
-    /// Asks for what was saved after a moment.
+    /// Creates a request for the history after a date.
     open class func fetchHistory(after date: Date) -> NSPersistentHistoryChangeRequest {
         NSPersistentHistoryChangeRequest(.after(date.timeIntervalSinceReferenceDate))
     }
-    /// Asks for what was saved after a position; for everything after nil.
+    /// Creates a request for the history after a token, or for all history if `token` is nil.
     open class func fetchHistory(after token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
         NSPersistentHistoryChangeRequest(.afterToken, token)
     }
-    /// Asks for what was saved after a transaction; for everything after nil.
+    /// Creates a request for the history after a transaction, or for all history if `transaction` is nil.
     open class func fetchHistory(
         after transaction: NSPersistentHistoryTransaction?
     ) -> NSPersistentHistoryChangeRequest { NSPersistentHistoryChangeRequest(.afterToken, transaction?.token) }
-    /// Asks for the transactions or changes that a fetch finds, of everything that was saved.
+    /// Creates a request for the transactions or changes in all history that match a fetch.
     open class func fetchHistory(
         withFetch fetchRequest: NSFetchRequest<any NSFetchRequestResult>
     ) -> NSPersistentHistoryChangeRequest {
@@ -63,15 +63,16 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
         request.fetchRequest = fetchRequest
         return request
     }
-    /// Deletes what was saved before a moment.
+    /// Creates a request to delete the history before a date.
     open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
         NSPersistentHistoryChangeRequest(.before(date.timeIntervalSinceReferenceDate))
     }
-    /// Deletes what was saved up to a position, which stays; nothing for nil.
+    /// Creates a request to delete the history before the transaction of a token, which is kept; nothing if `token` is
+    /// nil.
     open class func deleteHistory(before token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
         NSPersistentHistoryChangeRequest(.beforeToken, token)
     }
-    /// Deletes what was saved before a transaction; nothing for nil.
+    /// Creates a request to delete the history before a transaction; nothing if `transaction` is nil.
     open class func deleteHistory(
         before transaction: NSPersistentHistoryTransaction?
     ) -> NSPersistentHistoryChangeRequest { NSPersistentHistoryChangeRequest(.beforeToken, transaction?.token) }
@@ -81,7 +82,7 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
             throw MigrationError(
                 .usage, "The context has no coordinator.", remedy: "Set persistentStoreCoordinator first.")
         }
-        // A deletion that ignored the fetch would delete more than was asked for.
+        // A deletion that ignored the fetch would delete too much.
         if let fetchRequest, deletes {
             throw MigrationError(
                 .usage, "History is deleted up to a position, not by a fetch of \(fetchRequest.entityName ?? "").",
@@ -131,9 +132,9 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 
 /// The result of a history request.
 open class NSPersistentHistoryResult: NSPersistentStoreResult {
-    /// The kind of result that was asked for.
+    /// The requested kind of result.
     public let resultType: NSPersistentHistoryResultType
-    /// Transactions, changes, identities, a number, or `true`.
+    /// Transactions, changes, identities, a count, or `true`.
     public let result: Any?
 
     init(_ type: NSPersistentHistoryResultType, _ result: Any?) {
@@ -148,7 +149,7 @@ struct HistoryFetch {
     private let condition: (predicate: MoultModel.Predicate, variables: [String: ExpressionValue])?
     private let limit: Int
 
-    /// The kind of records to fetch, with the keys for predicates. The names are those of Core Data's entities.
+    /// The kind of record to fetch, with the keys for predicates. The raw values are the names of Core Data's entities.
     private enum Kind: String {
         case transaction = "TRANSACTION"
         case change = "CHANGE"
@@ -170,14 +171,14 @@ struct HistoryFetch {
             }
         }
 
-        /// The key paths that a predicate may use.
+        /// The key paths allowed in a predicate.
         var keyPaths: [String] {
             let own = keys.map(\.key)
             return self == .change ? own + Kind.transaction.keys.map { "transaction.\($0.key)" } : own
         }
     }
 
-    /// - Throws: `fetchUnsupported` for another entity, a predicate over other keys, or an order.
+    /// - Throws: `fetchUnsupported` for another entity, a predicate with other keys, or sort descriptors.
     init(_ request: NSFetchRequest<any NSFetchRequestResult>) throws {
         func refused(_ message: String, _ remedy: String) -> MigrationError {
             MigrationError(
@@ -202,9 +203,10 @@ struct HistoryFetch {
         limit = request.fetchLimit == 0 ? .max : request.fetchLimit
     }
 
-    /// The transactions that fit; of a fetch of changes those that have any that fit, with these alone.
+    /// Returns the matching transactions. A fetch of changes returns the transactions that have matching changes, with
+    /// only those changes.
     ///
-    /// - Throws: an error of the predicate, such as for values that cannot be compared.
+    /// - Throws: an error of the predicate, such as one for values that cannot be compared.
     func results(_ transactions: [NSPersistentHistoryTransaction]) throws -> [NSPersistentHistoryTransaction] {
         switch kind {
         case .transaction: return Array(try transactions.filter { try fits($0.values) }.prefix(limit))
@@ -249,14 +251,14 @@ extension NSPersistentHistoryTransaction {
         return values
     }
 
-    /// The entity of transactions, with the attributes that a fetch of them may ask for.
+    /// The entity of transactions, with the attributes available to a fetch.
     public class var entityDescription: NSEntityDescription? { HistoryFetch.transactions() }
-    /// The same.
+    /// Returns the entity of transactions, whatever the context.
     public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
         entityDescription
     }
-    /// A fetch of transactions, for ``NSPersistentHistoryChangeRequest/fetchRequest``. Its predicate may use `author`,
-    /// `bundleID`, `contextName`, `processID`, `storeID`, `timestamp` and `transactionNumber`.
+    /// A fetch request for transactions, for ``NSPersistentHistoryChangeRequest/fetchRequest``. Its predicate may use
+    /// `author`, `bundleID`, `contextName`, `processID`, `storeID`, `timestamp` and `transactionNumber`.
     public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { .history(HistoryFetch.transactions()) }
 }
 
@@ -268,14 +270,15 @@ extension NSPersistentHistoryChange {
         ]
     }
 
-    /// The entity of changes, with the attributes that a fetch of them may ask for.
+    /// The entity of changes, with the attributes available to a fetch.
     public class var entityDescription: NSEntityDescription? { HistoryFetch.changes() }
-    /// The same.
+    /// Returns the entity of changes, whatever the context.
     public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
         entityDescription
     }
-    /// A fetch of changes, for ``NSPersistentHistoryChangeRequest/fetchRequest``. Its predicate may use `changeID`,
-    /// `changeType`, `changedObjectID` and, as in `transaction.author`, what one over transactions may.
+    /// A fetch request for changes, for ``NSPersistentHistoryChangeRequest/fetchRequest``. Its predicate may use
+    /// `changeID`, `changeType`, `changedObjectID` and, with a prefix as in `transaction.author`, the keys of
+    /// transactions.
     public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { .history(HistoryFetch.changes()) }
 }
 

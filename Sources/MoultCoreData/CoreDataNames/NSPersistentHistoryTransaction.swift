@@ -13,7 +13,7 @@ public enum NSPersistentHistoryChangeType: Int, Sendable {
 open class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable {
     private let record: HistoryRecord
     private let store: UUID
-    /// The changes of the save, one for each object; nil where only transactions were asked for.
+    /// The changes of the save, one for each object; nil if only transactions were requested.
     public let changes: [NSPersistentHistoryChange]?
 
     init(_ record: HistoryRecord, _ store: UUID, hasChanges: Bool = true) {
@@ -24,30 +24,30 @@ open class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable {
 
     func withoutChanges() -> NSPersistentHistoryTransaction { .init(record, store, hasChanges: false) }
 
-    /// The same with some of its changes alone.
+    /// Returns the transaction with only the given changes.
     func with(_ changes: [HistoryRecord.Change]) -> NSPersistentHistoryTransaction {
         var record = record
         record.changes = changes
         return .init(record, store)
     }
 
-    /// When the save was made.
+    /// The time of the save.
     open var timestamp: Date { Date(timeIntervalSinceReferenceDate: record.timestamp) }
     /// The number of the transaction in its store.
     open var transactionNumber: Int64 { record.number }
     /// The UUID of the store.
     open var storeID: String { store.uuidString }
-    /// The bundle of the program that saved.
+    /// The bundle identifier of the program that saved.
     open var bundleID: String { record.bundleIdentifier ?? "" }
-    /// The program that saved.
+    /// The name of the process that saved.
     open var processID: String { record.processName ?? "" }
     /// The name of the context that saved.
     open var contextName: String? { record.contextName }
-    /// The author that the context named.
+    /// The transaction author set on the context.
     open var author: String? { record.author }
-    /// The position after the transaction.
+    /// The history token after the transaction.
     open var token: NSPersistentHistoryToken { NSPersistentHistoryToken([store.uuidString: record.number]) }
-    /// Returns the notification that ``NSManagedObjectContext/mergeChanges(fromContextDidSave:)`` takes.
+    /// Returns a notification for ``NSManagedObjectContext/mergeChanges(fromContextDidSave:)``.
     open func objectIDNotification() -> Notification {
         func ids(_ kind: HistoryRecord.Change.Kind) -> Set<NSManagedObjectID> {
             Set(record.changes.filter { $0.kind == kind }.map(\.object))
@@ -73,44 +73,44 @@ open class NSPersistentHistoryChange: NSObject, @unchecked Sendable {
 
     /// The number of the change in its store.
     open var changeID: Int64 { change.number }
-    /// The object.
+    /// The identity of the changed object.
     open var changedObjectID: NSManagedObjectID { change.object }
     /// The kind of change.
     open var changeType: NSPersistentHistoryChangeType {
         NSPersistentHistoryChangeType(rawValue: Int(change.kind.rawValue)) ?? .update
     }
-    /// The values that history has kept of a deleted object.
+    /// The values of a deleted object that history has preserved.
     open var tombstone: [AnyHashable: Any]? {
         change.kind == .delete ? change.tombstone.compactMapValues(foundationValue) : nil
     }
     /// The save that made the change, without its changes.
     open var transaction: NSPersistentHistoryTransaction? { .init(record, store, hasChanges: false) }
-    /// The properties that an update changed, as ``updatedPropertyNames``. Ends the program if no open model has the
+    /// The properties that an update changed, as in ``updatedPropertyNames``. Ends the program if no open model has the
     /// entity.
     open var updatedProperties: Set<NSPropertyDescription>? {
         updatedPropertyNames.map { names in
             Set(changedObjectID.entity.properties.filter { names.contains($0.name) })
         }
     }
-    /// The names of the properties that an update changed. Of several to-many relationships all are named where one
-    /// changed.
+    /// The names of the properties that an update changed. If one of several to-many relationships changed, all of them
+    /// are listed.
     open var updatedPropertyNames: Set<String>? { change.kind == .update ? Set(change.properties) : nil }
 }
 
-/// A position in the history of stores. It can be archived, and kept between runs.
+/// A position in the history of stores. It can be archived and kept between launches.
 open class NSPersistentHistoryToken: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     let numbers: [String: Int64]
 
-    /// Lets an archive of a release whose module of Core Data's own names had another name be read.
+    /// Makes archives from a release with another module name readable.
     static let formerName: Void = NSKeyedUnarchiver.setClass(
         NSPersistentHistoryToken.self, forClassName: "MoultNSCoreData.NSPersistentHistoryToken")
 
     init(_ numbers: [String: Int64]) { self.numbers = numbers }
 
-    /// Archives keep the numbers of the stores.
+    /// Always true. An archive contains the transaction number for each store.
     public static var supportsSecureCoding: Bool { true }
 
-    /// Reads an archived position.
+    /// Decodes an archived token.
     public required init?(coder: NSCoder) {
         guard let data = coder.decodeObject(of: NSData.self, forKey: "numbers"),
             let numbers = try? JSONDecoder().decode([String: Int64].self, from: Data(referencing: data))
@@ -118,23 +118,23 @@ open class NSPersistentHistoryToken: NSObject, NSSecureCoding, NSCopying, @unche
         self.numbers = numbers
     }
 
-    /// Archives the position.
+    /// Archives the token.
     open func encode(with coder: NSCoder) {
         if let data = try? JSONEncoder().encode(numbers) { coder.encode(NSData(data: data), forKey: "numbers") }
     }
 
-    /// The same position: it never changes.
+    /// Returns the same token, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
-    /// Whether both are the same position.
+    /// Returns whether both tokens are the same position.
     open override func isEqual(_ object: Any?) -> Bool {
         (object as? NSPersistentHistoryToken)?.numbers == numbers
     }
-    /// Hashes the position.
+    /// A hash of the position.
     open override var hash: Int { numbers.hashValue }
 }
 
 extension NSPersistentStoreCoordinator {
-    /// The position after everything that has been saved so far; nil where no store has history.
+    /// Returns the token after all saves so far; nil if no store has history.
     public func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
         let wanted = stores?.compactMap { ($0 as? NSPersistentStore)?.base }
         let numbers = orRaise("NSPersistentStoreCoordinator.currentPersistentHistoryToken(fromStores:)") {

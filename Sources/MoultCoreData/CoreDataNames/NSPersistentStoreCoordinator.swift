@@ -6,16 +6,16 @@ import Synchronization
 /// A model and the open stores that hold its objects.
 open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     let base: PersistentStoreCoordinator
-    /// The model of every store that is open here.
+    /// The model of every open store.
     public let managedObjectModel: NSManagedObjectModel
-    /// The name that an app gives the coordinator.
+    /// The coordinator's name, set by the app.
     open var name: String?
     private let open = Mutex<[NSPersistentStore]>([])
     private static let all = Mutex<[Weak]>([])
 
     private struct Weak: @unchecked Sendable { weak var coordinator: NSPersistentStoreCoordinator? }
 
-    /// A coordinator of a model, which cannot be changed from now on. Ends the program if the model is not whole.
+    /// Creates a coordinator for a model, which becomes immutable. Ends the program if the model is invalid.
     public convenience init(managedObjectModel model: NSManagedObjectModel) {
         let value = orRaise("NSPersistentStoreCoordinator(managedObjectModel:)") { try model.frozen() }
         self.init(PersistentStoreCoordinator(managedObjectModel: value, versions: model.versions), model)
@@ -35,13 +35,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The coordinator that stands over one without the prefix.
+    /// Returns the coordinator that wraps the given base coordinator, creating it if needed.
     static func over(_ base: PersistentStoreCoordinator) -> NSPersistentStoreCoordinator {
         base.publicCoordinator as? NSPersistentStoreCoordinator
             ?? NSPersistentStoreCoordinator(base, NSManagedObjectModel(base.managedObjectModel))
     }
 
-    /// The entity of a class in the models that are open.
+    /// Returns the entity of a class in the open models.
     static func openEntity(of type: NSManagedObject.Type) -> NSEntityDescription {
         for coordinator in newestFirst {
             if let name = try? coordinator.base.classes.entityName(for: type),
@@ -53,7 +53,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         raise("\(type).entity()", "No open model has an entity for the class.")
     }
 
-    /// The entity of an object: in the model of its store, otherwise in any that is open.
+    /// Returns the entity of an object in the model of its store, or else in any open model.
     static func openEntity(of id: NSManagedObjectID) -> NSEntityDescription {
         let coordinators = newestFirst
         let owners = coordinators.filter { $0.store(of: id) != nil }
@@ -65,7 +65,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         raise("NSManagedObjectID.entity", "No open model has the entity \(id.entityName).")
     }
 
-    /// The open store of an object.
+    /// Returns the open store of an object.
     static func openStore(of id: NSManagedObjectID) -> NSPersistentStore? {
         newestFirst.lazy.compactMap { $0.store(of: id) }.first
     }
@@ -80,7 +80,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     // MARK: - Stores
 
-    /// The stores that are open here.
+    /// The open stores.
     open var persistentStores: [NSPersistentStore] {
         open.withLock { open in
             open = base.persistentStores.map { store in
@@ -90,7 +90,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The store at a URL; nil if none is open from there.
+    /// Returns the open store at a URL; nil if there is none.
     open func persistentStore(for url: URL) -> NSPersistentStore? {
         base.persistentStore(for: url).flatMap { found in persistentStores.first { $0.base === found } }
     }
@@ -98,7 +98,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// Returns the URL of a store.
     open func url(for store: NSPersistentStore) -> URL { base.url(for: store.base) }
 
-    /// Opens a store, making it where there is none.
+    /// Opens a store, creating it if it does not exist.
     @discardableResult
     open func addPersistentStore(
         type: NSPersistentStore.StoreType, configuration: String? = nil, at url: URL,
@@ -107,7 +107,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         try addPersistentStore(ofType: type.rawValue, configurationName: configuration, at: url, options: options)
     }
 
-    /// Opens a store, making it where there is none.
+    /// Opens a store, creating it if it does not exist.
     @discardableResult
     open func addPersistentStore(
         ofType type: String, configurationName configuration: String?, at url: URL?,
@@ -122,7 +122,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         return adopt(added, options, postsRemoteChanges: posts ?? false)
     }
 
-    /// Opens the store that a description is of.
+    /// Opens the described store.
     open func addPersistentStore(
         with description: NSPersistentStoreDescription,
         completionHandler completion: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
@@ -165,14 +165,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     static func moult(_ options: [AnyHashable: Any]?) -> [String: any Sendable]? {
         options?.reduce(into: [:]) { all, option in
             let key = "\(option.key.base)"
-            // An app keeps keys of its own there, and those of Apple's systems, which Core Data ignores too.
+            // Apps also pass keys of their own and keys for Apple's platforms, which Core Data ignores too.
             if PersistentStoreOption.all.contains(key) { all[key] = storeOption(option.value) }
         }
     }
 
     // MARK: - Identities
 
-    /// The identity that a URI stands for.
+    /// Returns the identity for a URI.
     open func managedObjectID(forURIRepresentation uri: URL) -> NSManagedObjectID? {
         base.managedObjectID(forURIRepresentation: uri)
     }
@@ -188,7 +188,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         _ block: @escaping () throws(Failure) -> Result
     ) async throws(Failure) -> Result { try performAndWait(block) }
 
-    /// Runs a block on this thread, with the coordinator's contexts waiting.
+    /// Runs a block on this thread while the coordinator's contexts wait.
     open func performAndWait<Result, Failure: Error>(
         _ block: () throws(Failure) -> Result
     ) throws(Failure) -> Result { try base.objects.lock.withLock(block) }
@@ -199,7 +199,7 @@ private struct UncheckedCompletion: @unchecked Sendable {
 }
 
 extension NSPersistentStoreCoordinator {
-    /// The metadata of a store that need not be open.
+    /// Returns the metadata of a store, which need not be open.
     public class func metadataForPersistentStore(
         type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
     ) throws -> [String: Any] {
@@ -209,14 +209,14 @@ extension NSPersistentStoreCoordinator {
         }
     }
 
-    /// The metadata of a store that need not be open.
+    /// Returns the metadata of a store, which need not be open.
     public class func metadataForPersistentStore(
         ofType type: String, at url: URL, options: [AnyHashable: Any]? = nil
     ) throws -> [String: Any] {
         try metadataForPersistentStore(type: .init(rawValue: type), at: url)
     }
 
-    /// Writes the app's own entries into the metadata of a store that need not be open.
+    /// Writes the app's own entries to the metadata of a store, which need not be open.
     public class func setMetadata(
         _ metadata: [String: Any]?, type: NSPersistentStore.StoreType, at url: URL,
         options: [AnyHashable: Any]? = nil
@@ -227,7 +227,7 @@ extension NSPersistentStoreCoordinator {
         }
     }
 
-    /// Writes the app's own entries into the metadata of a store that need not be open.
+    /// Writes the app's own entries to the metadata of a store, which need not be open.
     public class func setMetadata(
         _ metadata: [String: Any]?, forPersistentStoreOfType type: String, at url: URL,
         options: [AnyHashable: Any]? = nil
@@ -235,19 +235,19 @@ extension NSPersistentStoreCoordinator {
         try setMetadata(metadata, type: .init(rawValue: type), at: url)
     }
 
-    /// The metadata of an open store.
+    /// Returns the metadata of an open store.
     public func metadata(for store: NSPersistentStore) -> [String: Any] {
         orRaise("NSPersistentStoreCoordinator.metadata(for:)") { try base.metadata(for: store.base) }
     }
 
-    /// Writes the app's own entries into the metadata of an open store, at once.
+    /// Writes the app's own entries to the metadata of an open store immediately.
     public func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
         orRaise("NSPersistentStoreCoordinator.setMetadata(_:for:)") {
             try base.setMetadata(metadata, for: store.base)
         }
     }
 
-    /// Removes a store with every file next to it.
+    /// Removes a store and every file that belongs to it.
     public func destroyPersistentStore(
         at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
     ) throws {
@@ -257,12 +257,12 @@ extension NSPersistentStoreCoordinator {
         }
     }
 
-    /// Removes a store with every file next to it.
+    /// Removes a store and every file that belongs to it.
     public func destroyPersistentStore(at url: URL, ofType type: String, options: [AnyHashable: Any]? = nil) throws {
         try destroyPersistentStore(at: url, type: .init(rawValue: type), options: options)
     }
 
-    /// Puts a copy of one store in the place of another.
+    /// Replaces a store with a copy of another one.
     public func replacePersistentStore(
         at destination: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom source: URL,
         sourceOptions: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType
@@ -273,7 +273,7 @@ extension NSPersistentStoreCoordinator {
         }
     }
 
-    /// Puts a copy of one store in the place of another.
+    /// Replaces a store with a copy of another one.
     public func replacePersistentStore(
         at destination: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom source: URL,
         sourceOptions: [AnyHashable: Any]? = nil, ofType type: String
@@ -281,7 +281,7 @@ extension NSPersistentStoreCoordinator {
         try replacePersistentStore(at: destination, withPersistentStoreFrom: source, type: .init(rawValue: type))
     }
 
-    /// Copies an open store to another place and continues with the copy.
+    /// Copies an open store to another URL and continues with the copy.
     @discardableResult
     public func migratePersistentStore(
         _ store: NSPersistentStore, to url: URL, options: [AnyHashable: Any]? = nil,
@@ -294,7 +294,7 @@ extension NSPersistentStoreCoordinator {
         return persistentStores.first { $0.base === copy } ?? NSPersistentStore(copy, self)
     }
 
-    /// Copies an open store to another place and continues with the copy.
+    /// Copies an open store to another URL and continues with the copy.
     @discardableResult
     public func migratePersistentStore(
         _ store: NSPersistentStore, to url: URL, options: [AnyHashable: Any]? = nil, withType type: String
@@ -302,12 +302,12 @@ extension NSPersistentStoreCoordinator {
         try migratePersistentStore(store, to: url, options: options, type: .init(rawValue: type))
     }
 
-    /// Does everything that deferred migrations have left.
+    /// Completes all tasks that deferred migrations have left.
     public func finishDeferredLightweightMigration() throws {
         try cocoaErrors { try base.finishDeferredLightweightMigration() }
     }
 
-    /// Does the next task that a deferred migration has left.
+    /// Completes the next task that a deferred migration has left.
     public func finishDeferredLightweightMigrationTask() throws {
         try cocoaErrors { try base.finishDeferredLightweightMigrationTask() }
     }

@@ -3,21 +3,21 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// Asks a predicate that was made from a format for what it was made from.
+/// A probe that retrieves the parsed form of a predicate created from a format.
 final class PredicateProbe {
     var found: (predicate: MoultModel.Predicate, variables: [String: ExpressionValue])?
 }
 
-// Foundation's NSPredicate has no formats on Linux. One that is made here is a block that evaluates the format, and that
-// tells a probe what it evaluates.
+// Foundation's NSPredicate does not support formats on Linux. Here such a predicate is a block that evaluates the
+// format, and that passes its parsed form to a probe.
 
 extension NSPredicate {
-    /// A predicate in Core Data's format language. Ends the program where the format does not parse.
+    /// Creates a predicate from Core Data's format language. Ends the program if the format is invalid.
     public convenience init(format: String, _ arguments: Any?...) {
         self.init(format: format, argumentArray: arguments)
     }
 
-    /// A predicate whose arguments are in an array. Ends the program where the format does not parse.
+    /// Creates a predicate from a format and an array of arguments. Ends the program if the format is invalid.
     public convenience init(format: String, argumentArray arguments: [Any?]?) {
         let predicate = orRaise("NSPredicate(format: \"\(format)\")") {
             try MoultModel.Predicate(
@@ -39,7 +39,7 @@ extension NSPredicate {
         })
     }
 
-    /// The predicate with values for its variables (`$name`).
+    /// Returns the predicate with values for its variables (`$name`).
     public func withSubstitutionVariables(_ variables: [String: Any]) -> NSPredicate {
         let call = "NSPredicate.withSubstitutionVariables(_:)"
         return orRaise(call) {
@@ -49,9 +49,9 @@ extension NSPredicate {
         }
     }
 
-    /// Returns the predicate in the form that a store can answer, with the values of its variables.
+    /// Returns the predicate in the form that a store can evaluate, with the values of its variables.
     ///
-    /// - Throws: `fetchUnsupported` for a block, which no store can answer.
+    /// - Throws: `fetchUnsupported` for a block, which no store can evaluate.
     func moult(for call: String) throws -> (predicate: MoultModel.Predicate, variables: [String: ExpressionValue]) {
         if let compound = self as? NSCompoundPredicate {
             let parts = try compound.subpredicates.map { try $0.moult(for: call) }
@@ -65,7 +65,7 @@ extension NSPredicate {
         let probe = PredicateProbe()
         _ = evaluate(with: probe)
         if let found = probe.found { return found }
-        // Foundation says of NSPredicate(value:) what it is only in its stored properties.
+        // Foundation exposes the value of NSPredicate(value:) only in its stored properties.
         let kind = Mirror(reflecting: self).superclassMirror.map { [$0] } ?? []
         for mirror in [Mirror(reflecting: self)] + kind {
             for child in mirror.children where child.label == "kind" {
@@ -79,23 +79,23 @@ extension NSPredicate {
     }
 }
 
-/// Carries the key of a sort descriptor, which has a key path only on Linux.
+/// A carrier for the key of a sort descriptor, which on Linux has only a key path.
 private final class SortKey {
     subscript(key: String) -> String { key }
 }
 
 extension NSSortDescriptor {
-    /// A term of an order by a key of the model.
+    /// Creates a sort descriptor for a key of the model.
     public convenience init(key: String?, ascending: Bool) {
         self.init(keyPath: \SortKey.[key ?? ""], ascending: ascending)
     }
 
-    /// A term of an order by an optional property of a class.
+    /// Creates a sort descriptor for an optional property of a class.
     public convenience init<Root: NSManagedObject, Value>(keyPath: KeyPath<Root, Value?>, ascending: Bool) {
         self.init(key: ManagedKey.name(of: keyPath), ascending: ascending)
     }
 
-    /// A term of an order by a Boolean property of a class.
+    /// Creates a sort descriptor for a Boolean property of a class.
     public convenience init<Root: NSManagedObject>(keyPath: KeyPath<Root, Bool>, ascending: Bool) {
         self.init(key: ManagedKey.name(of: keyPath), ascending: ascending)
     }
@@ -108,7 +108,7 @@ extension NSSortDescriptor {
         return ManagedKey.nameIfAny(of: keyPath)
     }
 
-    /// - Throws: nothing; ends the program for a key path that reads no property of the model.
+    /// The sort term for the engine. Ends the program for a key path that reads no property of the model.
     var term: ObjectFetch.SortTerm {
         guard let key else {
             raise("NSFetchRequest.sortDescriptors", "\(keyPath) reads no property of the model; name the key instead.")
@@ -118,7 +118,7 @@ extension NSSortDescriptor {
 }
 
 extension NSSortDescriptor {
-    /// The order of a `SortDescriptor` over a property of a class.
+    /// Creates a sort descriptor from a `SortDescriptor` for a property of a class.
     public convenience init<Compared: NSManagedObject>(_ descriptor: SortDescriptor<Compared>) {
         guard let path = descriptor.keyPath else {
             raise("NSSortDescriptor(_:)", "The SortDescriptor has no key path; name the key instead.")
@@ -127,31 +127,32 @@ extension NSSortDescriptor {
     }
 }
 
-/// An expression that is built from parts, for dictionary results and comparisons.
+/// An expression composed of parts, for dictionary results and comparisons.
 ///
-/// Foundation has an empty class of this name on Linux: a file that imports Foundation too writes `CoreData.NSExpression`.
+/// Foundation has an empty class with this name on Linux. A file that also imports Foundation must write
+/// `CoreData.NSExpression`.
 open class NSExpression: NSObject {
     let expression: MoultModel.Expression
 
     init(moult expression: MoultModel.Expression) { self.expression = expression }
 
-    /// A value of its own.
+    /// Creates an expression for a constant value.
     public convenience init(forConstantValue value: Any?) {
         self.init(moult: .constant(orRaise("NSExpression(forConstantValue:)") { try expressionValue(value) }))
     }
 
-    /// The value of a property, by its key path.
+    /// Creates an expression for the value at a key path.
     public convenience init(forKeyPath keyPath: String) { self.init(moult: .keyPath(keyPath)) }
 
-    /// A variable, `$name`.
+    /// Creates an expression for a variable, `$name`.
     public convenience init(forVariable name: String) { self.init(moult: .variable(name)) }
 
-    /// A collection of expressions.
+    /// Creates an expression for a collection of expressions.
     public convenience init(forAggregate parts: [NSExpression]) {
         self.init(moult: .aggregate(parts.map(\.expression)))
     }
 
-    /// A function such as `sum:`, `max:`, `count:`, `lowercase:`.
+    /// Creates an expression for a function such as `sum:`, `max:`, `count:`, `lowercase:`.
     public convenience init(forFunction name: String, arguments: [Any]) {
         let parts = arguments.map { argument -> MoultModel.Expression in
             if let part = argument as? NSExpression { return part.expression }
@@ -160,7 +161,7 @@ open class NSExpression: NSObject {
         self.init(moult: .function(name, parts))
     }
 
-    /// An expression in Core Data's format language. Ends the program where it does not parse.
+    /// Creates an expression from Core Data's format language. Ends the program if the format is invalid.
     public convenience init(format: String, _ arguments: Any?...) {
         self.init(
             moult: orRaise("NSExpression(format: \"\(format)\")") {
@@ -169,16 +170,16 @@ open class NSExpression: NSObject {
             })
     }
 
-    /// The object that a predicate is evaluated for.
+    /// Returns an expression for the object being evaluated.
     open class func expressionForEvaluatedObject() -> NSExpression { NSExpression(moult: .evaluatedObject) }
 
     /// The expression in the format language.
     open override var description: String { expression.format }
 }
 
-/// A comparison that is built from parts.
+/// A comparison composed of parts.
 ///
-/// Foundation has an empty class of this name on Linux: a file that imports Foundation too writes
+/// Foundation has an empty class with this name on Linux. A file that also imports Foundation must write
 /// `CoreData.NSComparisonPredicate`.
 open class NSComparisonPredicate: NSPredicate {
     /// The expression on the left.
@@ -187,9 +188,9 @@ open class NSComparisonPredicate: NSPredicate {
     public let rightExpression: NSExpression
     /// The operator that compares the two.
     public let predicateOperatorType: Operator
-    /// Whether it must hold for the value itself, for all values or for any.
+    /// Whether the comparison must hold for the value itself, for all of its values, or for any of them.
     public let comparisonPredicateModifier: Modifier
-    /// The options for comparing texts.
+    /// The options for comparing strings.
     public let options: Options
 
     /// The operator of a comparison of two values, with Core Data's numbers.
@@ -209,18 +210,18 @@ open class NSComparisonPredicate: NSPredicate {
         case between = 100
     }
 
-    /// Whether a comparison holds for the value, all or any of several.
+    /// Whether a comparison must hold for the value itself, or for all or any of several values.
     public enum Modifier: Int, Sendable {
         case direct = 0
         case all = 1
         case any = 2
     }
 
-    /// The options for comparing two texts.
+    /// The options for comparing two strings.
     public struct Options: OptionSet, Sendable {
         /// The bits, with Core Data's numbers.
         public let rawValue: Int
-        /// Options of these bits.
+        /// Creates options from bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
         /// `[c]`
         public static let caseInsensitive = Options(rawValue: 1)
@@ -230,7 +231,7 @@ open class NSComparisonPredicate: NSPredicate {
         public static let normalized = Options(rawValue: 4)
     }
 
-    /// A comparison of two expressions.
+    /// Creates a comparison of two expressions.
     public init(
         leftExpression left: NSExpression, rightExpression right: NSExpression, modifier: Modifier = .direct,
         type: Operator, options: Options = []

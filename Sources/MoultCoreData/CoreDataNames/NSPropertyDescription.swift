@@ -7,27 +7,27 @@ open class NSPropertyDescription: NSObject {
     weak var owner: NSEntityDescription?
     /// The name, unique among the entity's properties.
     open var name = "" { willSet { owner?.willChange() } }
-    /// Whether an object without a value is valid; true by default.
+    /// Whether the property may have no value; true by default.
     open var isOptional = true { willSet { owner?.willChange() } }
-    /// Whether no store keeps the value.
+    /// Whether the value is not stored.
     open var isTransient = false { willSet { owner?.willChange() } }
     /// The name in an earlier version.
     open var renamingIdentifier: String? { willSet { owner?.willChange() } }
-    /// A text that goes into the version hash.
+    /// A string that is part of the version hash.
     open var versionHashModifier: String? { willSet { owner?.willChange() } }
-    /// Notes of the app, with texts as keys and values.
+    /// The app's own annotations, with strings as keys and values.
     open var userInfo: [AnyHashable: Any]? { willSet { owner?.willChange() } }
-    /// Whether Spotlight is to index the value. It changes nothing in the store.
+    /// Whether Spotlight should index the value. It has no effect on the store.
     open var isIndexedBySpotlight = false { willSet { owner?.willChange() } }
     /// The entity that declares the property.
     open var entity: NSEntityDescription? { owner }
 
-    /// A property without a name.
+    /// Creates a property without a name.
     public override init() {}
 
 }
 
-/// Notes of an app as a model keeps them.
+/// Returns an app's annotations in the form that a model stores.
 func texts(_ userInfo: [AnyHashable: Any]?) -> [String: String] {
     (userInfo ?? [:]).reduce(into: [:]) { all, entry in
         if let key = entry.key.base as? String { all[key] = "\(entry.value)" }
@@ -38,25 +38,25 @@ func texts(_ userInfo: [AnyHashable: Any]?) -> [String: String] {
 open class NSAttributeDescription: NSPropertyDescription {
     /// The type, with Core Data's numbers.
     open var attributeType = NSAttributeType.undefinedAttributeType { willSet { owner?.willChange() } }
-    /// The value that new objects begin with.
+    /// The default value of new objects.
     open var defaultValue: Any? { willSet { owner?.willChange() } }
-    /// The class of a transformable's value.
+    /// The class of a transformable attribute's value.
     open var attributeValueClassName: String? { willSet { owner?.willChange() } }
-    /// The name of the ``ValueTransformer`` of a transformable.
+    /// The name of the ``ValueTransformer`` of a transformable attribute.
     open var valueTransformerName: String? { willSet { owner?.willChange() } }
-    /// Whether a large value may be kept in a file next to the store.
+    /// Whether a large value may be stored in a file next to the store.
     open var allowsExternalBinaryDataStorage = false { willSet { owner?.willChange() } }
-    /// Whether persistent history keeps the value of a deleted object.
+    /// Whether persistent history preserves the value of a deleted object.
     open var preservesValueInHistoryOnDeletion = false { willSet { owner?.willChange() } }
-    /// Whether CloudKit is to encrypt the value. It changes nothing in the store.
+    /// Whether CloudKit should encrypt the value. It has no effect on the store.
     open var allowsCloudEncryption = false { willSet { owner?.willChange() } }
-    /// The rules of a value as predicates over `SELF`.
+    /// The validation rules, as predicates about `SELF`.
     open private(set) var validationPredicates: [NSPredicate] = []
-    /// The warnings of the rules, in their order.
+    /// The warnings of the validation rules, in the same order.
     open private(set) var validationWarnings: [Any] = []
     private var validation = AttributeDescription.Validation()
     private var usesScalarValueType: Bool?
-    /// The parts of a composite attribute.
+    /// Returns the parts of a composite attribute.
     fileprivate func parts() throws -> [AttributeDescription] { [] }
     private var compositeName: String?
 
@@ -64,7 +64,7 @@ open class NSAttributeDescription: NSPropertyDescription {
     public struct AttributeType: RawRepresentable, Sendable, Hashable {
         /// Core Data's number.
         public let rawValue: UInt
-        /// The type of that number.
+        /// Creates a type from Core Data's number.
         public init(rawValue: UInt) { self.rawValue = rawValue }
         /// No type; nothing is stored.
         public static let undefined = AttributeType(rawValue: 0)
@@ -76,11 +76,11 @@ open class NSAttributeDescription: NSPropertyDescription {
         public static let integer64 = AttributeType(rawValue: 300)
         /// A decimal number.
         public static let decimal = AttributeType(rawValue: 400)
-        /// A double.
+        /// A double-precision number.
         public static let double = AttributeType(rawValue: 500)
-        /// A float.
+        /// A single-precision number.
         public static let float = AttributeType(rawValue: 600)
-        /// A text.
+        /// A string.
         public static let string = AttributeType(rawValue: 700)
         /// True or false.
         public static let boolean = AttributeType(rawValue: 800)
@@ -92,11 +92,11 @@ open class NSAttributeDescription: NSPropertyDescription {
         public static let uuid = AttributeType(rawValue: 1100)
         /// A URI.
         public static let uri = AttributeType(rawValue: 1200)
-        /// A value that a transformer makes of bytes.
+        /// A value that a transformer converts to and from bytes.
         public static let transformable = AttributeType(rawValue: 1800)
         /// An identity; nothing is stored.
         public static let objectID = AttributeType(rawValue: 2000)
-        /// Several attributes that are stored together.
+        /// Several attributes stored together.
         public static let composite = AttributeType(rawValue: 2100)
     }
 
@@ -106,7 +106,7 @@ open class NSAttributeDescription: NSPropertyDescription {
         set { attributeType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
     }
 
-    /// Sets the rules that a value must keep.
+    /// Sets the validation rules for the value.
     open func setValidationPredicates(_ predicates: [NSPredicate]?, withValidationWarnings warnings: [String]?) {
         owner?.willChange()
         validationPredicates = predicates ?? []
@@ -182,12 +182,12 @@ open class NSDerivedAttributeDescription: NSAttributeDescription {
     }
 }
 
-/// An attribute of several attributes that are stored together.
+/// An attribute composed of several attributes that are stored together.
 open class NSCompositeAttributeDescription: NSAttributeDescription {
-    /// The attributes that it consists of; they may be composite themselves.
+    /// The attributes in the composite, which may be composite themselves.
     open var elements: [NSAttributeDescription] = [] { willSet { owner?.willChange() } }
 
-    /// A composite attribute without a name.
+    /// Creates a composite attribute without a name.
     public override init() {
         super.init()
         attributeType = .compositeAttributeType
@@ -197,7 +197,7 @@ open class NSCompositeAttributeDescription: NSAttributeDescription {
 }
 
 extension NSAttributeDescription {
-    /// The attribute as an object of its class.
+    /// Returns the attribute as an object of the matching class.
     static func of(_ value: AttributeDescription) -> NSAttributeDescription {
         if let derivation = value.derivation {
             let derived = NSDerivedAttributeDescription(value)
@@ -214,17 +214,17 @@ extension NSAttributeDescription {
 
 /// A relationship of an entity.
 open class NSRelationshipDescription: NSPropertyDescription {
-    /// The entity that it leads to.
+    /// The destination entity.
     open weak var destinationEntity: NSEntityDescription? { willSet { owner?.willChange() } }
-    /// The relationship that leads back.
+    /// The inverse relationship.
     open weak var inverseRelationship: NSRelationshipDescription? { willSet { owner?.willChange() } }
     /// The rule for the destinations when an object is deleted.
     open var deleteRule = NSDeleteRule.nullifyDeleteRule { willSet { owner?.willChange() } }
-    /// The least number of destinations; 0 for no limit.
+    /// The minimum number of destinations; 0 for no limit.
     open var minCount = 0 { willSet { owner?.willChange() } }
-    /// 1 for a to-one relationship, 0 for a to-many without limit.
+    /// The maximum number of destinations: 1 for a to-one relationship, 0 for a to-many relationship without a limit.
     open var maxCount = 0 { willSet { owner?.willChange() } }
-    /// Whether the destinations have an order.
+    /// Whether the destinations are ordered.
     open var isOrdered = false { willSet { owner?.willChange() } }
     /// Whether an object may have several destinations.
     open var isToMany: Bool { maxCount != 1 }
@@ -260,9 +260,9 @@ open class NSRelationshipDescription: NSPropertyDescription {
     }
 }
 
-/// A stored query that hangs on an entity.
+/// A stored query that belongs to an entity.
 open class NSFetchedPropertyDescription: NSPropertyDescription {
-    /// The request that finds its objects; `$FETCH_SOURCE` is the object itself.
+    /// The request for its objects, in which `$FETCH_SOURCE` is the object itself.
     open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { owner?.willChange() } }
 
     convenience init(_ value: FetchedPropertyDescription) {
@@ -288,13 +288,13 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
     }
 }
 
-/// A column of dictionary results that is computed.
+/// A computed column of dictionary results.
 open class NSExpressionDescription: NSPropertyDescription {
     /// The expression that computes the value.
     open var expression: NSExpression?
-    /// The type of the value; the store says it by itself, so it may be left out.
+    /// The type of the value. It is optional, because the store determines the type.
     open var expressionResultType = NSAttributeType.undefinedAttributeType
-    /// The type of the value, as attributes have it.
+    /// The type of the value, as an attribute type.
     open var resultType: NSAttributeDescription.AttributeType {
         get { .init(rawValue: expressionResultType.rawValue) }
         set { expressionResultType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }

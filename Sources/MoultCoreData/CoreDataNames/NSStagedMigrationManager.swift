@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 import Synchronization
 
-/// A version of a model and the checksum that it was released with.
+/// A version of a model, with the checksum at its release.
 open class NSManagedObjectModelReference: NSObject, @unchecked Sendable {
     let base: ManagedObjectModelReference
     /// The checksum.
@@ -12,23 +12,23 @@ open class NSManagedObjectModelReference: NSObject, @unchecked Sendable {
         NSManagedObjectModel(orRaise("NSManagedObjectModelReference.resolvedModel") { try base.resolvedModel })
     }
 
-    /// A model that the program has already.
+    /// Creates a reference to a loaded model.
     public init(model: NSManagedObjectModel, versionChecksum: String) {
         let value = orRaise("NSManagedObjectModelReference(model:versionChecksum:)") { try model.value() }
         base = ManagedObjectModelReference(model: value, versionChecksum: versionChecksum)
     }
 
-    /// The model at a URL.
+    /// Creates a reference to the model at a URL.
     public init(fileURL: URL, versionChecksum: String) {
         base = ManagedObjectModelReference(fileURL: fileURL, versionChecksum: versionChecksum)
     }
 
-    /// The version of that name among the models of a bundle.
+    /// Creates a reference to the named version among the models of a bundle.
     public init(name: String, in bundle: Bundle?, versionChecksum: String) {
         base = ManagedObjectModelReference(name: name, in: bundle, versionChecksum: versionChecksum)
     }
 
-    /// The version with these hashes among the models of a bundle.
+    /// Creates a reference to the version with these hashes among the models of a bundle.
     public init(entityVersionHashes: [AnyHashable: Any], in bundle: Bundle?, versionChecksum: String) {
         let hashes = entityVersionHashes.reduce(into: [String: Data]()) { all, entry in
             if let name = entry.key.base as? String { all[name] = plainValue(entry.value) as? Data }
@@ -37,26 +37,26 @@ open class NSManagedObjectModelReference: NSObject, @unchecked Sendable {
     }
 }
 
-/// One part of a way from version to version.
+/// One stage of a migration through several versions.
 public typealias NSMigrationStage = MigrationStage
-/// Versions that follow each other by inferred mappings.
+/// A stage through consecutive versions, migrated with inferred mappings.
 public typealias NSLightweightMigrationStage = LightweightMigrationStage
 
-/// An edge with code before and after its inferred mapping.
+/// A stage between two versions, with code that runs before and after the inferred mapping.
 open class NSCustomMigrationStage: NSMigrationStage, @unchecked Sendable {
     /// A closure that changes the objects of a store.
     public typealias Handler = (NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void
-    /// The version that the stage starts from.
+    /// The version at which the stage starts.
     public let currentModel: NSManagedObjectModelReference
-    /// The version that the stage leads to.
+    /// The version at which the stage ends.
     public let nextModel: NSManagedObjectModelReference
-    /// Runs on the store of the current version.
+    /// Code that runs on the store at the current version.
     open var willMigrateHandler: Handler? { didSet { stage.willMigrateHandler = bridged(willMigrateHandler) } }
-    /// Runs on the store of the next version.
+    /// Code that runs on the store at the next version.
     open var didMigrateHandler: Handler? { didSet { stage.didMigrateHandler = bridged(didMigrateHandler) } }
     private let stage: CustomMigrationStage
 
-    /// A stage between two versions.
+    /// Creates a stage between two versions.
     public init(
         migratingFrom currentModel: NSManagedObjectModelReference, to nextModel: NSManagedObjectModelReference
     ) {
@@ -91,13 +91,13 @@ private struct UncheckedHandler: @unchecked Sendable {
     }
 }
 
-/// The stages that bring stores of any released version to the newest.
+/// The stages that bring a store of any released version to the newest one.
 open class NSStagedMigrationManager: NSObject, @unchecked Sendable {
     let base: StagedMigrationManager
-    /// The stages in their order.
+    /// The stages in order.
     public let stages: [NSMigrationStage]
 
-    /// Stages in the order in which they follow each other.
+    /// Creates a manager with consecutive stages.
     public convenience init(_ stages: [NSMigrationStage]) {
         self.init(StagedMigrationManager(stages), stages)
     }
@@ -107,7 +107,7 @@ open class NSStagedMigrationManager: NSObject, @unchecked Sendable {
         self.stages = stages
     }
 
-    /// The store that a handler works on; nil outside one.
+    /// A container with the store for the running handler; nil outside a handler.
     open var container: NSPersistentContainer? {
         base.container.map { container in
             NSPersistentContainer(name: container.name, coordinator: .over(container.persistentStoreCoordinator))

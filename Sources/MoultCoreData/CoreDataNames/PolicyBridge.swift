@@ -3,15 +3,15 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// A running migration as an ``NSEntityMigrationPolicy`` sees it: its objects are managed objects.
+/// A running migration in the form that an ``NSEntityMigrationPolicy`` sees, with managed objects.
 ///
-/// It belongs to the thread that runs the migration.
+/// It is used only on the thread that runs the migration.
 final class PolicyBridge {
     let manager: MigrationManager
     let sourceContext: NSManagedObjectContext
     let destinationContext: NSManagedObjectContext
     var mapping = NSEntityMapping()
-    /// The policy that is called.
+    /// The policy being called.
     weak var policy: BridgedPolicy?
     private var shown: [Key: Shown] = [:]
     private var shapes: [Bool: [String: EntityShape]] = [:]
@@ -42,7 +42,7 @@ final class PolicyBridge {
         let coordinator = (isSource ? sourceContext : destinationContext).persistentStoreCoordinator
         let detached = DetachedObject(coordinator?.managedObjectModel.entitiesByName[migrated.entityName])
         detached.migrated = MigratedValues(migrated, shape(of: migrated, in: coordinator, isSource), self)
-        // Both versions name one class, whose properties are those of the new one.
+        // Both versions name the same class, whose properties are those of the new version.
         let own = isSource ? nil : coordinator?.base.classes.type(for: migrated.entityName) as? NSManagedObject.Type
         let object = (own ?? NSManagedObject.self).init(NSManagedObjectHandle(detached: detached))
         shown[key] = Shown(object: object)
@@ -74,7 +74,7 @@ final class PolicyBridge {
             remedy: "Use the objects that the policy is called with, or those of the manager's contexts.")
     }
 
-    // MARK: - What policies ask for
+    // MARK: - Operations for policies
 
     func make(_ source: NSManagedObject) throws {
         try policy?.makeByMapping(self.source(source), mapping.value, manager)
@@ -173,7 +173,7 @@ final class MigratedValues {
     }
 }
 
-/// Passes the calls of a migration on to an ``NSEntityMigrationPolicy``.
+/// A policy that forwards the calls of a migration to an ``NSEntityMigrationPolicy``.
 final class BridgedPolicy: EntityMigrationPolicy {
     private let policy: NSEntityMigrationPolicy
     private let owner: NSMigrationManager

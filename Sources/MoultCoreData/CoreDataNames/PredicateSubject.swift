@@ -2,9 +2,9 @@ import Foundation
 import MoultBasics
 import MoultModel
 
-/// A value as predicates and batch requests take it, Core Data's objects included.
+/// Converts a value for predicates and batch requests, including Core Data's objects.
 ///
-/// - Throws: `usage` for a value that no predicate can hold.
+/// - Throws: `usage` for a value that a predicate cannot contain.
 func expressionValue(_ value: Any?) throws -> ExpressionValue {
     switch value {
     case let object as NSManagedObject: return .object(object.objectID)
@@ -24,7 +24,7 @@ extension NSString {
     fileprivate func _bridgeToSwift() -> String { String(describing: self) }
 }
 
-/// The subject of a predicate that is evaluated outside a store: an object, a dictionary, or a plain value.
+/// The subject of a predicate evaluated outside a store: an object, a dictionary, or a plain value.
 struct PredicateSubject {
     private let value: Any?
 
@@ -39,7 +39,7 @@ struct PredicateSubject {
     }
 }
 
-/// The values of a dictionary, and of those in it, as those of objects.
+/// The values of a dictionary, and of dictionaries in it, presented as object values.
 private struct DictionaryValues: ObjectValues {
     let root = ObjectID(temporary: 0, entityName: "Dictionary")
     let now = Date().timeIntervalSinceReferenceDate

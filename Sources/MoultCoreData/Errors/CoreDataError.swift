@@ -2,32 +2,32 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// An error of this module. Next to its own sentence, it has Core Data's constant and number, where there are any.
+/// An error of this module. Besides its own message, it has Core Data's constant and number if there are any.
 public protocol CoreDataError: Error, CustomStringConvertible {
-    /// Core Data's own name and number for this error, where it has one.
+    /// Core Data's name and number for this error; nil if there is none.
     var coreData: (constant: String, number: Int)? { get }
 }
 
 extension MigrationError: CoreDataError {}
 
-/// Everything that keeps the objects of a save from being valid, all of it at once: nothing was saved.
+/// All validation failures of a save, reported together. Nothing was saved.
 public struct ManagedObjectValidationError: CoreDataError, Sendable {
-    /// Every rule that is broken, of all objects of the save.
+    /// Every violated rule, for all objects of the save.
     public let failures: [Failure]
 
-    /// One rule that one object breaks.
+    /// One rule that one object violates.
     public struct Failure: Sendable {
-        /// The object that breaks the rule.
+        /// The object that violates the rule.
         public let objectID: ManagedObjectID
-        /// Empty where the object as a whole is meant.
+        /// The name of the property; empty if the failure concerns the whole object.
         public let key: String
-        /// One sentence that says what was found and what is asked for.
+        /// A sentence about the problem and the requirement.
         public let message: String
-        /// `NSValidationMissingMandatoryPropertyError`, 1570, and so on; `NSManagedObjectValidationError`, 1550, for
-        /// what an application's own class says.
+        /// `NSValidationMissingMandatoryPropertyError`, 1570, and so on; `NSManagedObjectValidationError`, 1550, for an
+        /// error from one of the app's own classes.
         public let coreData: (constant: String, number: Int)
 
-        /// The entity of the object that breaks the rule.
+        /// The entity of the object that violates the rule.
         public var entityName: String { objectID.entityName }
     }
 
@@ -36,7 +36,7 @@ public struct ManagedObjectValidationError: CoreDataError, Sendable {
         failures.count == 1 ? failures[0].coreData : ("NSValidationMultipleErrorsError", 1560)
     }
 
-    /// Each failure with its object, and Core Data's constant and number for it.
+    /// Each failure with its object, and with Core Data's constant and number.
     public var description: String {
         let list = failures.map { "\($0.objectID): \($0.message) (\($0.coreData.constant) \($0.coreData.number))" }
         return failures.count == 1 ? list[0] : "\(failures.count) rules are broken: \(list.joined(separator: " "))"
@@ -51,7 +51,7 @@ extension ManagedObjectValidationError.Failure {
         coreData = violation.rule.coreData
     }
 
-    /// Creates a failure from an error that a class of the application threw about its object.
+    /// Creates a failure from an error that one of the app's classes threw about its object.
     init(_ error: any Error, of object: ManagedObjectID, key: String = "") {
         objectID = object
         self.key = key
@@ -60,41 +60,42 @@ extension ManagedObjectValidationError.Failure {
     }
 }
 
-/// A rule of the application's own that a value breaks; thrown by ``ManagedObject/validateValue(_:forKey:)`` and the
-/// others that a class overrides. Any other error will do as well.
+/// A violation of one of the app's own rules. Overrides of ``ManagedObject/validateValue(_:forKey:)`` and the related
+/// methods throw it; they may also throw any other error.
 public struct ValidationFailure: Error, Sendable, CustomStringConvertible {
-    /// A sentence for people that says what is wrong with the value.
+    /// A sentence that tells the user what is wrong with the value.
     public let description: String
 
-    /// A failure with a sentence that says what is wrong with the value.
+    /// Creates a failure with a sentence about what is wrong with the value.
     public init(_ message: String) { description = message }
 }
 
-/// A save met objects that the store holds otherwise by now, and the merge policy is to say so: nothing was saved.
+/// A conflict between a save and newer contents of the store, which the merge policy reports instead of resolving.
+/// Nothing was saved.
 public struct ManagedObjectMergeError: CoreDataError, Sendable {
-    /// Everything that kept the objects from being saved; at least one conflict.
+    /// All conflicts of the save; at least one.
     public let conflicts: [Conflict]
-    /// All conflicts, a sentence for each.
+    /// All conflicts, one sentence each.
     public let description: String
-    /// 133021 where a uniqueness constraint is among the conflicts, otherwise 133020.
+    /// 133021 if a uniqueness constraint is among the conflicts, otherwise 133020.
     public let coreData: (constant: String, number: Int)?
 
     /// One object that cannot be saved (`NSMergeConflict`, `NSConstraintConflict`).
     public struct Conflict: Sendable, CustomStringConvertible {
-        /// The object of this context, or all that would share the values of a constraint.
+        /// The object in this context, or all objects that would share the values of a constraint.
         public let objectIDs: [ManagedObjectID]
-        /// The properties of the uniqueness constraint; empty for a conflict of versions.
+        /// The properties of the uniqueness constraint; empty for a version conflict.
         public let constraint: [String]
-        /// The version that the changes were made over, and the one that the store holds; nil if there is none.
+        /// The version on which the changes are based; nil if there is none.
         public let oldVersionNumber: Int?
-        /// The version that the store holds now; nil where the row is gone, or where only new objects conflict.
+        /// The current version in the store; nil if the row no longer exists, or if only new objects conflict.
         public let newVersionNumber: Int?
-        /// The object that the store holds with the values of the constraint; nil if there is none.
+        /// The object in the store with the values of the constraint; nil if there is none.
         public let storedObjectID: ManagedObjectID?
         /// The difference, in one sentence without values.
         public let description: String
-        /// The values of the first object here, and in ``stored`` those of the store, of each property that is known to
-        /// differ.
+        /// For each property known to differ, the value of the first object in the context; ``stored`` has the values
+        /// in the store.
         package var ours: [String: ObjectValue] = [:]
         package var stored: [String: ObjectValue] = [:]
     }
@@ -145,7 +146,7 @@ extension ManagedObjectMergeError {
     }
 }
 
-/// Runs `body`, and throws what it throws as the public error that it is.
+/// Runs `body`, and converts its errors to public ones.
 func publicErrors<Result>(_ body: () throws -> Result) throws -> Result {
     do {
         return try body()

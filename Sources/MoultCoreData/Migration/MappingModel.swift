@@ -4,10 +4,10 @@ import MoultModelFiles
 import MoultPlan
 
 extension MappingModel {
-    /// The mapping that Moult would migrate by, without migrating anything.
+    /// Returns the mapping by which Moult would migrate, without migrating anything.
     ///
-    /// - Throws: `cannotInfer` (134190) with every change that cannot be inferred, each with its place and remedy;
-    ///   `question` if the models leave open what a thing is, with every question and its answers.
+    /// - Throws: `cannotInfer` (134190), listing every change that cannot be inferred, each with its place and remedy;
+    ///   `question` if the models are ambiguous, with every question and its answers.
     public static func inferredMappingModel(
         forSourceModel source: ManagedObjectModel, destinationModel destination: ManagedObjectModel
     ) throws -> MappingModel {
@@ -19,16 +19,17 @@ extension MappingModel {
 
     /// Reads a mapping model: an `.xcmappingmodel` folder, or a compiled `.cdm`.
     ///
-    /// - Throws: `fileNotFound`, `fileNotReadable`, `modelNotFound` for a file that is no mapping model, `modelInvalid`
-    ///   for one that is empty or damaged.
+    /// - Throws: `fileNotFound`, `fileNotReadable`, `modelNotFound` for a file that is not a mapping model,
+    ///   `modelInvalid` for an empty or damaged one.
     public init(contentsOf url: URL) throws {
         self = try MappingModelFile(contentsOf: url.path).mapping
     }
 
-    /// The mapping model in the bundles that was made for the two models; nil stands for the main bundle.
+    /// Finds the mapping model in the bundles that was made for the two models. If `bundles` is nil, searches the main
+    /// bundle.
     ///
-    /// - Returns: nil if none fits.
-    /// - Throws: what reading throws.
+    /// - Returns: nil if there is none.
+    /// - Throws: an error if a mapping model cannot be read.
     public init?(
         from bundles: [Bundle]?, forSourceModel source: ManagedObjectModel,
         destinationModel destination: ManagedObjectModel
@@ -49,7 +50,7 @@ extension MappingModel {
         return nil
     }
 
-    /// By name, which the expressions of other mappings use.
+    /// The entity mappings by name. Expressions of other mappings use these names.
     public var entityMappingsByName: [String: EntityMapping] {
         Dictionary(entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }

@@ -3,15 +3,15 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 
-/// The history of one store, kept next to it: every migration and rollback since the store first met Moult.
+/// The history of one store, kept next to it: every migration and rollback that Moult has run on it.
 public struct MigrationHistory: Sendable {
     /// The store whose history this is.
     public let url: URL
 
-    /// The history of the store at a URL; nothing is read yet.
+    /// Creates a history for the store at a URL, without reading anything yet.
     public init(storeAt url: URL) { self.url = url }
 
-    /// Oldest first; none where nothing has been done.
+    /// Returns the events, oldest first; an empty array if there are none.
     public func events() throws -> [MigrationEvent] {
         let system = POSIXSystem()
         let path = try system.exists(url.path) ? system.resolve(url.path) : url.path
@@ -25,35 +25,35 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
     public enum Outcome: String, Sendable {
         case succeeded = "done"
         case failed, cancelled
-        /// A call ended on its budget, for the next one to continue.
+        /// The run reached its budget, and the next one continues it.
         case paused
-        /// The process died before the commit, and the store stayed the old one.
+        /// The process died before the commit, and the old store stayed in place.
         case undone
-        /// The process died after the commit, and the next run found the new store.
+        /// The process died after the commit, and the next run found the new store in place.
         case recovered
     }
 
-    /// The name of the run, which no other event of the store has.
+    /// The name of the run, unique among the store's events.
     public let id: String
-    /// The version before; for a rollback too.
+    /// The version before the migration or rollback.
     public let from: String
-    /// The version that the run led to, or would have led to.
+    /// The target version of the run, even if it was not reached.
     public let to: String
     /// True for a rollback to a backup, false for a migration.
     public let isRollback: Bool
     /// The outcome of this migration or rollback.
     public let outcome: Outcome
-    /// In ISO 8601, UTC.
+    /// The start time in ISO 8601, UTC.
     public let startedAt: String
-    /// Measured, in seconds.
+    /// The measured duration in seconds.
     public let duration: TimeInterval
-    /// The name of the backup that was made, or put back.
+    /// The name of the backup that was created or restored.
     public let backup: String?
-    /// The rows that the migration was estimated to touch; 0 for a rollback and for a run that failed or died.
+    /// The estimated number of rows that the migration touched; 0 for a rollback, and for a run that failed or died.
     public let rows: Int64
-    /// The error in a sentence; nil if nothing went wrong.
+    /// A sentence about the error; nil if there was none.
     public let error: String?
-    /// The data that the store lost in it, counted.
+    /// The data that the store lost in the run, with counts.
     public let losses: [MigrationLoss]
 
     init(_ record: StoreRun) {
@@ -75,17 +75,17 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
 public struct MigrationProgress: Sendable, Hashable {
     /// `lock`, `backup`, `copy`, `change`, `verify`, `commit` or `done`.
     public let phase: String
-    /// Of the whole migration, 0 to 1, never less than before.
+    /// The completed fraction of the whole migration, from 0 to 1. It never decreases.
     public let fractionCompleted: Double
-    /// Rows done so far, and all rows.
+    /// The number of rows done so far.
     public let rows: Int64
-    /// All rows that the migration is estimated to touch.
+    /// The estimated number of rows that the migration touches.
     public let totalRows: Int64
-    /// Bytes copied so far, of backup and commit together.
+    /// The number of bytes copied so far, for the backup and the commit together.
     public let bytes: Int64
-    /// Seconds that the migration still takes, 0 when it is done; nil before anything of it was measured.
+    /// The estimated remaining time in seconds, 0 when the migration is done; nil before the first measurement.
     public let estimatedTimeRemaining: Double?
-    /// A sentence that says what has just been done; nil between two such moments.
+    /// A sentence about the step just completed; nil between steps.
     public let message: String?
 
     init(_ progress: MoultEngine.MigrationProgress) {

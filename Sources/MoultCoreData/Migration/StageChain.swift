@@ -3,7 +3,7 @@ import MoultModel
 import MoultObjects
 import MoultPlan
 
-/// The versions that stages go through, in order, and what is registered for the edges between them.
+/// The versions in the order of the stages, and the code registered for the migrations between them.
 struct StageChain {
     private(set) var versions: [ModelVersion] = []
     private(set) var checksums: [String] = []
@@ -12,10 +12,10 @@ struct StageChain {
     private var names: [ObjectIdentifier: String] = [:]
 
     /// - Parameters:
-    ///   - model: the one that the store is opened with.
-    ///   - versions: those that lie next to it, each of which must be in a stage.
-    ///   - carried: the model that the store carries, for a version of which nobody kept the model.
-    /// - Throws: `stagesInvalid` with everything that is wrong.
+    ///   - model: the model with which the store is opened.
+    ///   - versions: the versions next to that model, each of which must be in a stage.
+    ///   - carried: the model stored in the store itself, for a version whose model is not available otherwise.
+    /// - Throws: `stagesInvalid`, listing every problem.
     init(
         _ stages: [MigrationStage], model: ManagedObjectModel, versions: [ModelVersion],
         carried: ManagedObjectModel? = nil
@@ -60,7 +60,7 @@ struct StageChain {
     }
 }
 
-// MARK: - One stage after the other
+// MARK: - Building the chain
 
 extension StageChain {
     private func name(_ stage: MigrationStage) -> String { names[ObjectIdentifier(stage)] ?? "" }
@@ -69,7 +69,7 @@ extension StageChain {
         if let stage = stage as? LightweightMigrationStage {
             if stage.versionChecksums.isEmpty { issues.append("\(name(stage)) has no versions.") }
             for (place, checksum) in stage.versionChecksums.enumerated() {
-                // The version that the stage before has ended with is where this one begins.
+                // A stage may begin with the version at which the previous one ends.
                 if place == 0, previous != nil, checksums.last == checksum { continue }
                 append(checksum, of: stage)
             }
@@ -125,10 +125,10 @@ extension StageChain {
     }
 }
 
-// MARK: - What is registered
+// MARK: - Registry
 
 extension StageChain {
-    /// The custom stages with their code, under names that only this chain has.
+    /// Returns the custom stages with their code, under names unique to this chain.
     func registry(of manager: StagedMigrationManager) -> MigrationRegistry {
         var registry = MigrationRegistry()
         for stage in manager.stages.compactMap({ $0 as? CustomMigrationStage }) {

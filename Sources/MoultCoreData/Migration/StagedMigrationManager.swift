@@ -4,37 +4,38 @@ import MoultModel
 import MoultObjects
 import Synchronization
 
-/// The stages that bring stores of any released version to the newest: `NSStagedMigrationManager`.
+/// The stages that bring a store of any released version to the newest one: `NSStagedMigrationManager`.
 ///
 ///     let manager = StagedMigrationManager([lightweight, decompose])
 ///     description.setOption(manager, forKey: PersistentStoreOption.stagedMigrationManager)
 ///
-/// Stages are always walked edge by edge. Whatever is wrong with them is found when the store is opened, before
-/// anything is done, and listed together; ``validate(_:in:)`` finds it in a test.
+/// The migration always goes through the stages one by one. Opening a store checks the stages before it changes
+/// anything, and lists all problems together. Use ``validate(_:in:)`` to find them in a test.
 public final class StagedMigrationManager: @unchecked Sendable {
-    /// The stages, in the order in which they follow each other.
+    /// The stages in order.
     public let stages: [MigrationStage]
     private let current = Mutex<PersistentContainer?>(nil)
-    /// Held while a handler runs: stores that migrate at the same time take turns.
+    /// The lock held while a handler runs, so that concurrent migrations take turns.
     private let turn = RecursiveLock()
 
-    /// - Parameter stages: in the order in which they follow each other.
+    /// - Parameter stages: the stages in order.
     public init(_ stages: [MigrationStage]) { self.stages = stages.map(\.base) }
 
-    /// The store that a handler works on, opened with the model of the version that it has then; nil outside one.
+    /// A container with the store for the running handler, opened with the model of the store's version at that point;
+    /// nil outside a handler.
     public var container: PersistentContainer? { current.withLock { $0 } }
 
-    /// Checks that the stages lead, without gap or duplicate, through every version to the model.
+    /// Checks that the stages lead through every version to the model, without gaps or duplicates.
     ///
     /// - Parameters:
-    ///   - model: the one that stores are opened with.
-    ///   - versions: all released versions, as far as they lie next to the model.
-    /// - Throws: `stagesInvalid` with everything that is wrong.
+    ///   - model: the model with which stores are opened.
+    ///   - versions: the released versions stored with the model.
+    /// - Throws: `stagesInvalid`, listing every problem.
     public func validate(_ model: ManagedObjectModel, in versions: ModelVersions? = nil) throws {
         _ = try StageChain(stages, model: model, versions: versions?.versions ?? [])
     }
 
-    /// Runs a handler with the container of the store that its objects are of.
+    /// Runs a handler with a container for the store of the given objects.
     func run(
         _ handler: CustomMigrationStage.Handler, of stage: CustomMigrationStage, on objects: ObjectCoordinator
     ) throws {
@@ -47,7 +48,7 @@ public final class StagedMigrationManager: @unchecked Sendable {
     }
 }
 
-/// One part of a way from version to version. See ``LightweightMigrationStage`` and ``CustomMigrationStage``.
+/// One stage of a migration through several versions. See ``LightweightMigrationStage`` and ``CustomMigrationStage``.
 open class MigrationStage: NSObject, @unchecked Sendable {
     private let name = Mutex<String?>(nil)
 
@@ -59,86 +60,87 @@ open class MigrationStage: NSObject, @unchecked Sendable {
         set { name.withLock { $0 = newValue } }
     }
 
-    /// The stage as a chain of stages has it.
+    /// The underlying stage that a chain of stages uses.
     var base: MigrationStage { self }
 }
 
-/// Versions that follow each other by inferred mappings.
+/// A stage through consecutive versions, migrated with inferred mappings.
 open class LightweightMigrationStage: MigrationStage, @unchecked Sendable {
-    /// The checksums of the versions, oldest first, each as `ManagedObjectModel.versionChecksum` gives it.
+    /// The checksums of the versions, oldest first, each in the form of `ManagedObjectModel.versionChecksum`.
     public let versionChecksums: [String]
 
-    /// A stage through versions.
+    /// Creates a stage through the given versions.
     public init(_ versionChecksums: [String]) {
         self.versionChecksums = versionChecksums
         super.init()
     }
 }
 
-/// An edge with code before and after its inferred mapping: `NSCustomMigrationStage`.
+/// A stage between two versions, with code that runs before and after the inferred mapping: `NSCustomMigrationStage`.
 ///
-/// Use it for what inference cannot do and needs the whole store: to move an attribute into an entity of its own, to
-/// recompute a total, to merge objects. The code works with untyped objects of just that version, on a copy: the store
-/// sees one commit when everything has gone well. It may run again from the start, after a process died, on a store
-/// that has never seen it.
+/// Use it for changes that cannot be inferred and that need the whole store: to move an attribute to an entity of its
+/// own, to recompute a total, to merge objects. The code works with untyped objects of that version, on a copy; the
+/// store sees one commit when everything has succeeded. If the process dies, the code may run again from the start, on
+/// a copy that it has never changed.
 public final class CustomMigrationStage: MigrationStage, @unchecked Sendable {
-    /// Changes the objects of the store by the manager's ``StagedMigrationManager/container``; what it has not saved
-    /// when it returns is lost, as in Core Data.
+    /// A closure that changes the objects of the store through the manager's ``StagedMigrationManager/container``.
+    /// Changes that it has not saved when it returns are lost, as in Core Data.
     public typealias Handler = @Sendable (StagedMigrationManager, CustomMigrationStage) throws -> Void
 
-    /// The version that the stage starts from, which ``willMigrateHandler`` sees.
+    /// The version at which the stage starts, as seen by ``willMigrateHandler``.
     public let currentModel: ManagedObjectModelReference
-    /// The version that the stage leads to, which ``didMigrateHandler`` sees.
+    /// The version at which the stage ends, as seen by ``didMigrateHandler``.
     public let nextModel: ManagedObjectModelReference
     private let handlers = Mutex<(will: Handler?, did: Handler?)>((nil, nil))
 
-    /// A stage between two versions, without handlers yet. Whether they follow each other is checked when a store is
-    /// opened.
+    /// Creates a stage between two versions, without handlers. Opening a store checks whether the versions are
+    /// consecutive.
     public init(migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference) {
         self.currentModel = currentModel
         self.nextModel = nextModel
         super.init()
     }
 
-    /// Runs on the store of the current version, before it is changed.
+    /// Code that runs on the store at the current version, before its schema changes.
     public var willMigrateHandler: Handler? {
         get { handlers.withLock { $0.will } }
         set { handlers.withLock { $0.will = newValue } }
     }
 
-    /// Runs on the store of the next version.
+    /// Code that runs on the store at the next version.
     public var didMigrateHandler: Handler? {
         get { handlers.withLock { $0.did } }
         set { handlers.withLock { $0.did = newValue } }
     }
 }
 
-/// A version of a model and the checksum that it was released with: `NSManagedObjectModelReference`.
+/// A version of a model, with the checksum at its release: `NSManagedObjectModelReference`.
 ///
-/// The checksum is frozen in the program's source: a model that was changed by accident is found before any store is.
+/// The checksum is fixed in the program's source, so an accidental change of the model is detected before any store is
+/// touched.
 public struct ManagedObjectModelReference: Sendable {
-    /// As `ManagedObjectModel.versionChecksum` and Xcode's build log give it.
+    /// The checksum, in the form of `ManagedObjectModel.versionChecksum` and Xcode's build log.
     public let versionChecksum: String
     private let resolve: @Sendable () throws -> ManagedObjectModel
 
-    /// A model that the program has already, and the checksum that it must have.
+    /// Creates a reference to a loaded model and the checksum that it must have.
     public init(model: ManagedObjectModel, versionChecksum: String) {
         self.versionChecksum = versionChecksum
         resolve = { model }
     }
 
-    /// The model at a URL, such as one version inside a `.momd`.
+    /// Creates a reference to the model at a URL, such as one version inside a `.momd`.
     public init(fileURL: URL, versionChecksum: String) {
         self.versionChecksum = versionChecksum
         resolve = { try ManagedObjectModel(contentsOf: fileURL) }
     }
 
-    /// The version of that name among the models of a bundle; nil stands for the main bundle.
+    /// Creates a reference to the named version among the models of a bundle; nil means the main bundle.
     public init(name: String, in bundle: Bundle?, versionChecksum: String) {
         self.init(in: bundle, versionChecksum: versionChecksum, what: name) { $0.names.contains(name) }
     }
 
-    /// The version with these hashes among the models of a bundle; nil stands for the main bundle.
+    /// Creates a reference to the version with these hashes among the models of a bundle; nil means the main bundle.
     public init(entityVersionHashes: [String: Data], in bundle: Bundle?, versionChecksum: String) {
         self.init(in: bundle, versionChecksum: versionChecksum, what: versionChecksum) {
             $0.model.entityVersionHashesByName == entityVersionHashes

@@ -8,23 +8,23 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// Every released version of an app's data by its semantic number, and the migrations between them.
+/// The released versions of an app's data, by semantic version number, and the migrations between them.
 ///
 ///     let versions = try VersionRegistry(
 ///         [RegisteredVersion(SemanticVersion(1, 0), model: first, description: "…"), …],
 ///         migrations: [VersionedMigration(from: …, to: …, type: .dataTransformation, customMigrationSteps: […], …)])
 ///     try await versions.migrate(storeAt: url) { fraction, message in … }
 ///
-/// A store says itself which version it is of. Versions are never reused. The engine goes from each version to the next,
-/// or by a migration that is registered across several, and all of it is one commit.
+/// A store records its own version, and version numbers are never reused. The engine migrates from each version to the
+/// next, or with a migration registered across several versions, and commits everything at once.
 public struct VersionRegistry: Sendable {
-    /// Oldest first.
+    /// The versions, oldest first.
     public let versions: [RegisteredVersion]
-    /// The registered migrations, as they were given. Neighbours without one are migrated by inference.
+    /// The registered migrations, in the given order. Consecutive versions without one are migrated by inference.
     public let migrations: [VersionedMigration]
 
-    /// - Throws: `stagesInvalid` with everything that is wrong: a number used twice or out of order, a migration that
-    ///   leads nowhere or back or exists twice, steps of one name.
+    /// - Throws: `stagesInvalid`, listing every problem: a version number that is used twice or out of order, a
+    ///   migration to an unknown or earlier version, a duplicate migration, steps with the same name.
     public init(_ versions: [RegisteredVersion], migrations: [VersionedMigration] = []) throws {
         self.versions = versions
         self.migrations = migrations
@@ -61,15 +61,15 @@ public struct VersionRegistry: Sendable {
     /// The newest version.
     public var current: RegisteredVersion? { versions.last }
 
-    /// The registered version of that number; nil where there is none.
+    /// The registered version with the given number; nil if there is none.
     public subscript(version: SemanticVersion) -> RegisteredVersion? { versions.first { $0.version == version } }
 
-    /// The versions as a container takes them, oldest first, each called by its number.
+    /// The versions in the form that a container expects, oldest first, each named by its number.
     public var modelVersions: ModelVersions {
         ModelVersions(versions: versions.map(\.modelVersion), currentName: versions.last?.version.description)
     }
 
-    /// The steps and versions as the command line and a store's description take them.
+    /// The steps and versions in the form that the command line and a store description expect.
     public var migrationRegistry: MigrationRegistry {
         let models = modelVersions
         var registry = MigrationRegistry(models: { models })
@@ -77,7 +77,7 @@ public struct VersionRegistry: Sendable {
         return registry
     }
 
-    /// Adds the migrations to a registry that holds other code of the app.
+    /// Adds the migrations to a registry with the app's other code.
     public func register(in registry: inout MigrationRegistry) {
         if registry.models == nil { registry.models = { [modelVersions] in modelVersions } }
         for migration in migrations {
@@ -101,11 +101,11 @@ public struct VersionRegistry: Sendable {
 }
 
 extension VersionRegistry {
-    /// The migrations that lead from one version to a later one: fewest first, over registered ones and neighbours, of
-    /// which the rest is inferred.
+    /// Returns the shortest sequence of migrations from one version to a later one. It uses registered migrations, and
+    /// inferred ones between consecutive versions.
     ///
-    /// - Returns: none where the two are one.
-    /// - Throws: `incompatibleVersion` if the way would lead back, or a version is not registered.
+    /// - Returns: the migrations; an empty array if the two versions are the same.
+    /// - Throws: `incompatibleVersion` if the target is earlier, or a version is not registered.
     public func path(from: SemanticVersion, to: SemanticVersion) throws -> [VersionedMigration] {
         guard let start = versions.firstIndex(where: { $0.version == from }),
             let end = versions.firstIndex(where: { $0.version == to }), start <= end
@@ -128,10 +128,11 @@ extension VersionRegistry {
         return best[to] ?? []
     }
 
-    /// The whole way from one version to a later one as one migration: its time is the sum, its steps are all steps.
+    /// Returns the whole migration from one version to a later one as a single migration, with the total time and all
+    /// steps.
     ///
-    /// - Returns: nil if the two are one.
-    /// - Throws: `incompatibleVersion` if the way would lead back, or a version is not registered.
+    /// - Returns: the combined migration; nil if the two versions are the same.
+    /// - Throws: `incompatibleVersion` if the target is earlier, or a version is not registered.
     public func migrationPlan(from: SemanticVersion, to: SemanticVersion) throws -> VersionedMigration? {
         VersionedMigration(try path(from: from, to: to))
     }
@@ -152,21 +153,20 @@ extension VersionRegistry {
 
 /// The version of a store, compared with a target version.
 public struct StoreVersionStatus: Sendable, Hashable {
-    /// The version that the store is of.
+    /// The version of the store.
     public let version: SemanticVersion
-    /// The version that it is compared with.
+    /// The version with which it is compared.
     public let target: SemanticVersion
-    /// By how many versions the store is behind; negative where it is ahead.
+    /// The number of versions that the store is behind; negative if it is ahead.
     public let versionsBehind: Int
 }
 
 extension VersionRegistry {
-    /// Reads the version of a store from its own metadata, without changing a byte, and compares it with a target
-    /// version.
+    /// Reads the version of a store from its metadata, without modifying it, and compares it with a target version.
     ///
     /// - Parameter target: the version to compare with; nil for the newest.
-    /// - Throws: `storeUnknown` if it is of none; `incompatibleVersion` for a target that is not registered; what a
-    ///   file that is no store throws.
+    /// - Throws: `storeUnknown` if the store has no registered version; `incompatibleVersion` for a target that is not
+    ///   registered; other errors for a file that is not a store.
     public func status(ofStoreAt url: URL, target: SemanticVersion? = nil) throws -> StoreVersionStatus {
         try StoreProbe.read(url.path) { try status(of: StoreSnapshot($0.connection), target: target) }
     }
@@ -183,16 +183,18 @@ extension VersionRegistry {
         return StoreVersionStatus(version: version, target: goal, versionsBehind: end - position)
     }
 
-    /// Brings a store to a version, off the caller's thread: on a copy, verified, put in place in one commit.
+    /// Migrates a store to a version, off the caller's thread. The migration works on a copy, which is verified and put
+    /// in place in one commit.
     ///
     /// - Parameters:
-    ///   - target: nil for the newest version.
-    ///   - stopsAtEachVersion: whether each version on the way is a backup and a commit of its own.
-    ///   - registry: more of the app's code, such as policies; the versions' own steps need not be in it.
-    ///   - onProgress: told often, on the thread that migrates: the part that is done, the time left, the rows.
-    /// - Returns: the migrations that have run; none where the store is of the version already.
-    /// - Throws: `cancelled` if the task was; `incompatibleVersion` if the store is later than the target;
-    ///   `stageFailed` naming the step, and what the engine throws. The store is as it was then.
+    ///   - target: the target version; nil for the newest.
+    ///   - stopsAtEachVersion: whether to make a backup and a commit for each version in between.
+    ///   - registry: the app's other code, such as policies; it need not include the versions' own steps.
+    ///   - onProgress: called often, on the migrating thread, with the completed fraction, the remaining time, and the
+    ///     rows.
+    /// - Returns: the migrations that have run; an empty array if the store is already at the version.
+    /// - Throws: `cancelled` if the task was cancelled; `incompatibleVersion` if the store is newer than the target;
+    ///   `stageFailed`, naming the step; the engine's errors. After an error, the store is unchanged.
     @discardableResult
     public func migrate(
         storeAt url: URL, to target: SemanticVersion? = nil, stopsAtEachVersion: Bool = false,
@@ -206,7 +208,8 @@ extension VersionRegistry {
         }
     }
 
-    /// The same, told only the part that is done, 0 to 1, and what has just been done, after it was done.
+    /// Migrates a store in the same way, and reports only the completed fraction, from 0 to 1, with a message after
+    /// each completed step.
     @discardableResult
     public func migrate(
         storeAt url: URL, to target: SemanticVersion? = nil, stopsAtEachVersion: Bool = false,
@@ -240,9 +243,9 @@ extension VersionRegistry {
         return way
     }
 
-    /// Puts the newest backup of a version back in place of a store; what is there now is backed up first.
+    /// Replaces a store with the newest backup of a version, after backing up its current contents.
     ///
-    /// - Throws: `backupNotFound` if there is none of that version; `backupInvalid` before anything is done.
+    /// - Throws: `backupNotFound` if there is no backup of that version; `backupInvalid`, before anything is changed.
     public func rollBack(storeAt url: URL, to version: SemanticVersion) async throws {
         try await BlockingWork.run("VersionRegistry") { _ in
             let migrator = RunOptions().migrator()
@@ -254,10 +257,12 @@ extension VersionRegistry {
 }
 
 extension VersionRegistry {
-    /// For an app's tests: whether the registered shortcuts do to a store what walking from version to version does.
+    /// Checks, in an app's tests, that the registered shortcuts give a store the same result as migrating version by
+    /// version.
     ///
-    /// - Parameter url: a store of the version that a shortcut starts at; it stays as it is.
-    /// - Throws: `verificationFailed` that says what differs; `usage` if no shortcut leads to the target from there.
+    /// - Parameter url: a store of the version at which a shortcut starts; it is not changed.
+    /// - Throws: `verificationFailed`, describing the differences; `usage` if no shortcut leads from there to the
+    ///   target.
     public func verifyShortcut(to target: SemanticVersion? = nil, onCopyOf url: URL) throws {
         let proof = ShortcutProof(modelVersions, options: .init(registry: migrationRegistry))
         let differences = try proof.differences(on: url.path, to: target?.description)

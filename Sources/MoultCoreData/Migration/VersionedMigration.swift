@@ -5,19 +5,19 @@ import MoultPlan
 
 /// The extent of a migration.
 public enum MigrationType: String, Sendable, Hashable, Comparable, CaseIterable {
-    /// The schema changes by inference: properties and entities are added, removed, renamed, made optional.
+    /// Inferred schema changes: properties and entities are added, removed, renamed or made optional.
     case lightweight
-    /// Code computes what the new version holds, after its schema has changed.
+    /// Changes of data: code computes new values after the schema has changed.
     case dataTransformation
-    /// The structure changes: entities are split, joined, related otherwise, by a mapping model or by code.
+    /// Structural changes: a mapping model or code splits, joins or relates entities differently.
     case heavyweight
 
-    /// Whether the left type does less than the right one.
+    /// Returns whether the left type is less extensive than the right one.
     public static func < (left: MigrationType, right: MigrationType) -> Bool {
         (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
     }
 
-    /// Seconds that a migration takes of which nobody said how long it takes.
+    /// The default estimate of a migration's time, in seconds.
     var usualTime: TimeInterval {
         switch self {
         case .lightweight: 30
@@ -27,10 +27,11 @@ public enum MigrationType: String, Sendable, Hashable, Comparable, CaseIterable 
     }
 }
 
-/// A migration from one version to a later one: its steps, how long it takes, and whether a backup is made.
+/// A migration from one version to a later one: its steps, its estimated time, and whether it needs a backup.
 ///
-/// Between neighbours that nobody registered a migration for, the inferred one is taken. One that spans several
-/// versions is a shortcut, which is preferred to walking: prove it with ``VersionRegistry/verifyShortcut(to:onCopyOf:)``.
+/// Consecutive versions without a registered migration use the inferred one. A migration that spans several versions is
+/// a shortcut, which is preferred to migrating version by version. Verify it with
+/// ``VersionRegistry/verifyShortcut(to:onCopyOf:)``.
 public struct VersionedMigration: Sendable, CustomStringConvertible {
     /// The version of a store before the migration.
     public let from: SemanticVersion
@@ -38,23 +39,24 @@ public struct VersionedMigration: Sendable, CustomStringConvertible {
     public let to: SemanticVersion
     /// The extent of the migration; it also gives the default of ``estimatedTime``.
     public let type: MigrationType
-    /// Seconds; over a path they add up.
+    /// The estimated time in seconds. The times of a path are added up.
     public let estimatedTime: TimeInterval
     /// Whether the migration must keep a backup of the old store.
     public let backupRequired: Bool
-    /// The mapping of each entity and property, instead of the inferred one; nil for the inferred mapping.
+    /// The mapping to use for each entity and property; nil for the inferred mapping.
     public let mapping: MappingModel?
-    /// The app's own steps, which run in this order when the schema has changed.
+    /// The app's own steps, which run in this order after the schema has changed.
     public let customMigrationSteps: [MigrationStep]
-    /// In one sentence.
+    /// A one-sentence description.
     public let description: String
 
     /// - Parameters:
-    ///   - estimatedTime: seconds; nil for what a migration of the type usually takes.
-    ///   - backupRequired: whether the store before is kept; only a migration none of whose parts requires it keeps none.
-    ///   - mapping: followed instead of what would be inferred, as a heavyweight migration needs it. What it leaves
-    ///     out is completed as Core Data would; its policies are in the registry that the migration is run with.
-    ///   - customMigrationSteps: run in order when the schema has changed.
+    ///   - estimatedTime: the time in seconds; nil for the default of the type.
+    ///   - backupRequired: whether to keep a backup of the old store. A run keeps no backup only if none of its
+    ///     migrations requires one.
+    ///   - mapping: the mapping to use instead of the inferred one, for a heavyweight migration. Whatever it omits is
+    ///     completed as in Core Data. Its policies must be in the registry with which the migration runs.
+    ///   - customMigrationSteps: the steps to run in order after the schema has changed.
     public init(
         from: SemanticVersion, to: SemanticVersion, type: MigrationType, estimatedTime: TimeInterval? = nil,
         backupRequired: Bool = true, mapping: MappingModel? = nil, customMigrationSteps: [MigrationStep] = [],
@@ -70,7 +72,8 @@ public struct VersionedMigration: Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    /// Several that follow each other, as one; mappings follow each other too, and are no one mapping.
+    /// Combines consecutive migrations into one. If there are several, the result has no mapping, because their
+    /// mappings run one after another.
     init?(_ path: [VersionedMigration]) {
         guard let first = path.first, let last = path.last else { return nil }
         self.init(
@@ -84,23 +87,24 @@ public struct VersionedMigration: Sendable, CustomStringConvertible {
 
 /// One step of a migration between two versions: code that changes the objects of the new version.
 ///
-/// It runs on a copy of the store, which is put in place when every step has gone well; the store itself needs no
-/// rollback. What the code does elsewhere does: files, servers, preferences.
+/// The code runs on a copy of the store, which is put in place after every step has succeeded, so the store itself
+/// needs no rollback. Changes made elsewhere do: files, servers, preferences.
 public struct MigrationStep: Sendable {
-    /// Changes objects; what it has not saved when it returns is saved for it.
+    /// A closure that changes objects. Any unsaved changes are saved when it returns.
     public typealias Code = @Sendable (ManagedObjectContext) async throws -> Void
 
     /// The name of the step in plans and errors; unique within its migration.
     public let name: String
-    /// A sentence that says what the step does.
+    /// A sentence about what the step does.
     public let description: String
     let execute: Code
     let rollback: Code?
 
     /// - Parameters:
-    ///   - execute: may run again from the start, after the process died, on a copy that it has never changed.
-    ///   - rollback: takes back what the step did outside of the store, also where it did a part of it only. Called
-    ///     when the step or anything after it fails, the last step first, and at the end of a rehearsal.
+    ///   - execute: the code. If the process dies, it may run again from the start, on a copy that it has never
+    ///     changed.
+    ///   - rollback: undoes the step's changes outside the store, even if the step ran only in part. It is called if
+    ///     the step or anything after it fails, in reverse order of the steps, and at the end of a rehearsal.
     public init(name: String, description: String, execute: @escaping Code, rollback: Code? = nil) {
         self.name = name
         self.description = description
@@ -108,7 +112,7 @@ public struct MigrationStep: Sendable {
         self.rollback = rollback
     }
 
-    /// The step as a plan names it.
+    /// Returns the step in the form of a plan.
     func planned(in migration: String) -> CodeStep {
         CodeStep(
             name: "\(migration) \(name)", sentence: description,
@@ -133,17 +137,17 @@ public struct MigrationStep: Sendable {
 public struct RegisteredVersion: Sendable {
     /// The version's number, unique in a ``VersionRegistry``.
     public let version: SemanticVersion
-    /// Two versions may have equal models, where only code changes the data between them.
+    /// The model. Two versions may have equal models if only code changes the data between them.
     public let model: ManagedObjectModel
-    /// A sentence that says what is new in the version.
+    /// A sentence about what is new in the version.
     public let description: String
-    /// When it was released, such as `2025-03-01`; free text.
+    /// The release date as free text, such as `2025-03-01`.
     public let date: String
-    /// The type of the migration that makes a store of the version before one of this.
+    /// The type of the migration from the previous version to this one.
     public let type: MigrationType
 
-    /// A released version; `type` says how a store of the version before becomes one of this, by inference unless
-    /// given.
+    /// Creates a released version. `type` is the type of the migration from the previous version, lightweight by
+    /// default.
     public init(
         _ version: SemanticVersion, model: ManagedObjectModel, description: String, date: String = "",
         type: MigrationType = .lightweight
@@ -155,8 +159,8 @@ public struct RegisteredVersion: Sendable {
         self.type = type
     }
 
-    /// The version as the engine knows it. Its number is the first identifier of its model, which a migration writes
-    /// into the store's own metadata (`NSStoreModelVersionIdentifiers`) in the commit that makes the store one of it.
+    /// The version in the engine's form. Its number is the first version identifier of its model. The commit of a
+    /// migration writes it to the store's metadata (`NSStoreModelVersionIdentifiers`).
     var modelVersion: ModelVersion {
         var model = model
         let own = model.versionIdentifiers.filter { !$0.isEmpty && $0 != version.description }
@@ -165,21 +169,22 @@ public struct RegisteredVersion: Sendable {
     }
 }
 
-/// A version by number, such as 1.2.0: a change of the first breaks, of the second adds, of the third repairs.
+/// A version number such as 1.2.0. The first part changes for breaking changes, the second for additions, the third for
+/// fixes.
 public struct SemanticVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// The first number, which changes with the meaning of the data.
+    /// The first part, which changes with the meaning of the data.
     public let major: Int
-    /// The second number, which changes with additions.
+    /// The second part, which changes with additions.
     public let minor: Int
-    /// The third number, which changes with repairs.
+    /// The third part, which changes with fixes.
     public let patch: Int
 
-    /// A version of these numbers; 1.2 is 1.2.0.
+    /// Creates a version from its parts; 1.2 is 1.2.0.
     public init(_ major: Int, _ minor: Int, _ patch: Int = 0) {
         (self.major, self.minor, self.patch) = (major, minor, patch)
     }
 
-    /// Reads `1.2.0`, or `1.2` for it; nil for anything else.
+    /// Parses `1.2.0`, or `1.2` as its short form; nil for anything else.
     public init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { part in part.allSatisfy(\.isNumber) ? Int(part) : nil }
@@ -187,10 +192,10 @@ public struct SemanticVersion: Sendable, Hashable, Comparable, CustomStringConve
         self.init(numbers[0], numbers[1], numbers.count > 2 ? numbers[2] : 0)
     }
 
-    /// All three numbers, such as `1.2.0`.
+    /// All three parts, such as `1.2.0`.
     public var description: String { "\(major).\(minor).\(patch)" }
 
-    /// Whether the left version is earlier; numbers are compared one after the other.
+    /// Returns whether the left version is earlier. The parts are compared in order.
     public static func < (left: SemanticVersion, right: SemanticVersion) -> Bool {
         (left.major, left.minor, left.patch) < (right.major, right.minor, right.patch)
     }

@@ -7,34 +7,35 @@ import MoultModel
 import MoultObjects
 import MoultPlan
 
-/// A second store, of another version of the model, that is kept in step with a store that is in use.
+/// A second store, with another version of the model, that is kept in sync with a store in use.
 ///
 ///     let mirror = try await PersistentStoreMirror.start(storeAt: url, versions: versions, at: newURL)
 ///     try await mirror.sync()
 ///     if try await mirror.verify().isEqual { try await mirror.cutOver() }
 ///
-/// The value is a name for what lies beside the first store: every call reads there where the mirror stands, so it may be
-/// made anew at each launch (``init(ofStoreAt:versions:registry:migrationAnswers:allowsUncertainVersionHashes:)``), and
-/// used beside `moult mirror`. What a mirror promises, and what it refuses, is in Documentation/Mirror.md.
+/// The value only refers to files next to the first store. Every call reads the state of the mirror from there, so you
+/// can recreate the value at each launch
+/// (``init(ofStoreAt:versions:registry:migrationAnswers:allowsUncertainVersionHashes:)``), and use it alongside `moult
+/// mirror`. For the guarantees and limits of a mirror, see Documentation/Mirror.md.
 ///
-/// Every call does its work on a thread of its own, and may be cancelled with its task: then it throws `cancelled`, and
-/// both stores are as they were. Apps may write to the first store meanwhile, this one too, but for `start` and the
-/// calls that turn the direction.
+/// Every call works on a thread of its own and can be cancelled with its task. It then throws `cancelled` and leaves
+/// both stores as they were. Apps, including this one, may write to the first store meanwhile, except during `start`
+/// and the calls that reverse the direction.
 public struct PersistentStoreMirror: Sendable {
     /// The first store.
     public let url: URL
     private let context: StoreSession.Context
     private let options: RunOptions
 
-    /// The mirror that a store has.
+    /// Opens the existing mirror of a store.
     ///
     /// - Parameters:
-    ///   - versions: those that the mirror was begun with.
-    ///   - registry: the same code and mapping models.
-    ///   - migrationAnswers: the same answers.
-    ///   - allowsUncertainVersionHashes: as it was begun.
-    /// - Throws: `usage` if the store has no mirror; `planStale` if the way from one version to the other is not the
-    ///   one that it was begun with.
+    ///   - versions: the versions with which the mirror was started.
+    ///   - registry: the code and mapping models with which it was started.
+    ///   - migrationAnswers: the answers with which it was started.
+    ///   - allowsUncertainVersionHashes: the setting with which it was started.
+    /// - Throws: `usage` if the store has no mirror; `planStale` if the migration from one version to the other differs
+    ///   from the one with which the mirror was started.
     public init(
         ofStoreAt url: URL, versions: ModelVersions, registry: MigrationRegistry = MigrationRegistry(),
         migrationAnswers: Data? = nil, allowsUncertainVersionHashes: Bool = false
@@ -54,18 +55,18 @@ public struct PersistentStoreMirror: Sendable {
         (self.url, self.context, self.options) = (url, context, options)
     }
 
-    /// Makes the second store by the migration to another version, and begins to follow the first.
+    /// Creates the second store by a migration to another version, and starts to mirror the first.
     ///
     /// - Parameters:
-    ///   - url: the first store, which this process does not have open; others may.
-    ///   - version: that of the second store; nil for the current one.
-    ///   - mirrorURL: a place where nothing is.
+    ///   - url: the first store. This process must not have it open; other processes may.
+    ///   - version: the version of the second store; nil for the current one.
+    ///   - mirrorURL: the location of the second store, where no file exists.
     ///   - registry: the code and the mapping models that the migration needs.
-    ///   - migrationAnswers: answers to the questions that it may ask, as the JSON that the error `question` prints.
-    ///   - allowsUncertainVersionHashes: whether a version hash that is a guess may be written
+    ///   - migrationAnswers: answers to questions of the migration, as the JSON that the error `question` prints.
+    ///   - allowsUncertainVersionHashes: whether a guessed version hash may be written
     ///     (``PersistentStoreOption/allowsUncertainVersionHashes``).
-    /// - Throws: `usage` where there is a mirror, or something at the place; `locked` where this process has the store
-    ///   open; `question` where the models leave open what a thing is; what planning and the migration throw. Then there
+    /// - Throws: `usage` if there is already a mirror, or a file at the location; `locked` if this process has the
+    ///   store open; `question` if the models are ambiguous; the errors of planning and migration. After an error there
     ///   is neither a second store nor a mirror.
     public static func start(
         storeAt url: URL, versions: ModelVersions, to version: String? = nil, at mirrorURL: URL,
@@ -82,7 +83,8 @@ public struct PersistentStoreMirror: Sendable {
         }
     }
 
-    /// Looking at a store opens and closes its file, at which this process would lose the locks of its connections.
+    /// Checks that this process does not have the store open. Reading a store opens and closes its file, which would
+    /// release the locks of this process's own connections.
     private static func checkIsClosed(_ url: URL) throws {
         let system = POSIXSystem()
         guard try system.exists(url.path), OpenStoreRegistry.shared.contains(try system.resolve(url.path)) else {
@@ -93,32 +95,33 @@ public struct PersistentStoreMirror: Sendable {
             remedy: "Start the mirror before the store is loaded, or remove the store from its coordinator first.")
     }
 
-    // MARK: - In step
+    // MARK: - Synchronisation
 
-    /// Takes over what was written since the last time.
+    /// Applies the changes written since the last sync.
     ///
     /// - Parameters:
-    ///   - comparingAll: compare every row, whatever history and lock counters say.
-    ///   - overwriting: give up what something else has written to the store that follows; compares every row too.
-    /// - Throws: `locked`, `fileNotFound`; `mirrorDiverged` where something else has written to the store that follows,
-    ///   or the other was migrated; `dataConflict` if rows do not fit the other version.
+    ///   - comparingAll: whether to compare every row, whatever history and lock counters indicate.
+    ///   - overwriting: whether to discard changes that others have written to the replica; this also compares every
+    ///     row.
+    /// - Throws: `locked`, `fileNotFound`; `mirrorDiverged` if others have written to the replica, or the other store
+    ///   was migrated; `dataConflict` if rows do not fit the other version.
     @discardableResult
     public func sync(comparingAll: Bool = false, overwriting: Bool = false) async throws -> Sync {
         try await run { try $0.synchronise(all: comparingAll, overwriting: overwriting) }
     }
 
-    /// Says where the mirror stands, without writing to either store.
+    /// Returns the status of the mirror without writing to either store.
     ///
-    /// - Throws: as ``sync(comparingAll:overwriting:)``, where nothing could be taken over.
+    /// - Throws: the errors of ``sync(comparingAll:overwriting:)`` if a sync is impossible.
     public func status() async throws -> Status { try await run { try $0.status() } }
 
-    /// Brings the store that follows up to date, and compares every value of every row with what a fresh migration of the
-    /// other gives. Nothing is put right.
+    /// Brings the replica up to date, and compares every value of every row with the result of a fresh migration of the
+    /// other store. It fixes nothing.
     public func verify() async throws -> Verification { try await run { try $0.verify() } }
 
-    /// Says where the second store is now, after it was moved.
+    /// Records the new location of the second store after it was moved.
     ///
-    /// - Throws: `mirrorDiverged` if another store is at the place.
+    /// - Throws: `mirrorDiverged` if another store is at the location.
     public func moveSecond(to mirrorURL: URL) async throws {
         try await run { mirror in
             try Self.checkIsClosed(mirrorURL)
@@ -126,37 +129,38 @@ public struct PersistentStoreMirror: Sendable {
         }
     }
 
-    // MARK: - Turning round
+    // MARK: - Cut-over
 
-    /// Makes the second store the one that apps write to; the first follows it from then on.
+    /// Makes the second store the one that apps write to. From then on, the first store is its replica.
     ///
-    /// Nobody may have the first store open, this process included.
+    /// No process, including this one, may have the first store open.
     ///
-    /// - Parameter acceptingLosses: cut over although some of what is written to the second store afterwards, or all of
-    ///   it, could not be undone.
-    /// - Returns: what cannot be undone, in sentences.
-    /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` if the stores differ;
+    /// - Parameter acceptingLosses: whether to cut over even if some or all of the later writes to the second store
+    ///   could not be undone.
+    /// - Returns: the changes that cannot be undone, one sentence each.
+    /// - Throws: `unsupported` with that list if it was not accepted; `verificationFailed` if the stores differ;
     ///   `locked`.
     @discardableResult
     public func cutOver(acceptingLosses: Bool = false) async throws -> [String] {
         try await run { try $0.cutOver(acceptingLosses: acceptingLosses) }
     }
 
-    /// Takes the cut-over back: apps write to the first store again, which has what was written to the second since.
+    /// Reverses the cut-over: apps write to the first store again, which includes all changes written to the second
+    /// since.
     ///
-    /// Nobody may have the second store open.
+    /// No process may have the second store open.
     ///
-    /// - Throws: `unsupported` if the cut-over was made as one that is not undone; as ``cutOver(acceptingLosses:)``.
+    /// - Throws: `unsupported` if the cut-over was one-way; otherwise the errors of ``cutOver(acceptingLosses:)``.
     public func undoCutOver() async throws { try await run { try $0.undoCutOver() } }
 
-    /// Ends the mirror; both stores stay.
+    /// Ends the mirror and keeps both stores.
     ///
-    /// - Throws: `usage` if the store has none.
+    /// - Throws: `usage` if the store has no mirror.
     public static func stop(storeAt url: URL) async throws {
         try await BlockingWork.run("PersistentStoreMirror") { _ in try MirroredStore.stop(url.path) }
     }
 
-    // MARK: - Parts
+    // MARK: - Helpers
 
     private func mirror(_ isCancelled: @escaping @Sendable () -> Bool) throws -> MirroredStore {
         try MirroredStore(of: url.path, context, options, isCancelled: isCancelled)
@@ -173,9 +177,9 @@ public struct PersistentStoreMirror: Sendable {
 }
 
 extension PersistentStoreMirror {
-    /// The means by which a mirror knows what was written.
+    /// The means by which a mirror detects changes.
     public typealias Means = MirrorMeans
-    /// The changes that one sync has made to the store that follows.
+    /// The changes that one sync has made to the replica.
     public typealias Sync = MirrorSync
     /// The status of a mirror.
     public typealias Status = MirrorStatus
@@ -186,7 +190,7 @@ extension PersistentStoreMirror {
 extension MirrorStatus {
     /// The store that apps write to.
     public var primaryURL: URL { URL(fileURLWithPath: primary) }
-    /// The store that follows the one at ``primaryURL``.
+    /// The replica of the store at ``primaryURL``.
     public var replicaURL: URL { URL(fileURLWithPath: replica) }
     /// The name of the first store's version.
     public var version: String { from }

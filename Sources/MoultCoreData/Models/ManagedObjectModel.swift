@@ -3,7 +3,7 @@ import MoultBasics
 import MoultModel
 
 extension ManagedObjectModel {
-    /// Reads the model at `url`; of a bundle of versions (`.momd`, `.xcdatamodeld`) the current one.
+    /// Reads the model at `url`. For a bundle of versions (`.momd`, `.xcdatamodeld`), reads the current version.
     ///
     /// - Throws: `modelNotFound` if there is no model, `modelInvalid` and `fileNotReadable` if it cannot be read.
     public init(contentsOf url: URL) throws {
@@ -15,19 +15,19 @@ extension ManagedObjectModel {
         self = current.model
     }
 
-    /// One model of the current versions of all models in the bundles; nil stands for the main bundle.
+    /// Returns the current versions of all models in the bundles, merged into one model; nil means the main bundle.
     ///
-    /// - Throws: `modelNotFound` if none of them holds a model, `modelInvalid` if two do not fit together.
+    /// - Throws: `modelNotFound` if none of them contains a model, `modelInvalid` if two models conflict.
     public static func mergedModel(from bundles: [Bundle]?) throws -> ManagedObjectModel {
         try ManagedObjectModel(byMerging: try models(in: bundles).map(ManagedObjectModel.init(contentsOf:)))
     }
 
-    /// The model that a store was made with, among all versions of all models in the bundles; nil stands for the main
-    /// bundle.
+    /// Returns the model with which a store was made, among all versions of all models in the bundles; nil means the
+    /// main bundle.
     ///
-    /// - Parameter metadata: those of the store.
-    /// - Throws: `modelNotFound` if the bundles hold no model, or not the version of the store; `modelInvalid` if two
-    ///   models that the store was made with do not fit together.
+    /// - Parameter metadata: the metadata of the store.
+    /// - Throws: `modelNotFound` if the bundles contain no model, or not the version of the store; `modelInvalid` if
+    ///   two models with which the store was made conflict.
     public static func mergedModel(
         from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
     ) throws -> ManagedObjectModel {
@@ -52,13 +52,14 @@ extension ManagedObjectModel {
         VersionHashes(of: self).entities.mapValues { Data($0) }
     }
 
-    /// Base64 of the SHA-256 over all version hashes: what Xcode prints as the version checksum.
+    /// The Base64-encoded SHA-256 digest of all version hashes, which Xcode prints as the version checksum.
     public var versionChecksum: String { VersionHashes(of: self).checksum.base64 }
 
-    /// Whether a store with this metadata opens with the model: its entities' version hashes are equal.
+    /// Returns whether a store with this metadata can be opened with the model, which requires equal version hashes for
+    /// its entities.
     ///
-    /// - Parameter name: of the configuration that the store is opened with; nil for the whole model. False where the
-    ///   model has none of that name.
+    /// - Parameter name: the configuration with which the store is opened; nil for the whole model. The result is false
+    ///   if the model has no such configuration.
     public func isConfiguration(withName name: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
         guard let entities = entities(forConfigurationName: name),
             let stored = metadata[StoreMetadataKey.modelVersionHashes] as? [String: Data]
@@ -67,12 +68,12 @@ extension ManagedObjectModel {
         return entityVersionHashesByName.filter { names.contains($0.key) } == stored
     }
 
-    /// The model that a store was made with: of several versions the one, of several models the ones together, whose
-    /// version hashes the store's metadata name.
+    /// Creates the model with which a store was made, identified by the version hashes in its metadata: one of several
+    /// versions, or several models merged.
     ///
-    /// - Parameter metadata: those of the store.
+    /// - Parameter metadata: the metadata of the store.
     /// - Throws: `modelNotFound` if the models do not have every entity of the store in the store's version;
-    ///   `modelInvalid` if two models that the store was made with do not fit together.
+    ///   `modelInvalid` if two models with which the store was made conflict.
     public init(byMerging models: [ManagedObjectModel], forStoreMetadata metadata: [String: Any]) throws {
         func fits(_ model: ManagedObjectModel) -> Bool {
             model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata)
@@ -105,13 +106,13 @@ extension ManagedObjectModel {
     }
 }
 
-/// A source of a managed object model, such as a schema of SwiftData, which this module does not know.
+/// A source of a managed object model, such as a SwiftData schema, that this module does not know.
 public protocol _ManagedObjectModelSource {
     /// - Throws: `MigrationError` with code `modelInvalid`.
     func managedObjectModel() throws -> ManagedObjectModel
 }
 
-/// A class that with others makes a managed object model, such as a model of SwiftData.
+/// A class that defines a managed object model together with other classes, such as a SwiftData model class.
 public protocol _ManagedObjectModelClass: AnyObject {
     /// - Throws: `MigrationError` with code `modelInvalid`.
     static func _managedObjectModel(of classes: [any _ManagedObjectModelClass.Type]) throws -> ManagedObjectModel
@@ -119,25 +120,25 @@ public protocol _ManagedObjectModelClass: AnyObject {
 
 /// The search for models in folders and bundles.
 enum ModelLocation {
-    /// In the order of preference: a bundle of versions can migrate, a lone version cannot.
+    /// The file extensions in order of preference: a bundle of versions can migrate stores, a single version cannot.
     private static let extensions = ["momd", "xcdatamodeld", "mom", "xcdatamodel", "omo"]
 
-    /// The models in these folders, each once, in the order of their names.
+    /// Returns the models in these folders, each once, in order of their names.
     static func models(in folders: [URL]) -> [URL] {
         let entries = Set(folders.map(\.standardizedFileURL.path)).sorted().flatMap { folder in
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
             return names.sorted().map { URL(fileURLWithPath: folder).appendingPathComponent($0) }
         }
         let bundles = entries.filter { extensions.contains($0.pathExtension) }
-        // The compiled form of a model may lie next to its source.
+        // The compiled form of a model may be next to its source.
         return Dictionary(grouping: bundles) { $0.deletingPathExtension().lastPathComponent }
             .sorted { $0.key < $1.key }
             .compactMap { $0.value.min { rank($0) < rank($1) } }
     }
 
-    /// The model of that name in one of these folders.
+    /// Returns the named model in one of these folders.
     ///
-    /// - Throws: `modelNotFound` that names the folders.
+    /// - Throws: `modelNotFound`, naming the folders.
     static func model(named name: String, in folders: [URL]) throws -> URL {
         if let url = models(in: folders).first(where: { $0.deletingPathExtension().lastPathComponent == name }) {
             return url
@@ -152,18 +153,19 @@ enum ModelLocation {
 }
 
 extension ModelVersions {
-    /// The versions of a model that is built in code, oldest first; the last is the current one.
+    /// Creates the versions of a model built in code, oldest first. The last one is the current version.
     public init(_ models: [(name: String, model: ManagedObjectModel)]) {
         let versions = models.map { ModelVersion(names: [$0.name], model: $0.model) }
         self.init(joining: versions, currentName: models.last?.name)
     }
 
-    /// The version that the bundle calls current, otherwise the last; nil if it cannot be read which one is current.
+    /// The version that the bundle names as current, or else the last one; nil if the name of the current version
+    /// cannot be read.
     public var current: ModelVersion? {
         currentFault == nil ? currentName.flatMap { self[$0] } ?? versions.last : nil
     }
 
-    /// The version that goes by `name`.
+    /// The version named `name`.
     public subscript(name: String) -> ModelVersion? {
         position(named: name).map { versions[$0].named(name) }
     }

@@ -2,14 +2,14 @@ import Foundation
 import MoultBasics
 import MoultModel
 
-/// The conversion between the value of an attribute and what an application has for it.
+/// A conversion between the stored value of an attribute and its value in the app.
 struct AttributeConversion {
     let type: AttributeType
-    /// The entity; empty where `name` says all.
+    /// The entity's name; empty if `name` alone identifies the attribute.
     var owner = ""
     let name: String
     var transformer: AnyAttributeTransformer?
-    /// Whether decimals are `NSDecimalNumber`, and Foundation's classes are values.
+    /// Whether decimals are `NSDecimalNumber`, and Foundation's classes are accepted as values.
     var takesFoundationClasses = false
 
     /// `Entity.attribute`
@@ -82,7 +82,7 @@ struct AttributeConversion {
             remedy: "Register one with setTransformer(_:forName:), or give Data.")
     }
 
-    /// For an attribute without a type, which no store keeps.
+    /// Converts the value of an attribute without a type, which no store keeps.
     static func natural(_ value: Any) -> AttributeValue? {
         switch value {
         case let value as AttributeValue: value
@@ -96,14 +96,14 @@ struct AttributeConversion {
 extension UUID {
     var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 
-    /// Nil for anything but sixteen bytes.
+    /// Creates a UUID from sixteen bytes; nil for any other number of bytes.
     init?(bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 }
 
-/// The value of an attribute as Core Data gives it.
+/// Returns the value of an attribute in Core Data's form.
 func foundationValue(_ value: AttributeValue) -> Any? {
     try? AttributeConversion(type: .undefined, name: "", takesFoundationClasses: true).foundation(value)
 }
@@ -113,7 +113,7 @@ func attributeValue(_ value: Any, _ type: AttributeType, _ place: String) throws
     try AttributeConversion(type: type, name: place, takesFoundationClasses: true).attributeValue(value)
 }
 
-/// Foundation's own classes as the Swift types that a store knows.
+/// Converts Foundation's classes to the Swift types that a store accepts.
 func plainValue(_ value: Any) -> Any {
     switch value {
     case let number as NSDecimalNumber: number.decimalValue
@@ -126,9 +126,9 @@ func plainValue(_ value: Any) -> Any {
     }
 }
 
-/// Numbers as a caller may hand them over: any of Swift's, or an `NSNumber`.
+/// Conversions of numbers passed by a caller: any Swift number type, or an `NSNumber`.
 enum NumberReading {
-    /// The whole number; nil for what is none or does not fit.
+    /// Returns the number as an integer; nil if it is not one, or does not fit.
     static func integer(_ value: Any) -> Int64? {
         switch value {
         case let flag as Bool where type(of: value) == Bool.self: flag ? 1 : 0
@@ -161,20 +161,20 @@ enum NumberReading {
 }
 
 extension Int64 {
-    /// Nil if the number has a fraction or is too great.
+    /// Nil if the number has a fraction or is too large.
     fileprivate init?(exactly number: Decimal) {
         self.init("\(number)")
     }
 }
 
 extension Decimal {
-    /// The number's exact digits: its `description`, which takes twenty times as long to make.
+    /// The number's exact digits, the same as its `description` but twenty times faster.
     package var digits: String {
         let number = abs(Double(truncating: significand as NSDecimalNumber))
-        // Every integer below 2^53 is a `Double` without a loss. Zero, NaN and longer numbers are not among them.
+        // Every integer below 2^53 is exact as a `Double`. Zero, NaN and longer numbers take the slow path.
         guard number >= 1, number < 0x1p53 else { return description }
         var (rest, exponent) = (UInt64(number), exponent)
-        // 16 digits, or 17 with a point, a sign, and as many zeros as the exponent, which is of 8 bits, asks for.
+        // Room for 16 digits, a point, a sign, and the zeros for an 8-bit exponent.
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 160) { bytes in
             var start = bytes.count
             func put(_ byte: UInt8) {

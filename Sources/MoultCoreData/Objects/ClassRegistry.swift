@@ -3,16 +3,16 @@ import MoultBasics
 import MoultModel
 import Synchronization
 
-/// The classes of the objects of each entity of a coordinator.
+/// The registry of the classes of each entity's objects in a coordinator.
 final class ClassRegistry: Sendable {
     private struct State {
-        /// The class of objects whose entity has none.
+        /// The default class for entities without one.
         var base: any PublicObject.Type = ManagedObject.self
-        /// As registered, or found by the name that an entity gives, by entity.
+        /// The classes, by entity, that were registered or found by the name in the entity.
         var registered: [String: any PublicObject.Type] = [:]
-        /// Looked up before: the class of the entity or of the nearest one above it.
+        /// Cached lookups: the class of each entity, or of its nearest superentity with a class.
         var found: [String: any PublicObject.Type] = [:]
-        /// The modules that were searched for ``found``.
+        /// The modules searched for ``found``.
         var modules: Set<String> = []
     }
 
@@ -21,7 +21,7 @@ final class ClassRegistry: Sendable {
 
     init(_ model: ManagedObjectModel) { self.model = model }
 
-    /// Whether any class but `ManagedObject` may be in use.
+    /// Whether a class other than `ManagedObject` may be in use.
     var isUsed: Bool { state.withLock { !$0.registered.isEmpty || $0.base != ManagedObject.self } }
 
     /// - Throws: `unknownKey` if the model has no entity for the class.
@@ -33,7 +33,7 @@ final class ClassRegistry: Sendable {
         }
     }
 
-    /// Says which class the objects of entities without a class have.
+    /// Sets the class for objects of entities without a class.
     func use(_ base: any PublicObject.Type) {
         state.withLock { state in
             state.base = base
@@ -41,7 +41,7 @@ final class ClassRegistry: Sendable {
         }
     }
 
-    /// Registers the class that an entity is first used with; a class that is registered already stays.
+    /// Registers the class with which an entity is first used. An existing registration is kept.
     func registerIfNone(_ type: any PublicObject.Type, entity: String) {
         guard type != type.base else { return }
         type.noteModule()
@@ -52,7 +52,7 @@ final class ClassRegistry: Sendable {
         }
     }
 
-    /// The class of the entity, or of the nearest one above it that has one.
+    /// Returns the class of the entity, or of its nearest superentity with a class.
     func type(for entityName: String) -> any PublicObject.Type {
         state.withLock { state in
             let modules = state.base.modules

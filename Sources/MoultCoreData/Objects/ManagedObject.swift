@@ -4,7 +4,7 @@ import MoultObjects
 
 /// One object of a store in one context: `NSManagedObject`.
 ///
-/// Values are read and set by the names of the model (``value(forKey:)``, ``subscript(_:)``), or through properties of a
+/// Read and set values by their names in the model (``value(forKey:)``, ``subscript(_:)``), or through properties of a
 /// subclass:
 ///
 ///     final class Book: ManagedObject {
@@ -12,21 +12,21 @@ import MoultObjects
 ///         @Managed("author") var author: Author?
 ///     }
 ///
-/// Objects are not `Sendable`: they belong to their context's turn.
+/// Objects are not `Sendable`. Use them only with exclusive access to their context.
 open class ManagedObject {
     package let object: Object
-    /// The context that made the object; nil once the context is gone. The object does not keep it.
+    /// The context that created the object; nil once it is deallocated. The object does not retain it.
     public private(set) weak var managedObjectContext: ManagedObjectContext?
     var isKept = false
     var isAwake = false
 
-    /// Called by the context; a subclass that overrides it must call it.
+    /// Creates an object for a context, which calls it. A subclass that overrides it must call `super`.
     public required init(_ handle: ManagedObjectHandle) {
         object = handle.object
         managedObjectContext = handle.context
     }
 
-    /// A new object in `context`.
+    /// Creates an object in `context`.
     ///
     /// - Throws: `unknownKey` if the model has no entity for this class.
     public convenience init(context: ManagedObjectContext) throws {
@@ -44,43 +44,44 @@ open class ManagedObject {
         }
     }
 
-    /// The name of the entity whose objects have this class. Nil, which is the default, finds it by the class's name:
-    /// the entity that names the class, otherwise the entity of the same name.
+    /// The name of the entity whose objects have this class. If nil, the default, it is the entity that names the
+    /// class, or else the entity with the same name as the class.
     open class var entityName: String? { nil }
 
-    // MARK: - What a subclass may do at certain moments
+    // MARK: - Methods to override
 
     /// Called once for a new object, after its defaults are set.
     open func awakeFromInsert() {}
-    /// Called when the values of a saved object are first asked for.
+    /// Called when the values of a saved object are first read.
     open func awakeFromFetch() {}
-    /// Called before a save, again for what another object's `willSave` changes.
+    /// Called before a save, including for objects that another object's `willSave` changes.
     open func willSave() {}
     /// Called after a save.
     open func didSave() {}
     /// Called before the object is marked as deleted.
     open func prepareForDeletion() {}
 
-    /// Checks one value that is to be saved. A subclass throws what is wrong with it; all failures are told together.
+    /// Validates one value before it is saved. A subclass throws an error for an invalid value; all failures are
+    /// reported together.
     open func validateValue(_ value: Any?, forKey key: String) throws { try validate(value, key) }
-    /// Checks a new object before it is saved.
+    /// Validates a new object before it is saved.
     open func validateForInsert() throws { try validate { try $0.validateForInsert() } }
-    /// Checks a changed object before it is saved.
+    /// Validates a changed object before it is saved.
     open func validateForUpdate() throws { try validate { try $0.validateForUpdate() } }
-    /// Checks that an object may be deleted.
+    /// Validates that an object may be deleted.
     open func validateForDelete() throws { try validate { try $0.validateForDelete() } }
 }
 
-/// The handle from which a context creates a managed object; only the context can make one.
+/// A handle from which a context creates a managed object. Only a context can create one.
 public struct ManagedObjectHandle {
     let object: Object
     let context: ManagedObjectContext
 }
 
 extension ManagedObject: Hashable {
-    /// Whether both are the same object in memory; a context has one for each identity.
+    /// Returns whether both are the same object in memory. A context has one object for each identity.
     public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
-    /// Hashes which object in memory it is.
+    /// Hashes the object's identity in memory.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
@@ -127,29 +128,29 @@ extension ManagedObject: PublicObject {
 // MARK: - State
 
 extension ManagedObject {
-    /// Changes once: when the first save makes a temporary one permanent.
+    /// The object's identity. It changes once, when the first save makes a temporary identity permanent.
     public var objectID: ManagedObjectID { object.id }
-    /// The object's own entity, as the context's model has it.
+    /// The object's entity in the context's model.
     public var entity: EntityDescription { object.shape.entity }
-    /// Whether the object's values are still to be read; asking for one reads them.
+    /// Whether the object's values have not been read yet. Accessing a value reads them.
     public var isFault: Bool { object.isFault }
     /// Whether the next save inserts the object.
     public var isInserted: Bool { object.isInserted }
-    /// Whether the object is saved already and the next save changes it.
+    /// Whether the object was saved before and the next save updates it.
     public var isUpdated: Bool { object.isUpdated }
-    /// Whether the next save deletes the object; false again after it.
+    /// Whether the next save deletes the object; false again after that save.
     public var isDeleted: Bool { object.isDeleted }
     /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { object.hasChanges }
 
-    /// Returns the values that were set since the last save and differ from it, as ``value(forKey:)`` gives them. Nil
-    /// values are `NSNull`.
+    /// Returns the values that were set since the last save and differ from the saved ones, in the form of
+    /// ``value(forKey:)``. Nil values are `NSNull`.
     public func changedValues() throws -> [String: Any] {
         try publicErrors { try read(try object.changedValues(), of: object) }
     }
 
-    /// Returns the values that the store holds of these properties, of all by default; empty for a new object. Nil
-    /// values are `NSNull`.
+    /// Returns the stored values of these properties, or of all by default; empty for a new object. Nil values are
+    /// `NSNull`.
     public func committedValues(forKeys keys: [String]? = nil) throws -> [String: Any] {
         try publicErrors { try read(try object.committedValues(keys), of: object) }
     }
@@ -158,62 +159,63 @@ extension ManagedObject {
 // MARK: - Values
 
 extension ManagedObject {
-    /// The value under a name of the model: numbers as `NSNumber` (so `as? Int`, `as? Bool`, `as? Double` work as in
-    /// Core Data), `Decimal`, `String`, `Date`, `Data`, `UUID`, `URL`; a `ManagedObject`; a `Set` of them, an array for
-    /// an ordered relationship and a fetched property; a dictionary for a composite attribute.
+    /// Returns the value for a key of the model: numbers as `NSNumber` (so `as? Int`, `as? Bool`, `as? Double` work as
+    /// in Core Data), `Decimal`, `String`, `Date`, `Data`, `UUID`, `URL`; a `ManagedObject`; a `Set` of them, or an
+    /// array for an ordered relationship or a fetched property; a dictionary for a composite attribute.
     ///
-    /// - Throws: `unknownKey`; `objectGone` (133000) where the object's row is gone.
+    /// - Throws: `unknownKey`; `objectGone` (133000) if the object's row no longer exists.
     public func value(forKey key: String) throws -> Any? { try access { try read(key, of: object) } }
 
-    /// Sets a value by a name of the model: any of Swift's numbers, an `NSNumber`, and what ``value(forKey:)`` gives.
+    /// Sets the value for a key of the model: any Swift number, an `NSNumber`, or any value that ``value(forKey:)``
+    /// returns.
     ///
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`.
     public func setValue(_ value: Any?, forKey key: String) throws { try change { try write(value, key, of: $0) } }
 
-    /// The value that a key path leads to, through to-one and to-many relationships and operators such as `@count`.
+    /// Returns the value for a key path, through to-one and to-many relationships and operators such as `@count`.
     public func value(forKeyPath keyPath: String) throws -> Any? {
         try access { try read(keyPath: keyPath, of: object) }
     }
 
-    /// As ``value(forKey:)`` and ``setValue(_:forKey:)``. What cannot be read is nil; what goes wrong is thrown by the
-    /// context's next save.
+    /// The value for a key, as in ``value(forKey:)`` and ``setValue(_:forKey:)``. A value that cannot be read is nil,
+    /// and the context's next save throws the error.
     public subscript(key: String) -> Any? {
         get { noting(nil) { try value(forKey: key) } }
         set { noting(()) { try setValue(newValue, forKey: key) } }
     }
 
-    /// A value by its name and type: `object["title", as: String?.self]`. Errors are noted as above; what is missing is
-    /// the type's empty value.
+    /// The value for a key, as a given type: `object["title", as: String?.self]`. A missing value reads as the type's
+    /// empty value, and the context's next save throws any error.
     public subscript<Value: ManagedProperty>(key: String, as type: Value.Type) -> Value {
         get { noting(Value.missing) { try Value.read(key, of: self) } }
         set { noting(()) { try Value.write(newValue, key, of: self) } }
     }
 
-    /// The same as ``value(forKey:)``: there are no accessors to pass by, as there are in Core Data.
+    /// Returns the same value as ``value(forKey:)``, because there are no accessors to bypass, unlike in Core Data.
     public func primitiveValue(forKey key: String) throws -> Any? { try value(forKey: key) }
-    /// The same as ``setValue(_:forKey:)``: there are no accessors to pass by, as there are in Core Data.
+    /// Sets the value like ``setValue(_:forKey:)``, because there are no accessors to bypass, unlike in Core Data.
     public func setPrimitiveValue(_ value: Any?, forKey key: String) throws { try setValue(value, forKey: key) }
 
-    /// The identities of a relationship's destinations, none of which is read.
+    /// Returns the identities of a relationship's destinations without reading the objects.
     public func objectIDs(forRelationshipNamed key: String) throws -> [ManagedObjectID] {
         try access { try objectIDs(key, of: object) }
     }
 
-    /// The destinations of a to-many relationship, to be changed one by one.
+    /// Returns a mutable view of the destinations of a to-many relationship.
     public func mutableSetValue(forKey key: String) -> MutableObjectSet { MutableObjectSet(self, key) }
 
-    /// The destinations of an ordered relationship, to be changed one by one.
+    /// Returns a mutable view of the destinations of an ordered relationship.
     public func mutableOrderedSetValue(forKey key: String) -> MutableObjectList { MutableObjectList(self, key) }
 
-    // MARK: - For the module
+    // MARK: - Internal interface
 
-    /// Runs what changes the object.
+    /// Runs code that changes the object.
     func change(_ body: (Object) throws -> Void) throws {
         keepWhileChanged()
         try access { try body(object) }
     }
 
-    /// Notes an error that cannot be thrown here for the next save.
+    /// Runs code that cannot throw here. The context's next save throws its error.
     func noting<Result>(_ fallback: @autoclosure () -> Result, _ body: () throws -> Result) -> Result {
         do {
             return try body()
@@ -223,7 +225,7 @@ extension ManagedObject {
         }
     }
 
-    /// Another object of the same context.
+    /// Returns another object of the same context.
     func shown(_ other: Object) throws -> ManagedObject {
         try liveContext(object).publicObject(other, as: ManagedObject.self)
     }

@@ -3,31 +3,31 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// A type that a property of a ``ManagedObject`` can have: the values of attributes, optional ones, objects and sets and
-/// arrays of them.
+/// A type for a property of a ``ManagedObject``: attribute values, optional attribute values, objects, and sets and
+/// arrays of objects.
 public protocol ManagedProperty {
     static func read(_ key: String, of object: ManagedObject) throws -> Self
     static func write(_ value: Self, _ key: String, of object: ManagedObject) throws
-    /// The value that stands in for a missing one.
+    /// The value to use if the property has none.
     static var missing: Self { get }
 }
 
-/// A type whose optional a property can have.
+/// A type that can be the wrapped type of an optional property.
 public protocol ManagedPropertyElement {
     static func readElement(_ key: String, of object: ManagedObject) throws -> Self?
     static func writeElement(_ value: Self?, _ key: String, of object: ManagedObject) throws
 }
 
 extension Optional: ManagedProperty where Wrapped: ManagedPropertyElement {
-    /// The value of the property; nil where it has none.
+    /// Returns the value of the property; nil if it has none.
     ///
-    /// - Throws: what reading the wrapped type throws.
+    /// - Throws: the errors of reading the wrapped type.
     public static func read(_ key: String, of object: ManagedObject) throws -> Wrapped? {
         try Wrapped.readElement(key, of: object)
     }
-    /// Sets the property, or empties it for nil.
+    /// Sets the property, or clears it if the value is nil.
     ///
-    /// - Throws: what writing the wrapped type throws.
+    /// - Throws: the errors of writing the wrapped type.
     public static func write(_ value: Wrapped?, _ key: String, of object: ManagedObject) throws {
         try Wrapped.writeElement(value, key, of: object)
     }
@@ -36,15 +36,15 @@ extension Optional: ManagedProperty where Wrapped: ManagedPropertyElement {
 }
 
 extension ManagedObject: ManagedPropertyElement {
-    /// The destination of a to-one relationship; nil where it has none.
+    /// Returns the destination of a to-one relationship; nil if it has none.
     ///
-    /// - Throws: `wrongType` for a destination of another class; what reading the object throws.
+    /// - Throws: `wrongType` for a destination of another class; the errors of reading the object.
     public static func readElement(_ key: String, of object: ManagedObject) throws -> Self? {
         guard let found = try object.access({ try object.object.toOne(key).map(object.shown) }) else { return nil }
         return try found.cast(to: Self.self, key, of: object)
     }
 
-    /// Leads a to-one relationship to an object, or to none.
+    /// Sets the destination of a to-one relationship, or clears it if the value is nil.
     ///
     /// - Throws: `usage` for an object of another context, `wrongType` for one of another entity.
     public static func writeElement(_ value: ManagedObject?, _ key: String, of object: ManagedObject) throws {
@@ -60,39 +60,39 @@ extension ManagedObject: ManagedPropertyElement {
 }
 
 extension Set: ManagedProperty where Element: ManagedObject {
-    /// The destinations of a to-many relationship.
+    /// Returns the destinations of a to-many relationship.
     ///
-    /// - Throws: `wrongType` for a destination of another class; what reading the object throws.
+    /// - Throws: `wrongType` for a destination of another class; the errors of reading the object.
     public static func read(_ key: String, of object: ManagedObject) throws -> Set<Element> {
         Set(try [Element].read(key, of: object))
     }
-    /// Makes these objects the destinations of a to-many relationship.
+    /// Sets the destinations of a to-many relationship.
     ///
     /// - Throws: `usage` for an object of another context, `wrongType` for one of another entity.
     public static func write(_ value: Set<Element>, _ key: String, of object: ManagedObject) throws {
         try [Element].write(Array(value), key, of: object)
     }
-    /// No objects.
+    /// The empty set.
     public static var missing: Set<Element> { [] }
 }
 
 extension Array: ManagedProperty where Element: ManagedObject {
-    /// The destinations of a to-many relationship, in its order where it has one.
+    /// Returns the destinations of a to-many relationship, in order if the relationship is ordered.
     ///
-    /// - Throws: `wrongType` for a destination of another class; what reading the object throws.
+    /// - Throws: `wrongType` for a destination of another class; the errors of reading the object.
     public static func read(_ key: String, of object: ManagedObject) throws -> [Element] {
         try object.access({
             try object.liveContext(object.object).publicObjects(object.object.toMany(key), as: ManagedObject.self)
         })
         .map { try $0.cast(to: Element.self, key, of: object) }
     }
-    /// Makes these objects the destinations, in this order where the relationship has one.
+    /// Sets the destinations of a to-many relationship, in this order if the relationship is ordered.
     ///
     /// - Throws: `usage` for an object of another context, `wrongType` for one of another entity.
     public static func write(_ value: [Element], _ key: String, of object: ManagedObject) throws {
         try object.change { try $0.setToMany(key, value.map(\.object)) }
     }
-    /// No objects.
+    /// The empty array.
     public static var missing: [Element] { [] }
 }
 
@@ -106,15 +106,16 @@ extension MigrationError {
     }
 }
 
-/// A type whose values an attribute can keep. Make an enum of your own one by saying how it is written:
+/// A type whose values an attribute can store. To store an enum of your own, declare its raw type and a value for a
+/// missing attribute:
 ///
 ///     enum Rating: String, AttributeValueConvertible { case good, bad; static var missing: Rating { .good } }
 public protocol AttributeValueConvertible: AttributeConvertible, ManagedProperty, ManagedPropertyElement {}
 
 extension AttributeValueConvertible {
-    /// The value of an attribute; nil where it has none.
+    /// Returns the value of an attribute; nil if it has none.
     ///
-    /// - Throws: `wrongType` where the stored value is none of this type; what reading the object throws.
+    /// - Throws: `wrongType` if the stored value is not of this type; the errors of reading the object.
     public static func readElement(_ key: String, of object: ManagedObject) throws -> Self? {
         guard let value = try object.access({ try object.object.attribute(key) }) else { return nil }
         if let converted = Self(value) { return converted }
@@ -124,7 +125,7 @@ extension AttributeValueConvertible {
             place: "\(object.object.entityName).\(key)", remedy: "Read it as the type that it has in the model.")
     }
 
-    /// Sets an attribute, converted to the type that the model gives it, or empties it for nil.
+    /// Sets an attribute, converted to its type in the model, or clears it if the value is nil.
     ///
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`.
     public static func writeElement(_ value: Self?, _ key: String, of object: ManagedObject) throws {
@@ -135,16 +136,16 @@ extension AttributeValueConvertible {
         }
     }
 
-    /// The value of an attribute; ``ManagedProperty/missing`` where it has none.
+    /// Returns the value of an attribute; ``ManagedProperty/missing`` if it has none.
     ///
-    /// - Throws: as ``readElement(_:of:)``.
+    /// - Throws: the errors of ``readElement(_:of:)``.
     public static func read(_ key: String, of object: ManagedObject) throws -> Self {
         try readElement(key, of: object) ?? missing
     }
 
     /// Sets an attribute.
     ///
-    /// - Throws: as ``writeElement(_:_:of:)``.
+    /// - Throws: the errors of ``writeElement(_:_:of:)``.
     public static func write(_ value: Self, _ key: String, of object: ManagedObject) throws {
         try writeElement(value, key, of: object)
     }
@@ -167,57 +168,57 @@ extension Bool: AttributeValueConvertible { public static var missing: Bool { fa
 extension String: AttributeValueConvertible { public static var missing: String { "" } }
 
 extension Data: AttributeValueConvertible {
-    /// The bytes of a binary or transformable value; nil for any other.
+    /// Creates data from a binary or transformable value; nil for any other.
     public init?(_ value: AttributeValue) {
         switch value {
         case .binary(let bytes), .transformable(let bytes): self = Data(bytes)
         default: return nil
         }
     }
-    /// The bytes, as a binary value.
+    /// The bytes as a binary value.
     public var attributeValue: AttributeValue { .binary([UInt8](self)) }
-    /// No bytes.
+    /// Empty data.
     public static var missing: Data { Data() }
 }
 
 extension Date: AttributeValueConvertible {
-    /// The date of the seconds since 2001-01-01 00:00:00 UTC; nil for a value of another kind.
+    /// Creates a date from the seconds since 2001-01-01 00:00:00 UTC; nil for any other kind of value.
     public init?(_ value: AttributeValue) {
         guard case .date(let seconds) = value else { return nil }
         self.init(timeIntervalSinceReferenceDate: seconds)
     }
-    /// Seconds since 2001-01-01 00:00:00 UTC.
+    /// The seconds since 2001-01-01 00:00:00 UTC.
     public var attributeValue: AttributeValue { .date(timeIntervalSinceReferenceDate) }
-    /// 2001-01-01, the date that is stored as 0.
+    /// 2001-01-01, which is stored as 0.
     public static var missing: Date { Date(timeIntervalSinceReferenceDate: 0) }
 }
 
 extension UUID: AttributeValueConvertible {
-    /// The UUID of 16 bytes; nil for any other value.
+    /// Creates a UUID from 16 bytes; nil for any other value.
     public init?(_ value: AttributeValue) {
         guard case .uuid(let bytes) = value else { return nil }
         self.init(bytes: bytes)
     }
     /// The UUID's 16 bytes.
     public var attributeValue: AttributeValue { .uuid(bytes) }
-    /// All zeros.
+    /// The UUID of all zeros.
     public static var missing: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
 }
 
 extension URL: AttributeValueConvertible {
-    /// The URL of a stored URI; nil for a text that is no URL, and for a value of another kind.
+    /// Creates a URL from a stored URI; nil for text that is not a URL, and for any other kind of value.
     public init?(_ value: AttributeValue) {
         guard case .uri(let text) = value else { return nil }
         self.init(string: text)
     }
-    /// The URL in full, also where it is relative to another.
+    /// The absolute URL, even if this one is relative.
     public var attributeValue: AttributeValue { .uri(absoluteString) }
     /// The root folder, `file:///`.
     public static var missing: URL { URL(fileURLWithPath: "/") }
 }
 
 extension Decimal: AttributeValueConvertible {
-    /// The number of the stored digits; nil for a value of another kind.
+    /// Creates a number from the stored digits; nil for any other kind of value.
     public init?(_ value: AttributeValue) {
         guard case .decimal(let digits) = value else { return nil }
         self.init(string: digits)

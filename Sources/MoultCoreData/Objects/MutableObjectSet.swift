@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 import MoultObjects
 
-/// The destinations of a to-many relationship: what is done to it is done to the object.
+/// A mutable view of the destinations of a to-many relationship. Its changes apply to the object directly.
 public struct MutableObjectSet: Sequence {
     let owner: ManagedObject
     let key: String
@@ -12,41 +12,41 @@ public struct MutableObjectSet: Sequence {
         self.key = key
     }
 
-    /// The present destinations; none where they cannot be read.
+    /// The current destinations; empty if they cannot be read.
     public var allObjects: [ManagedObject] { owner[key, as: [ManagedObject].self] }
-    /// The number of destinations, none of which is read; 0 where they cannot be counted.
+    /// The number of destinations, which are not read; 0 if they cannot be counted.
     public var count: Int { owner.noting(0) { try owner.objectIDs(forRelationshipNamed: key).count } }
-    /// Whether there is no destination.
+    /// Whether there are no destinations.
     public var isEmpty: Bool { count == 0 }
 
-    /// Whether the object is among the destinations, none of which is read.
+    /// Returns whether the object is a destination, without reading the destinations.
     public func contains(_ object: ManagedObject) -> Bool {
         owner.noting(false) { try owner.objectIDs(forRelationshipNamed: key).contains(object.objectID) }
     }
 
-    /// Adds a destination; one that is there already is no mistake.
+    /// Adds a destination, or does nothing if it is already one.
     ///
-    /// - Throws: `usage` for an object that is deleted or of another context, `wrongType` for one of another entity,
-    ///   `externalRelationship` for one of another store.
+    /// - Throws: `usage` for an object that is deleted or belongs to another context, `wrongType` for one of another
+    ///   entity, `externalRelationship` for one of another store.
     public func add(_ object: ManagedObject) throws {
         try owner.change { try $0.add(object.object, to: key) }
     }
 
-    /// Takes a destination away; one that is not there is no mistake.
+    /// Removes a destination, or does nothing if it is not one.
     ///
     /// - Throws: `usage` for an object of another context.
     public func remove(_ object: ManagedObject) throws {
         try owner.change { try $0.remove(object.object, from: key) }
     }
 
-    /// Takes every destination away; the objects themselves stay.
+    /// Removes every destination without deleting the objects.
     public func removeAllObjects() throws { try owner.change { try $0.setToMany(key, []) } }
 
-    /// An iterator over the present destinations.
+    /// Returns an iterator over the current destinations.
     public func makeIterator() -> IndexingIterator<[ManagedObject]> { allObjects.makeIterator() }
 }
 
-/// The destinations of an ordered relationship: what is done to it is done to the object.
+/// A mutable view of the destinations of an ordered relationship. Its changes apply to the object directly.
 public struct MutableObjectList: RandomAccessCollection {
     let owner: ManagedObject
     let key: String
@@ -56,33 +56,33 @@ public struct MutableObjectList: RandomAccessCollection {
         self.key = key
     }
 
-    /// The present destinations, in their order; none where they cannot be read.
+    /// The current destinations, in order; empty if they cannot be read.
     public var array: [ManagedObject] { owner[key, as: [ManagedObject].self] }
     /// Always 0.
     public var startIndex: Int { 0 }
-    /// The number of destinations; 0 where they cannot be counted.
+    /// The number of destinations; 0 if they cannot be counted.
     public var endIndex: Int { owner.noting(0) { try owner.objectIDs(forRelationshipNamed: key).count } }
-    /// The destination at a place. The whole list is read for it: use ``array`` to go through all.
+    /// Returns the destination at a position. It reads the whole list; to iterate, use ``array``.
     public subscript(position: Int) -> ManagedObject { array[position] }
-    /// Reads the list once; the places one by one would read it as often as it is long.
+    /// Returns an iterator that reads the list once. Access by position would read the whole list each time.
     public func makeIterator() -> IndexingIterator<[ManagedObject]> { array.makeIterator() }
 
-    /// Adds a destination at the end; one that is there already stays where it is.
+    /// Adds a destination at the end. An existing destination keeps its position.
     ///
-    /// - Throws: `usage` for an object that is deleted or of another context, `wrongType` for one of another entity,
-    ///   `externalRelationship` for one of another store.
+    /// - Throws: `usage` for an object that is deleted or belongs to another context, `wrongType` for one of another
+    ///   entity, `externalRelationship` for one of another store.
     public func add(_ object: ManagedObject) throws { try owner.change { try $0.add(object.object, to: key) } }
-    /// Takes a destination away; one that is not there is no mistake.
+    /// Removes a destination, or does nothing if it is not one.
     ///
     /// - Throws: `usage` for an object of another context.
     public func remove(_ object: ManagedObject) throws { try owner.change { try $0.remove(object.object, from: key) } }
 
-    /// - Throws: `usage` for a place beyond the end.
+    /// - Throws: `usage` for a position beyond the end.
     public func insert(_ object: ManagedObject, at place: Int) throws {
         try owner.change { try $0.insert(object.object, in: key, at: place) }
     }
 
-    /// Moves one destination; `target` counts without it.
+    /// Moves one destination. The index `target` applies after its removal.
     public func move(from source: Int, to target: Int) throws {
         try owner.change { try $0.move(in: key, from: source, to: target) }
     }

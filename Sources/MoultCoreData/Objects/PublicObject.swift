@@ -3,33 +3,33 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// An object as a program holds it: a ``ManagedObject``, whose calls throw, or one with the name and the signatures of
-/// Core Data, which Apple's systems do not have. Both stand directly over the stored object.
+/// An object as an app sees it: a ``ManagedObject``, whose methods throw, or one with Core Data's name and signatures,
+/// which does not exist on Apple's platforms. Both wrap the stored object directly.
 protocol PublicObject: AnyObject, SendableMetatype {
-    /// The context that made the object; nil once it is gone.
+    /// The context that created the object; nil once it is deallocated.
     var context: ManagedObjectContext? { get }
-    /// Nil for an object that no context has.
+    /// The stored object; nil for an object without a context.
     var storedObject: Object? { get }
-    /// Whether the context holds this object because it has changes.
+    /// Whether the context retains this object because it has changes.
     var isKept: Bool { get set }
-    /// Whether ``awakeFromFetch()`` or ``awakeFromInsert()`` has been called since it was a fault.
+    /// Whether ``awakeFromFetch()`` or ``awakeFromInsert()`` has been called since the object was a fault.
     var isAwake: Bool { get set }
 
-    /// The class of objects whose entity has none.
+    /// The default class for entities without one.
     static var base: any PublicObject.Type { get }
     static func make(_ object: Object, in context: ManagedObjectContext) -> AnyObject
-    /// The modules in which classes are found by the names that a model gives.
+    /// The modules to search for the class names in a model.
     static var modules: Set<String> { get }
-    /// Adds the module of the class.
+    /// Adds the module of the class to the modules to search.
     static func noteModule()
     static func find(_ className: String, in modules: Set<String>) -> (any PublicObject.Type)?
-    /// The stored objects of a value of a relationship; nil for what is none.
+    /// Returns the stored objects of a relationship value; nil if the value is not one.
     static func storedObjects(_ value: Any) -> [Object]?
-    /// The value of several destinations, or of what a fetched property finds.
+    /// Returns the value for several destinations, or for the results of a fetched property.
     static func group(_ objects: [Object], as form: ObjectGroup, in context: ManagedObjectContext?) throws -> Any
-    /// Whether decimals are `NSDecimalNumber`, and Foundation's classes are values.
+    /// Whether decimals are `NSDecimalNumber`, and Foundation's classes are accepted as values.
     static var takesFoundationClasses: Bool { get }
-    /// The conversion of a transformable attribute's values; nil if none is registered.
+    /// Returns the transformer for a transformable attribute; nil if none is registered.
     static func transformer(_ name: String?, in context: ManagedObjectContext?) -> AnyAttributeTransformer?
 
     func awakeFromInsert()
@@ -43,10 +43,10 @@ protocol PublicObject: AnyObject, SendableMetatype {
     func validateForDelete() throws
 }
 
-/// The form of a value that is several objects.
+/// The collection type for a value of several objects.
 enum ObjectGroup {
     case set, orderedSet
-    /// The objects that a fetched property finds.
+    /// The results of a fetched property.
     case list
 
     init(_ relationship: RelationshipDescription) { self = relationship.isOrdered ? .orderedSet : .set }
@@ -55,7 +55,7 @@ enum ObjectGroup {
 extension PublicObject {
     // MARK: - Access
 
-    /// Every reading and writing of values goes through here.
+    /// Runs `body`, which reads or writes values. Every access to values goes through this method.
     func access<Result>(_ body: () throws -> Result) throws -> Result {
         if !isAwake {
             isAwake = true
@@ -64,7 +64,7 @@ extension PublicObject {
         return try publicErrors(body)
     }
 
-    /// Has the context hold this object until the next save, for it may have values of its own.
+    /// Makes the context retain this object until the next save, because it may have values of its own.
     func keepWhileChanged() {
         guard !isKept, let context else { return }
         isKept = true
@@ -95,7 +95,7 @@ extension PublicObject {
 
     // MARK: - Values
 
-    /// The value under a name of the model.
+    /// Returns the value for a key of the model.
     ///
     /// - Throws: `unknownKey`, `objectGone`, `dataConflict`.
     func read(_ key: String, of object: Object) throws -> Any? {
@@ -113,7 +113,7 @@ extension PublicObject {
         }
     }
 
-    /// Sets a value by a name of the model.
+    /// Sets the value for a key of the model.
     ///
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`.
     func write(_ value: Any?, _ key: String, of object: Object) throws {
@@ -140,13 +140,14 @@ extension PublicObject {
             remedy: "Give a ManagedObject, or a set or an array of them.")
     }
 
-    /// The value that a key path leads to, through relationships and operators such as `@count`.
+    /// Returns the value for a key path, through relationships and operators such as `@count`.
     func read(keyPath: String, of object: Object) throws -> Any? {
         let context = try liveContext(object)
         return try context.graph().value(of: Expression(parsing: keyPath), for: object).foundation(in: context)
     }
 
-    /// Values by their names, each as ``read(_:of:)`` gives it; no destination is read. Nil values are `NSNull`.
+    /// Returns values by name, each in the form of ``read(_:of:)``, without reading any destination. Nil values are
+    /// `NSNull`.
     func read(_ values: [String: ObjectValue], of object: Object) throws -> [String: Any] {
         try values.reduce(into: [:]) { result, value in
             result[value.key] = try read(value.value, value.key, of: object) ?? NSNull()
@@ -172,7 +173,7 @@ extension PublicObject {
 
     // MARK: - Composites and fetched properties
 
-    /// A composite attribute is one property for each of its elements, under the path that leads to it.
+    /// Returns the elements of a composite attribute. Each element is a property named by its path.
     private func elements(of composite: String, _ object: Object) -> [String] {
         object.shape.properties.map(\.name).filter { $0.hasPrefix(composite + ".") }
     }
@@ -205,7 +206,7 @@ extension PublicObject {
         for element in elements { try write(values[element], element, of: object) }
     }
 
-    /// The values of a dictionary, and of those in it, by the paths of the elements that they are for.
+    /// Returns the values of a dictionary, and of nested dictionaries, keyed by the paths of their elements.
     private func leaves(
         of value: Any?, at path: String, among elements: [String], of object: Object
     ) throws -> [String: Any] {
@@ -245,13 +246,13 @@ extension PublicObject {
 
     private var isBeingSaved: Bool { context?.state.withLock { $0.isSaving } ?? false }
 
-    /// Runs a check of the model, which a save makes by itself.
+    /// Runs a validation of the model, unless a save is running, which validates anyway.
     func validate(_ check: (Object) throws -> Void) throws {
         guard let storedObject, !isBeingSaved else { return }
         try publicErrors { try check(storedObject) }
     }
 
-    /// Checks a value by the model's rules of an attribute.
+    /// Validates a value with the model's rules for an attribute.
     func validate(_ value: Any?, _ key: String) throws {
         guard let object = storedObject, case .attribute(_, let attribute)? = object.shape[key] else { return }
         try validate { try $0.validate(conversion(of: attribute, key, of: object).attributeValue(value), for: key) }
@@ -280,7 +281,7 @@ extension PublicObject {
                 do { value = try access { try read(property.name, of: object) } } catch let error as MigrationError
                     where error.code == .dataConflict
                 {
-                    // What the attribute cannot be is the store's affair until another value is set.
+                    // Leave an unreadable value to the store until another value is set.
                     return
                 }
                 try validateValue(value, forKey: property.name)

@@ -3,19 +3,19 @@ import MoultBasics
 import MoultModel
 import Synchronization
 
-/// A conversion of the values of a transformable attribute to bytes and back: `ValueTransformer`.
+/// A conversion of the values of a transformable attribute to data and back: `ValueTransformer`.
 public protocol AttributeTransformer<Value>: Sendable {
     associatedtype Value
     func data(from value: Value) throws -> Data
     func value(from data: Data) throws -> Value
 }
 
-/// Keeps any `Codable` value as JSON.
+/// A transformer that stores any `Codable` value as JSON.
 public struct JSONAttributeTransformer<Value: Codable & Sendable>: AttributeTransformer {
-    /// A transformer for values of the type.
+    /// Creates a transformer for values of the given type.
     public init(_ type: Value.Type = Value.self) {}
 
-    /// The value as JSON, with its keys sorted so that equal values give equal data.
+    /// Returns the value as JSON. Keys are sorted, so equal values give equal data.
     ///
     /// - Throws: `EncodingError`.
     public func data(from value: Value) throws -> Data {
@@ -24,14 +24,14 @@ public struct JSONAttributeTransformer<Value: Codable & Sendable>: AttributeTran
         return try encoder.encode(value)
     }
 
-    /// The value that the JSON describes.
+    /// Returns the value decoded from JSON.
     ///
     /// - Throws: `DecodingError`.
     public func value(from data: Data) throws -> Value { try JSONDecoder().decode(Value.self, from: data) }
 }
 
 struct AnyAttributeTransformer: Sendable {
-    /// The value, and the attribute's place for an error.
+    /// Encodes a value. The string is the attribute's name, for errors.
     let encode: @Sendable (Any, String) throws -> Data
     let decode: @Sendable (Data) throws -> Any
 
@@ -60,10 +60,10 @@ final class TransformerRegistry: Sendable {
     func transformer(for name: String) -> AnyAttributeTransformer? { transformers.withLock { $0[name] } }
 }
 
-/// Lets a coordinator use the ``ValueTransformer`` that is registered when a value is asked for.
+/// A bridge to the ``ValueTransformer`` that is registered at the time a value is accessed.
 ///
-/// Core Data's direction: a transformer makes the data with `transformedValue(_:)`, and the value of it with
-/// `reverseTransformedValue(_:)`; a ``NSSecureUnarchiveFromDataTransformer`` the other way round.
+/// As in Core Data, a transformer converts a value to data with `transformedValue(_:)`, and back with
+/// `reverseTransformedValue(_:)`. A ``NSSecureUnarchiveFromDataTransformer`` works the other way round.
 struct TransformerBridge: AttributeTransformer {
     let name: String?
 
@@ -100,36 +100,36 @@ struct TransformerBridge: AttributeTransformer {
 public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
     /// The name itself.
     public let rawValue: String
-    /// A name.
+    /// Creates a name.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// A name.
+    /// Creates a name.
     public init(_ rawValue: String) { self.rawValue = rawValue }
     /// The transformer that archives values.
     public static let secureUnarchiveFromDataTransformerName = NSValueTransformerName("NSSecureUnarchiveFromData")
 }
 
-/// A conversion of the values of a transformable attribute to data and back, as Foundation has it on Apple's platforms.
+/// A conversion of the values of a transformable attribute to data and back, as in Foundation on Apple's platforms.
 ///
-/// `transformedValue(_:)` makes the data of a value, and `reverseTransformedValue(_:)` the value of the data.
+/// `transformedValue(_:)` converts a value to data, and `reverseTransformedValue(_:)` converts it back.
 open class ValueTransformer: NSObject {
     private static let named = Mutex<[String: Unchecked<ValueTransformer>]>([:])
 
     private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
 
-    /// A transformer.
+    /// Creates a transformer.
     public required override init() {}
 
-    /// Keeps a transformer under a name, for the attributes that name it.
+    /// Registers a transformer under a name, for the attributes that refer to it.
     open class func setValueTransformer(_ transformer: ValueTransformer?, forName name: NSValueTransformerName) {
         let box = transformer.map { Unchecked(value: $0) }
         named.withLock { $0[name.rawValue] = box }
     }
 
-    /// Unavailable: an initialiser cannot give the registered object on Linux.
+    /// Unavailable: on Linux, an initialiser cannot return the registered object.
     @available(*, unavailable, message: "keep the transformer that you register")
     public convenience init?(forName name: NSValueTransformerName) { return nil }
 
-    /// The transformer of a name; without one, the one that archives.
+    /// Returns the transformer with a name; the archiving transformer if the name is nil.
     package static func registered(_ name: String?) -> ValueTransformer? {
         let name = name ?? NSValueTransformerName.secureUnarchiveFromDataTransformerName.rawValue
         if let found = named.withLock({ $0[name] }) { return found.value }
@@ -137,24 +137,24 @@ open class ValueTransformer: NSObject {
             ? NSSecureUnarchiveFromDataTransformer() : nil
     }
 
-    /// The names of the registered transformers.
+    /// Returns the names of the registered transformers.
     open class func valueTransformerNames() -> [NSValueTransformerName] {
         named.withLock { $0.keys.sorted() }.map { NSValueTransformerName($0) }
     }
 
-    /// The class of what ``transformedValue(_:)`` gives.
+    /// Returns the class of the results of ``transformedValue(_:)``.
     open class func transformedValueClass() -> AnyClass { NSData.self }
-    /// Whether there is a way back.
+    /// Returns whether the transformation is reversible.
     open class func allowsReverseTransformation() -> Bool { true }
-    /// The data of a value.
+    /// Returns the data for a value.
     open func transformedValue(_ value: Any?) -> Any? { value }
-    /// The value of data.
+    /// Returns the value for data.
     open func reverseTransformedValue(_ value: Any?) -> Any? { transformedValue(value) }
 }
 
-/// Archives values with `NSKeyedArchiver`, and reads only the classes that it allows.
+/// A transformer that archives values with `NSKeyedArchiver`, and decodes only allowed classes.
 open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
-    /// The classes that may occur in an archive.
+    /// The classes allowed in an archive.
     open class var allowedTopLevelClasses: [AnyClass] {
         [
             NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self,
@@ -162,14 +162,14 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
         ]
     }
 
-    /// The value of an archive; nil for one that cannot be read, or holds a class that is not allowed.
+    /// Returns the value in an archive; nil if it cannot be read, or contains a class that is not allowed.
     open override func transformedValue(_ value: Any?) -> Any? {
         (value as? Data).flatMap {
             try? NSKeyedUnarchiver.unarchivedObject(ofClasses: Self.allowedTopLevelClasses, from: $0)
         }
     }
 
-    /// The archive of a value; nil for one that cannot be archived.
+    /// Returns the archive of a value; nil if it cannot be archived.
     open override func reverseTransformedValue(_ value: Any?) -> Any? {
         value.flatMap { try? NSKeyedArchiver.archivedData(withRootObject: $0, requiringSecureCoding: true) }
     }

@@ -3,12 +3,12 @@ import MoultBasics
 import MoultModel
 
 extension FormatArgument {
-    /// - Throws: `usage` for a value that no predicate can hold.
+    /// - Throws: `usage` for a value that a predicate cannot contain.
     package init(any value: Any?) throws { self = .value(try ExpressionValue(any: value)) }
 }
 
 extension ExpressionValue {
-    /// - Throws: `usage` for a value that no predicate can hold.
+    /// - Throws: `usage` for a value that a predicate cannot contain.
     package init(any value: Any?) throws {
         switch value {
         case nil, is NSNull: self = .null
@@ -32,7 +32,7 @@ extension ExpressionValue {
         }
     }
 
-    /// As a dictionary result or a key path has it; objects as objects of `context`.
+    /// Returns the value in the form of a dictionary result or a key path, with objects of `context`.
     package func foundation(in context: ManagedObjectContext?) throws -> Any? {
         switch self {
         case .null: nil

@@ -2,49 +2,49 @@ import Foundation
 import MoultModel
 import MoultObjects
 
-/// A request that says which objects or values to fetch, and in which form: `NSFetchRequest`.
+/// A request that describes the objects or values to fetch, and the form of the results: `NSFetchRequest`.
 ///
-/// The type of the results says which kind of fetch it is: ``ManagedObject`` or a subclass of it, ``ManagedObjectID``,
-/// `[String: Any]` for a dictionary of properties and computed values, `Int` for a count.
+/// The result type determines the kind of fetch: ``ManagedObject`` or a subclass of it, ``ManagedObjectID``, `[String:
+/// Any]` for a dictionary of properties and computed values, `Int` for a count.
 ///
 ///     var request = FetchRequest<ManagedObject>(entityName: "Book")
 ///     request.predicate = try FetchPredicate(format: "pages > %d AND title BEGINSWITH[cd] %@", 100, "the")
 ///     request.sortDescriptors = [FetchSortDescriptor(key: "title")]
 public struct FetchRequest<Result: FetchRequestResult>: Sendable {
-    /// Nil for the entity of the class of the results.
+    /// The name of the entity; nil for the entity of the result class.
     public var entityName: String?
     /// The predicate that selects objects; nil for all.
     public var predicate: FetchPredicate?
-    /// The order of the results: the first term decides, each further one where those before it are equal.
+    /// The sort order of the results. Each term applies where all terms before it are equal.
     public var sortDescriptors: [FetchSortDescriptor] = []
-    /// Whether objects of sub-entities are found too.
+    /// Whether to find objects of sub-entities too.
     public var includesSubentities = true
-    /// 0 for no limit.
+    /// The maximum number of results; 0 for no limit.
     public var fetchLimit = 0
-    /// The number of results that are left out at the beginning.
+    /// The number of results to skip at the beginning.
     public var fetchOffset = 0
-    /// Objects whose rows are read together, as they are reached; 0 reads all at once.
+    /// The number of objects whose rows are read together as you reach them; 0 reads all at once.
     public var fetchBatchSize = 0
-    /// Relationships whose destinations are read together with the objects.
+    /// The relationships whose destinations are read along with the objects.
     public var relationshipKeyPathsForPrefetching: [String] = []
 
     // Dictionary results.
-    /// Properties by name, key paths and ``ExpressionDescription``s; all attributes where it is empty.
+    /// The names of properties, key paths and ``ExpressionDescription``s to fetch; all attributes if empty.
     public var propertiesToFetch: [ExpressionDescription] = []
-    /// Whether dictionary results that are equal are given once only.
+    /// Whether to return equal dictionary results only once.
     public var returnsDistinctResults = false
-    /// The properties by which dictionary results are grouped; one result for each group.
+    /// The properties by which dictionary results are grouped, with one result for each group.
     public var propertiesToGroupBy: [String] = []
-    /// The predicate that selects groups of dictionary results; nil for all.
+    /// The predicate that selects the groups of dictionary results; nil for all.
     public var havingPredicate: FetchPredicate?
 
-    /// A fetch of all objects of an entity.
+    /// Creates a fetch of all objects of an entity.
     public init(entityName: String) { self.entityName = entityName }
 
-    /// Fetches the entity of the class of the results.
+    /// Creates a fetch for the entity of the result class.
     public init() where Result: ManagedObject { entityName = nil }
 
-    /// The kind of results, which their type says.
+    /// The kind of results, which follows from their type.
     public var resultType: FetchRequestResultType { Result.resultType }
 }
 
@@ -56,7 +56,7 @@ public enum FetchRequestResultType: Int, Sendable {
     case count = 4
 }
 
-/// A type of result that a fetch can give.
+/// A type of result that a fetch can return.
 public protocol FetchRequestResult {
     static var resultType: FetchRequestResultType { get }
 }
@@ -85,29 +85,29 @@ extension Int: FetchRequestResult {
 ///
 ///     request.propertiesToFetch = ["author.name", try ExpressionDescription(name: "all", expression: "sum:(pages)")]
 public struct ExpressionDescription: Sendable, Hashable, ExpressibleByStringLiteral {
-    /// The key that the value has in a dictionary of the results.
+    /// The key of the value in a result dictionary.
     public let name: String
     let expression: MoultModel.Expression
 
-    /// - Parameter expression: in Core Data's format language.
-    /// - Throws: `invalidPredicate`, with the place in the text, where it does not parse.
+    /// - Parameter expression: an expression in Core Data's format language.
+    /// - Throws: `invalidPredicate`, with the position in the text, if the expression is invalid.
     public init(name: String, expression: String, _ arguments: Any?...) throws {
         self.name = name
         self.expression = try Expression(parsing: expression, arguments: arguments.map(FormatArgument.init(any:)))
     }
 
-    /// A property or a key path, under its own name.
+    /// Creates a column for a property or a key path, under its own name.
     public init(_ keyPath: String) {
         name = keyPath
         expression = .keyPath(keyPath)
     }
 
-    /// A property or a key path, under its own name.
+    /// Creates a column for a property or a key path, under its own name.
     public init(stringLiteral keyPath: String) { self.init(keyPath) }
 }
 
 extension FetchRequest {
-    /// The fetch over an entity of that name.
+    /// Returns the fetch for the entity with the given name.
     func fetch(of entityName: String, model: ManagedObjectModel) -> ObjectFetch {
         var fetch = ObjectFetch(
             entityName: entityName, predicate: predicate?.predicate,
@@ -132,28 +132,28 @@ extension FetchRequest {
     }
 }
 
-/// A condition in Core Data's format language: `NSPredicate`. Foundation has a `Predicate` and an `NSPredicate` of its
-/// own on Linux, the latter without a format, hence the name.
+/// A condition in Core Data's format language: `NSPredicate`. The name differs because Foundation on Linux has its own
+/// `Predicate`, and an `NSPredicate` without formats.
 public struct FetchPredicate: Sendable, Hashable {
     let predicate: MoultModel.Predicate
     let variables: [String: ExpressionValue]
 
-    /// - Parameter arguments: one for each `%@` (any value, `ManagedObject`s and collections too), `%K` (a key path), `%d`
-    ///   and so on.
-    /// - Throws: `invalidPredicate`, with the place in the text, where it does not parse or arguments are missing.
+    /// - Parameter arguments: one for each `%@` (any value, including `ManagedObject`s and collections), `%K` (a key
+    ///   path), `%d` and so on.
+    /// - Throws: `invalidPredicate`, with the position in the text, if the format is invalid or arguments are missing.
     public init(format: String, _ arguments: Any?...) throws {
         try self.init(format: format, argumentArray: arguments)
     }
 
-    /// A predicate whose arguments are in an array.
+    /// Creates a predicate from a format and an array of arguments.
     ///
-    /// - Throws: `invalidPredicate`, as ``init(format:_:)``.
+    /// - Throws: `invalidPredicate`, as in ``init(format:_:)``.
     public init(format: String, argumentArray arguments: [Any?]) throws {
         predicate = try Predicate(parsing: format, arguments: try arguments.map(FormatArgument.init(any:)))
         variables = [:]
     }
 
-    /// One that always holds, or never.
+    /// Creates a predicate that always holds, or never does.
     public init(value: Bool) { self.init(.constant(value)) }
 
     init(_ predicate: MoultModel.Predicate, variables: [String: ExpressionValue] = [:]) {
@@ -161,18 +161,18 @@ public struct FetchPredicate: Sendable, Hashable {
         self.variables = variables
     }
 
-    /// As text, which parses back.
+    /// The predicate as text that can be parsed again.
     public var predicateFormat: String { predicate.format }
 
-    /// The predicate with values for its variables (`$name`).
+    /// Returns the predicate with values for its variables (`$name`).
     ///
-    /// - Throws: `usage` for a value that no predicate can hold.
+    /// - Throws: `usage` for a value that a predicate cannot contain.
     public func withSubstitutionVariables(_ values: [String: Any?]) throws -> FetchPredicate {
         let values = try values.mapValues { try ExpressionValue(any: $0) }
         return FetchPredicate(predicate, variables: variables.merging(values) { _, new in new })
     }
 
-    /// Whether it holds for an object, unsaved changes included.
+    /// Returns whether the predicate holds for an object, including its unsaved changes.
     public func evaluate(with object: ManagedObject) throws -> Bool {
         try object.access {
             guard let context = object.managedObjectContext else { return false }
@@ -184,26 +184,26 @@ public struct FetchPredicate: Sendable, Hashable {
 // MARK: - Compound predicates
 
 extension FetchPredicate {
-    /// A predicate that holds where all of these do; an empty list always holds.
+    /// Returns a predicate that holds if all of the given ones do. With an empty list it always holds.
     public static func and(_ predicates: [FetchPredicate]) -> FetchPredicate {
         FetchPredicate(.and(predicates.map(\.predicate)), variables: joined(predicates))
     }
 
-    /// A predicate that holds where one of these does at least; an empty list never holds.
+    /// Returns a predicate that holds if at least one of the given ones does. With an empty list it never holds.
     public static func or(_ predicates: [FetchPredicate]) -> FetchPredicate {
         FetchPredicate(.or(predicates.map(\.predicate)), variables: joined(predicates))
     }
 
-    /// A predicate that holds where the other does not.
+    /// Returns a predicate that holds if the given one does not.
     public static func not(_ predicate: FetchPredicate) -> FetchPredicate {
         FetchPredicate(.not(predicate.predicate), variables: predicate.variables)
     }
 
-    /// A predicate that holds where both do.
+    /// Returns a predicate that holds if both do.
     public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .and([left, right]) }
-    /// A predicate that holds where one of the two does at least.
+    /// Returns a predicate that holds if at least one of the two does.
     public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .or([left, right]) }
-    /// A predicate that holds where the other does not.
+    /// Returns a predicate that holds if the given one does not.
     public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { .not(predicate) }
 
     private static func joined(_ predicates: [FetchPredicate]) -> [String: ExpressionValue] {
@@ -211,32 +211,32 @@ extension FetchPredicate {
     }
 }
 
-/// One term of an order: `NSSortDescriptor`. Foundation has a `SortDescriptor` of its own, hence the name.
+/// One term of a sort order: `NSSortDescriptor`. The name differs because Foundation has its own `SortDescriptor`.
 public struct FetchSortDescriptor: Sendable, Hashable {
-    /// A property, or a key path through to-one relationships.
+    /// The sort key: a property, or a key path through to-one relationships.
     public var key: String
-    /// Whether the least value comes first.
+    /// Whether the order is ascending.
     public var ascending: Bool
-    /// The options of the comparison of texts.
+    /// The options for comparing strings.
     public var options: Options
 
-    /// A term of an order by a key, ascending unless told otherwise.
+    /// Creates a sort term for a key, ascending by default.
     public init(key: String, ascending: Bool = true, options: Options = []) {
         self.key = key
         self.ascending = ascending
         self.options = options
     }
 
-    /// The options of the comparison of two texts, as `[cd]` gives them in a predicate.
+    /// The options for comparing two strings, like `[cd]` in a predicate.
     public struct Options: OptionSet, Sendable, Hashable {
         /// The bits of the options, with the numbers of `NSComparisonPredicate.Options`.
         public let rawValue: Int
-        /// Options of these bits.
+        /// Creates options from bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Upper and lower case count as the same.
+        /// Ignores differences between upper and lower case.
         public static let caseInsensitive = Options(rawValue: 1)
-        /// Letters with and without marks, such as accents, count as the same.
+        /// Ignores diacritics, such as accents.
         public static let diacriticInsensitive = Options(rawValue: 2)
 
         var predicateOptions: MoultModel.Predicate.Options { .init(rawValue: rawValue) }

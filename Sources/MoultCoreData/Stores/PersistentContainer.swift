@@ -5,33 +5,34 @@ import MoultModel
 import MoultObjects
 import Synchronization
 
-/// A model, its stores and a context to begin with: `NSPersistentContainer`.
+/// A model, its stores and a main context: `NSPersistentContainer`.
 ///
 ///     let container = try PersistentContainer(name: "Library")
 ///     try await container.loadPersistentStores()
 ///     let context = container.viewContext
 ///
-/// A store that is behind the model is migrated when it is loaded, along the versions found beside the model.
+/// A store with an older version of the model is migrated when it is loaded, through the versions found next to the
+/// model.
 open class PersistentContainer: @unchecked Sendable {
     /// The name of the model and, by default, of the store's file.
     public let name: String
-    /// The coordinator that holds the open stores; every context of the container is over it.
+    /// The coordinator that holds the open stores and serves all contexts of the container.
     public let persistentStoreCoordinator: PersistentStoreCoordinator
-    /// For reading, on whatever thread; it merges what others save if it is told to.
+    /// A context for reading, on any thread. It merges the saves of other contexts if you enable that.
     public let viewContext: ManagedObjectContext
     private let descriptions: Mutex<[PersistentStoreDescription]>
 
-    /// The model that stores are opened with, and migrated to.
+    /// The model with which stores are opened, and to which they are migrated.
     public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
 
-    /// The stores to load; set them before ``loadPersistentStores()``. By default one, `<name>.sqlite` in
+    /// The stores to load; set them before ``loadPersistentStores()``. The default is one store, `<name>.sqlite` in
     /// ``defaultDirectoryURL()``.
     public var persistentStoreDescriptions: [PersistentStoreDescription] {
         get { descriptions.withLock { $0 } }
         set { descriptions.withLock { $0 = newValue } }
     }
 
-    /// A container of the model of that name (`.momd`, `.xcdatamodeld`) among the resources of a bundle.
+    /// Creates a container with the model of the given name (`.momd`, `.xcdatamodeld`) in a bundle.
     ///
     /// - Throws: `modelNotFound` if there is none, `modelInvalid` if it cannot be read.
     public convenience init(name: String, bundle: Bundle = .main) throws {
@@ -40,14 +41,14 @@ open class PersistentContainer: @unchecked Sendable {
             name: name, versions: ModelVersions(contentsOf: try ModelLocation.model(named: name, in: folders)))
     }
 
-    /// A container of the model at a URL, with all its versions.
+    /// Creates a container with the model at a URL and all its versions.
     ///
     /// - Throws: `modelNotFound` if there is none, `modelInvalid` if it cannot be read.
     public convenience init(name: String, modelURL: URL) throws {
         try self.init(name: name, versions: ModelVersions(contentsOf: modelURL))
     }
 
-    /// A container of the current one of several versions; stores of the others are migrated.
+    /// Creates a container with the current one of several versions. Stores with other versions are migrated.
     ///
     /// - Throws: `modelNotFound` if there are none.
     public convenience init(name: String, versions: ModelVersions) throws {
@@ -60,8 +61,8 @@ open class PersistentContainer: @unchecked Sendable {
         self.init(name: name, managedObjectModel: current.model, versions: versions)
     }
 
-    /// A container of a model. A store of another version is migrated by the versions given, or by the model that it
-    /// carries.
+    /// Creates a container with a model. A store with another version is migrated by means of the given versions, or of
+    /// the model stored in it.
     public init(name: String, managedObjectModel: ManagedObjectModel, versions: ModelVersions? = nil) {
         self.name = name
         persistentStoreCoordinator = PersistentStoreCoordinator(
@@ -72,7 +73,7 @@ open class PersistentContainer: @unchecked Sendable {
         descriptions = Mutex([PersistentStoreDescription(url: url)])
     }
 
-    /// A container whose stores are open already.
+    /// Creates a container whose stores are already open.
     init(name: String, coordinator: PersistentStoreCoordinator) {
         self.name = name
         persistentStoreCoordinator = coordinator
@@ -81,8 +82,8 @@ open class PersistentContainer: @unchecked Sendable {
         descriptions = Mutex([])
     }
 
-    /// Returns the folder of stores without a location of their own: a folder with the program's name in the user's
-    /// application support folder.
+    /// Returns the default folder for stores: a folder with the program's name in the user's application support
+    /// folder.
     open class func defaultDirectoryURL() -> URL {
         let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
         let base = support ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share")
@@ -91,7 +92,7 @@ open class PersistentContainer: @unchecked Sendable {
 
     // MARK: - Loading
 
-    /// Loads every store that is described and not loaded yet. `completion` is called exactly once for each.
+    /// Loads every described store, and calls `completion` exactly once for each.
     public func loadPersistentStores(
         completionHandler completion: @escaping @Sendable (PersistentStoreDescription, (any Error)?) -> Void
     ) {
@@ -100,9 +101,9 @@ open class PersistentContainer: @unchecked Sendable {
         }
     }
 
-    /// Loads every store that is described, off the caller's thread. Those that load stay loaded, should another fail.
+    /// Loads every described store, off the caller's thread. If one fails, the others stay loaded.
     ///
-    /// - Throws: the first error; with several, `place` and `cause` name the others.
+    /// - Throws: the first error. If there are several, its `cause` describes the others.
     public func loadPersistentStores() async throws {
         var errors: [any Error] = []
         for description in persistentStoreDescriptions {
@@ -131,12 +132,12 @@ open class PersistentContainer: @unchecked Sendable {
 
     // MARK: - Contexts
 
-    /// A context of its own over the same stores.
+    /// Creates a new context for the same stores.
     open func newBackgroundContext() -> ManagedObjectContext {
         ManagedObjectContext(persistentStoreCoordinator: persistentStoreCoordinator)
     }
 
-    /// Runs `body` with a context of its own, off the caller's thread.
+    /// Runs `body` with a new context, off the caller's thread.
     public func performBackgroundTask<Value: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Value
     ) async throws -> Value {
@@ -144,13 +145,13 @@ open class PersistentContainer: @unchecked Sendable {
         return try await context.perform { try body(context) }
     }
 
-    /// Runs `body` with a context of its own, later and on another thread.
+    /// Runs `body` asynchronously on another thread, with a new context.
     public func performBackgroundTask(_ body: @escaping @Sendable (ManagedObjectContext) -> Void) {
         let context = newBackgroundContext()
         context.perform { body(context) }
     }
 
-    /// Says which class the objects of its entity have.
+    /// Registers the classes for the objects of their entities.
     ///
     /// - Throws: `unknownKey` if the model has no entity for the class.
     public func register(_ classes: ManagedObject.Type...) throws {
@@ -160,26 +161,26 @@ open class PersistentContainer: @unchecked Sendable {
 
 /// The result of a migration call with a time budget.
 public enum BudgetedMigration: Sendable, Hashable {
-    /// The stores are of the model's version.
+    /// All stores have the model's version.
     case finished
-    /// There is more to do: call again, and do not load the stores before. They are as they were.
+    /// More work remains. Call again, and do not load the stores until it is finished. They are unchanged so far.
     ///
     /// - Parameters:
-    ///   - fraction: of the store that is being migrated, 0 to 1.
-    ///   - startedOver: why the work of earlier calls was thrown away, such as that the app has written to the store in
-    ///     between; nil where it was not.
+    ///   - fraction: the completed fraction of the store being migrated, 0 to 1.
+    ///   - startedOver: the reason why the work of earlier calls was discarded, such as that the app has written to the
+    ///     store meanwhile; nil if it was not.
     case unfinished(fraction: Double, startedOver: String?)
 }
 
 extension PersistentContainer {
-    /// Migrates the described stores for at most so many seconds, and continues where the last call has ended.
+    /// Migrates the described stores within a time limit, and continues where the last call ended.
     ///
-    /// An app that is killed when its launch takes too long calls this at each launch, or from a background task, until
-    /// it is finished, and loads its stores then. A store is the old one until the last call puts the new one in place,
-    /// in one transaction.
+    /// If the system may kill your app because its launch takes too long, call this at each launch, or from a
+    /// background task, until it is finished; then load the stores. The old store stays in place until the last call
+    /// replaces it, in one transaction.
     ///
-    /// - Parameter budget: seconds; no shorter than the longest piece that cannot be interrupted.
-    /// - Throws: `budgetTooSmall` with the time that is needed, before anything is done; what migrating a store throws.
+    /// - Parameter budget: the limit in seconds, at least the time of the longest part that cannot be interrupted.
+    /// - Throws: `budgetTooSmall` with the required time, before any work is done; the errors of migrating a store.
     public func migrate(budget: TimeInterval) throws -> BudgetedMigration {
         try StoreLoader.migrate(
             persistentStoreDescriptions.map { description in
@@ -190,9 +191,9 @@ extension PersistentContainer {
 }
 
 extension StoreLoader {
-    /// Migrates stores one after the other for as long as there is time.
+    /// Migrates stores one after another until the time runs out.
     ///
-    /// - Parameter budget: seconds.
+    /// - Parameter budget: the limit in seconds.
     package static func migrate(_ loaders: [StoreLoader], within budget: Double) throws -> BudgetedMigration {
         let system = POSIXSystem()
         let started = system.monotonicNanoseconds
@@ -207,7 +208,7 @@ extension StoreLoader {
                 case .migrated, .rehearsed: hasMigrated = true
                 }
             } catch let error as MigrationError where error.code == .budgetTooSmall && hasMigrated {
-                // The next call has all of its time for this store.
+                // The next call can use its whole budget for this store.
                 return .unfinished(fraction: 0, startedOver: nil)
             }
         }
@@ -215,38 +216,38 @@ extension StoreLoader {
     }
 }
 
-/// An interface to stored objects, for code that works over either face: Core Data's or SwiftData's.
+/// An interface to stored objects, for code that works with both Core Data's and SwiftData's API.
 public typealias DataModel = MoultObjects.DataModel
 
 /// The objects of one entity in a container's stores.
 public struct CoreDataModel<Record: ManagedObject>: DataModel {
     /// The container whose stores hold the objects.
     public let container: PersistentContainer
-    /// The entity whose objects are meant, those of its sub-entities included.
+    /// The entity of the objects; those of its sub-entities are included.
     public let entityName: String
 
-    /// The objects of an entity in a container.
+    /// Creates an interface to the objects of an entity in a container.
     public init(_ container: PersistentContainer, entityName: String) {
         self.container = container
         self.entityName = entityName
     }
 
-    /// A fetch of every object of the entity, without order.
+    /// A fetch of every object of the entity, unsorted.
     public var all: FetchRequest<Record> { FetchRequest<Record>(entityName: entityName) }
 
-    /// A background context of its own over the container's stores.
+    /// Creates a background context for the container's stores.
     public func createContext() -> ManagedObjectContext { container.newBackgroundContext() }
 
-    /// Fetches in the context's turn.
+    /// Fetches with exclusive access to the context.
     ///
-    /// - Throws: what ``ManagedObjectContext/fetch(_:)`` throws.
+    /// - Throws: the errors of ``ManagedObjectContext/fetch(_:)``.
     public func fetch(_ fetch: FetchRequest<Record>, in context: ManagedObjectContext) throws -> [Record] {
         try context.performAndWait { try context.fetch(fetch) }
     }
 
-    /// Saves a context that has changes, in its turn; does nothing for one that has none.
+    /// Saves a context, with exclusive access to it, if it has changes.
     ///
-    /// - Throws: what ``ManagedObjectContext/save()`` throws.
+    /// - Throws: the errors of ``ManagedObjectContext/save()``.
     public func save(_ context: ManagedObjectContext) throws {
         try context.performAndWait { if context.hasChanges { try context.save() } }
     }

@@ -4,15 +4,15 @@ import Synchronization
 
 /// One open store of a coordinator: `NSPersistentStore`.
 public final class PersistentStore: @unchecked Sendable {
-    /// The type of a store: the place where its objects are kept.
+    /// The type of a store: the place where its objects are stored.
     public enum StoreType: String, Sendable, Hashable {
-        /// One SQLite file, with the files next to it.
+        /// A SQLite file, with its side files.
         case sqlite = "SQLite"
-        /// In memory, and gone with the store.
+        /// In memory, for the lifetime of the store.
         case inMemory = "InMemory"
     }
 
-    /// Nil for a store in memory.
+    /// The store's file; nil for a store in memory.
     public let url: URL?
     /// Whether the objects are in a file or in memory.
     public let type: StoreType
@@ -20,10 +20,10 @@ public final class PersistentStore: @unchecked Sendable {
     public let configurationName: String?
     /// `NSStoreUUID`
     public let identifier: UUID
-    /// Whether the store was opened for reading only; a save to it throws `readOnly`.
+    /// Whether the store was opened read-only. Saving to it throws `readOnly`.
     public let isReadOnly: Bool
     let options: StoreOptions
-    /// Used under the coordinator's lock only.
+    /// The engine's store; use it only under the coordinator's lock.
     package let store: ObjectStore
     private let entry: Mutex<OpenStoreRegistry.Entry?>
 
@@ -39,12 +39,12 @@ public final class PersistentStore: @unchecked Sendable {
         if !store.path.isEmpty { entry.withLock { $0 = OpenStoreRegistry.Entry(store.path, self) } }
     }
 
-    /// Whether the store can be closed without a loss; false while it is being opened.
+    /// Whether the store can be closed without losing changes; false while it is being opened.
     var canRetire: Bool { store.coordinator?.canRetire(store) ?? false }
 
     /// Closes the store, so that this process can migrate it.
     ///
-    /// - Returns: false, and the store stays open, where unsaved changes would be lost.
+    /// - Returns: false if unsaved changes would be lost; the store then stays open.
     func retire() -> Bool {
         guard let coordinator = store.coordinator, coordinator.retire(store) else { return false }
         entry.withLock { $0 = nil }
@@ -57,10 +57,10 @@ public final class PersistentStore: @unchecked Sendable {
     }
 }
 
-/// The files that this process has open as stores.
+/// The registry of the files that this process has open as stores.
 ///
-/// A probe opens and closes a store's files, at which this process would lose the locks that its connections to the
-/// same store have: so what is open here is never probed.
+/// Reading a store opens and closes its files, which would release the locks of this process's own connections to it. A
+/// store in the registry is therefore never probed.
 final class OpenStoreRegistry: Sendable {
     static let shared = OpenStoreRegistry()
 
@@ -70,16 +70,16 @@ final class OpenStoreRegistry: Sendable {
 
     func contains(_ path: String) -> Bool { holders.withLock { $0[path] != nil } }
 
-    /// Closes a store that is about to be migrated, wherever this process has it open.
+    /// Closes a store before its migration, wherever this process has it open.
     ///
-    /// - Returns: false, with the store open as it was, where unsaved changes would be lost.
+    /// - Returns: false if unsaved changes would be lost; the store then stays open.
     func retire(_ path: String) -> Bool {
         let open = holders.withLock { $0[path]?.values.compactMap(\.store) ?? [] }
         guard open.allSatisfy(\.canRetire) else { return false }
         return open.allSatisfy { $0.retire() } && !contains(path)
     }
 
-    /// One store's entry; gone with it.
+    /// The entry of one store, removed when it is deallocated.
     final class Entry: Sendable {
         private let path: String
 

@@ -7,9 +7,9 @@ import MoultSQLite
 import MoultStore
 
 extension PersistentStoreCoordinator {
-    /// Removes a store with every file next to it but Moult's backups. There is nothing to do where there is none.
+    /// Removes a store and all files that belong to it except Moult's backups. Does nothing if there is no store.
     ///
-    /// It is the whole store or none at every instant: SQLite takes in what its side files hold and removes them first.
+    /// At every moment, either the whole store exists or none: SQLite first checkpoints and removes the side files.
     /// - Throws: `usage` for a store that is open in this process; `locked` if another process has it open;
     ///   `notAStore`, unless the option ``PersistentStoreOption/forceDestroy`` is set.
     public static func destroyPersistentStore(
@@ -29,19 +29,19 @@ extension PersistentStoreCoordinator {
         }
         let lock = try StoreLock(path, system, patience: options.busyTimeout)
         defer { lock.release() }
-        // Whoever opens the path between these lines finds a whole store or none, never a log of one that is gone.
+        // A process that opens the path meanwhile finds a whole store or none, never the log of a removed store.
         try lock.connection.keepWALOnClose(false)
         try lock.connection.execute("PRAGMA journal_mode = DELETE")
         try removeFiles(of: path, naming: ExternalStorage.names(in: lock.connection), system)
     }
 
-    /// - Parameter names: the files of external data that the store's rows name.
+    /// - Parameter names: the external data files referenced by the store's rows.
     private static func removeFiles(of path: String, naming names: Set<String>, _ system: POSIXSystem) throws {
         for suffix in ["", "-wal", "-shm", "-journal"] { try system.remove(path + suffix) }
         let external = ExternalStorage(store: path)
         try external.forgetUnsaved(on: system)
         if try external.isShared(by: path, on: system) {
-            // A store of the same stem has its own files in the same folder.
+            // A store with the same base name keeps its own files in this folder.
             for name in try external.droppable(names, of: path, on: system) {
                 try system.remove(Path.join(external.folder, name))
             }
@@ -51,7 +51,7 @@ extension PersistentStoreCoordinator {
         try system.synchronise(Path.folder(of: path))
     }
 
-    /// Whether this process has the store open.
+    /// Returns whether this process has the store open.
     package static func isOpen(_ url: URL) throws -> Bool {
         let system = POSIXSystem()
         return try system.exists(url.path) && OpenStoreRegistry.shared.contains(try system.resolve(url.path))
@@ -70,7 +70,7 @@ extension PersistentStoreCoordinator {
             remedy: "Remove it from its coordinator first.")
     }
 
-    /// - Throws: `usage` for a URL where something is already.
+    /// - Throws: `usage` for a URL where a file already exists.
     package static func checkIsFree(_ url: URL) throws {
         guard try POSIXSystem().exists(url.path) else { return }
         throw MigrationError(
@@ -78,13 +78,14 @@ extension PersistentStoreCoordinator {
             remedy: "Destroy that store first, or give another place.")
     }
 
-    /// Puts a copy of one store in the place of another, or where there is none.
+    /// Replaces a store, or creates a new one, with a copy of another store.
     ///
-    /// The pages are copied by SQLite in one transaction of the destination's file, so that a process which dies leaves
-    /// the old store or the new one.
+    /// SQLite copies the pages in one transaction on the destination's file, so if the process dies, either the old
+    /// store or the new one remains.
     ///
-    /// An older state of the same store, such as a backup, keeps the counters of keys and of persistent history as high as
-    /// they are at the destination: no number is given twice, and a token of the time that is gone has expired.
+    /// If the source is an older state of the same store, such as a backup, the counters of keys and of persistent
+    /// history stay at least as high as at the destination. No number is assigned twice, and history tokens from the
+    /// discarded period have expired.
     /// - Throws: `usage` for a destination that is open in this process; `fileNotFound`, `notAStore`; `locked`.
     public static func replacePersistentStore(
         at destination: URL, withPersistentStoreFrom source: URL, type: PersistentStore.StoreType = .sqlite
@@ -102,11 +103,11 @@ extension PersistentStoreCoordinator {
         try StoreCopy(from: from, to: path, exists: exists).run()
     }
 
-    /// Copies an open store to another place and continues with the copy: `migratePersistentStore`. The old file stays.
+    /// Copies an open store to another URL and continues with the copy: `migratePersistentStore`. The old file remains.
     ///
-    /// Identities stay good, for the copy has the same `NSStoreUUID`; objects that were read stay what they are.
-    /// - Throws: `usage` for a store of another coordinator and for one in memory as destination; what
-    ///   ``replacePersistentStore(at:withPersistentStoreFrom:type:)`` throws.
+    /// Identities stay valid, because the copy has the same `NSStoreUUID`, and objects that were read stay as they are.
+    /// - Throws: `usage` for a store of another coordinator, or for a destination in memory; the errors of
+    ///   ``replacePersistentStore(at:withPersistentStoreFrom:type:)``.
     @discardableResult
     public func migratePersistentStore(
         _ store: PersistentStore, to url: URL, options: [String: any Sendable]? = nil,
@@ -130,7 +131,7 @@ extension PersistentStoreCoordinator {
         }
     }
 
-    /// The metadata of a store that need not be open: looked at without changing a byte.
+    /// Returns the metadata of a store, which need not be open, without changing its file.
     ///
     /// - Throws: `fileNotFound`, `notAStore`, `metadataInvalid`.
     public static func metadataForPersistentStore(
@@ -149,11 +150,11 @@ extension PersistentStoreCoordinator {
         return try StoreMetadata(from: connection)
     }
 
-    /// Writes the application's own entries into the metadata of a store that need not be open.
+    /// Writes the app's own entries to the metadata of a store, which need not be open.
     ///
     /// - Throws: `usage` for a change of Core Data's own entries; `fileNotFound`, `notAStore`; `locked`.
     public static func setMetadata(_ metadata: [String: Any]?, at url: URL) throws {
-        // Says what is wrong with a file that is no store before anything opens it for writing.
+        // Report a file that is not a store before anything opens it for writing.
         _ = try storedMetadata(at: url)
         let connection = try Connection(try POSIXSystem().resolve(url.path), mode: .readWrite, busyTimeout: 5_000)
         defer { connection.close() }
@@ -164,12 +165,12 @@ extension PersistentStoreCoordinator {
         }
     }
 
-    /// The metadata of an open store.
+    /// Returns the metadata of an open store.
     public func metadata(for store: PersistentStore) throws -> [String: Any] {
         try objects.lock.withLock { try store.store.metadata().dictionary }
     }
 
-    /// Writes the application's own entries into the metadata of an open store, at once.
+    /// Writes the app's own entries to the metadata of an open store immediately.
     ///
     /// - Throws: `usage` for a change of Core Data's own entries, `readOnly`.
     public func setMetadata(_ metadata: [String: Any]?, for store: PersistentStore) throws {
@@ -185,16 +186,16 @@ extension PersistentStoreCoordinator {
 }
 
 extension StoreMetadata {
-    /// The metadata as Core Data hands it out.
+    /// The metadata in Core Data's form.
     var dictionary: [String: Any] {
         var result = entries.mapValues(\.foundation)
         result[StoreMetadataKey.storeUUID] = uuid
         return result
     }
 
-    /// Takes over what an application may change: every entry but Core Data's own, which must stay as they are.
+    /// Sets the entries that an app may change. Core Data's own entries must stay the same.
     ///
-    /// - Throws: `usage` for a change of Core Data's own entries and for a value that no property list can hold.
+    /// - Throws: `usage` for a change of Core Data's own entries, or for a value that a property list cannot contain.
     mutating func setApplicationEntries(of dictionary: [String: Any]) throws {
         var changed = entries.filter { Key.all.contains($0.key) }
         for (key, value) in dictionary where key != StoreMetadataKey.storeUUID {
@@ -211,7 +212,7 @@ extension StoreMetadata {
 }
 
 extension PropertyList {
-    /// As Foundation has it: `Bool`, `Int`, `Double`, `Date`, `Data`, `String`, arrays and dictionaries.
+    /// The value as a Foundation type: `Bool`, `Int`, `Double`, `Date`, `Data`, `String`, an array or a dictionary.
     var foundation: Any {
         switch self {
         case .null: NSNull()
@@ -228,7 +229,7 @@ extension PropertyList {
         }
     }
 
-    /// - Throws: `usage` for what no property list can hold.
+    /// - Throws: `usage` for a value that a property list cannot contain.
     init(foundation value: Any, place: String) throws {
         switch value {
         case let text as String: self = .string(text)
@@ -252,7 +253,7 @@ extension PropertyList {
     }
 }
 
-/// The keys of a store's metadata, as Core Data spells them; any other key is the application's own.
+/// The keys of a store's metadata, in Core Data's spelling. Any other key belongs to the app.
 public enum StoreMetadataKey {
     /// `NSStoreTypeKey`
     public static let storeType = "NSStoreType"

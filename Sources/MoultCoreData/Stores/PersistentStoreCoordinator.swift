@@ -8,21 +8,21 @@ import Synchronization
 
 /// A model and the open stores that hold its objects: `NSPersistentStoreCoordinator`.
 ///
-/// It may be used from any thread, as may every context over it.
+/// The coordinator and its contexts can be used from any thread.
 public final class PersistentStoreCoordinator: @unchecked Sendable {
-    /// The model of every store that is open here.
+    /// The model of every open store.
     public let managedObjectModel: ManagedObjectModel
     package let objects: ObjectCoordinator
-    /// The coordinator of Core Data's own names that stands over this one.
+    /// The Core Data named coordinator that wraps this one.
     weak var publicCoordinator: AnyObject?
     let classes: ClassRegistry
     let transformers = TransformerRegistry()
-    /// The versions found next to the model, for stores that are behind.
+    /// The versions found next to the model, for stores with older versions.
     let modelVersions: ModelVersions?
     private let stores = Mutex<[PersistentStore]>([])
 
-    /// - Parameter versions: the versions of the model, oldest first, that stores may be of. A store of none of them is
-    ///   migrated by the model that it carries.
+    /// - Parameter versions: the versions that stores may have, oldest first. A store with none of them is migrated by
+    ///   means of the model stored in it.
     public init(managedObjectModel: ManagedObjectModel, versions: ModelVersions? = nil) {
         self.managedObjectModel = managedObjectModel
         modelVersions = versions
@@ -30,7 +30,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         classes = ClassRegistry(managedObjectModel)
     }
 
-    /// A coordinator over stores that another user has open: a migration, while an app's code runs.
+    /// Creates a coordinator for stores opened by someone else: by a migration, while the app's code runs.
     init(over objects: ObjectCoordinator) throws {
         managedObjectModel = objects.model
         classes = ClassRegistry(objects.model)
@@ -44,24 +44,25 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         stores.withLock { $0 = open }
     }
 
-    /// The stores that are open here, in the order in which they were added.
+    /// The open stores, in the order in which they were added.
     public var persistentStores: [PersistentStore] { stores.withLock { $0 } }
 
-    /// The store at a URL; nil if none is open from there.
+    /// Returns the open store at a URL; nil if there is none.
     public func persistentStore(for url: URL) -> PersistentStore? {
         persistentStores.first { $0.url?.standardizedFileURL == url.standardizedFileURL }
     }
 
-    /// Returns the location of a store; `/dev/null` for one in memory.
+    /// Returns the location of a store; `/dev/null` for a store in memory.
     public func url(for store: PersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
     // MARK: - Adding
 
-    /// Opens a store, making it where there is none. As Core Data's, it migrates only where the options say so.
+    /// Opens a store, creating it if it does not exist. As in Core Data, it migrates the store only if the options
+    /// allow it.
     ///
     /// - Throws: `usage` for an option that Moult does not know; `storeAhead` (134100), `noPath` (134140),
-    ///   `storeUnknown` (134130), `cannotInfer` (134190), `question` if the store is not of the model; `locked` where
-    ///   somebody else is changing it.
+    ///   `storeUnknown` (134130), `cannotInfer` (134190) or `question` if the store does not have the model's version;
+    ///   `locked` if another process is changing it.
     @discardableResult
     public func addPersistentStore(
         type: PersistentStore.StoreType = .sqlite, configuration: String? = nil, at url: URL?,
@@ -73,8 +74,8 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         return try add(loader)
     }
 
-    /// Opens the store that a description is of, and calls `completion` exactly once: before it returns, or later on
-    /// another thread where the description says so.
+    /// Opens the described store, and calls `completion` exactly once: before it returns, or later on another thread if
+    /// the description requests that.
     public func addPersistentStore(
         with description: PersistentStoreDescription,
         completionHandler completion: @escaping @Sendable (PersistentStoreDescription, (any Error)?) -> Void
@@ -87,7 +88,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         }
     }
 
-    /// The same, with the store that was opened.
+    /// Opens the described store in the same way, and passes the opened store to `completion`.
     package func add(
         _ description: PersistentStoreDescription,
         completion: @escaping @Sendable (Result<PersistentStore, any Error>) -> Void
@@ -119,7 +120,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         return store
     }
 
-    /// Runs a task that is due after a migration; it and the note that it is done are one transaction.
+    /// Runs the task due after a migration. The task and the record of its completion are one transaction.
     private func runTask(_ task: @Sendable (ManagedObjectContext) throws -> Void, on store: PersistentStore) throws {
         try objects.lock.withLock {
             guard try store.store.metadata().isTaskDue else { return }
@@ -136,7 +137,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
 
     // MARK: - Removing
 
-    /// Closes a store. Objects of it that have been read keep their values and cannot be saved.
+    /// Closes a store. Objects already read from it keep their values but cannot be saved.
     ///
     /// - Throws: `usage` for a store of another coordinator.
     public func remove(_ store: PersistentStore) throws {
@@ -147,7 +148,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         }
     }
 
-    /// Goes on with a copy of a store in its place.
+    /// Continues with a copy of a store in its place.
     func replace(_ store: PersistentStore, by copy: PersistentStore) throws {
         try objects.remove(store.store)
         try objects.add(copy.store)
@@ -161,7 +162,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
 
     // MARK: - Identities
 
-    /// The identity that a URI stands for; nil for anything but the URI of an object of a store that is open here.
+    /// Returns the identity for a URI; nil unless it is the URI of an object in an open store.
     public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
         guard let id = ObjectID(uri: uri.absoluteString), let identifier = id.store,
             objects.store(identifier) != nil, managedObjectModel.entity(id.entityName) != nil
@@ -171,42 +172,42 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
 
     // MARK: - Classes and transformers
 
-    /// Says which class the objects of its entity have.
+    /// Registers the classes for the objects of their entities.
     ///
     /// - Throws: `unknownKey` if the model has no entity for the class.
     public func register(_ classes: ManagedObject.Type...) throws {
         for type in classes { try self.classes.register(type) }
     }
 
-    /// Says how the values of transformable attributes with that `valueTransformerName` are kept.
+    /// Sets the transformer for transformable attributes with that `valueTransformerName`.
     public func setTransformer(_ transformer: some AttributeTransformer, forName name: String) {
         transformers.set(transformer, for: name)
     }
 }
 
 extension PersistentStoreCoordinator {
-    /// Does everything that deferred migrations have left in the open stores: `finishDeferredLightweightMigration()`.
+    /// Completes all tasks that deferred migrations have left in the open stores:
+    /// `finishDeferredLightweightMigration()`.
     ///
-    /// Which stores have something left, their metadata say under
-    /// ``PersistentStoreOption/deferredLightweightMigration``. The stores are closed in the meantime and opened again,
-    /// so contexts wait; the objects that they have stay valid. A store is backed up before values leave it for good.
+    /// A store with remaining tasks has the key ``PersistentStoreOption/deferredLightweightMigration`` in its metadata.
+    /// The stores are closed and reopened for the work, while contexts wait; their objects stay valid. A store is
+    /// backed up before values are removed from it permanently.
     ///
-    /// - Parameter onProgress: told often, on this thread, how far the work on one store is; of several, on each in
-    ///   turn.
-    /// - Throws: `locked` if another process has a store open, `insufficientStorage`; what was done stays done.
+    /// - Parameter onProgress: called often, on this thread, with the progress of one store at a time.
+    /// - Throws: `locked` if another process has a store open, `insufficientStorage`. Completed tasks stay completed.
     public func finishDeferredLightweightMigration(
         onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in }
     ) throws {
         for store in persistentStores where try isPending(store) { try finish(store, .all, onProgress) }
     }
 
-    /// Does the next task that a deferred migration has left, if there is one.
+    /// Completes the next task that a deferred migration has left, if there is one.
     ///
-    /// To be called again and again, such as in a background task, until no store's metadata have
-    /// ``PersistentStoreOption/deferredLightweightMigration``; between two calls everything is whole.
+    /// Call it repeatedly, such as in a background task, until no store's metadata has
+    /// ``PersistentStoreOption/deferredLightweightMigration``. The stores are consistent between calls.
     ///
-    /// - Parameter onProgress: told often, on this thread, how far this task is.
-    /// - Throws: as above.
+    /// - Parameter onProgress: called often, on this thread, with the progress of this task.
+    /// - Throws: the same errors as the method for all tasks.
     public func finishDeferredLightweightMigrationTask(
         onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in }
     ) throws {
@@ -219,7 +220,7 @@ extension PersistentStoreCoordinator {
         return try objects.lock.withLock { try store.store.metadata().hasDeferredWork }
     }
 
-    /// Contexts find the store's place taken by one that was opened again, whatever became of the work.
+    /// Runs deferred tasks of a store and reopens it for its contexts, even if the work fails.
     private func finish(
         _ store: PersistentStore, _ limit: CallLimit, _ onProgress: @escaping @Sendable (MigrationProgress) -> Void
     ) throws {

@@ -3,8 +3,7 @@ import Synchronization
 
 /// The configuration of a store that a container opens: `NSPersistentStoreDescription`.
 ///
-/// A store that is behind the model is migrated when it is opened, by an inferred mapping, unless the description says
-/// otherwise.
+/// By default, a store with an older version of the model is migrated when it is opened, with an inferred mapping.
 public final class PersistentStoreDescription: Sendable {
     struct State: Sendable {
         var url: URL?
@@ -35,12 +34,12 @@ public final class PersistentStoreDescription: Sendable {
         shouldInferMappingModelAutomatically = true
     }
 
-    /// A description of a store in memory.
+    /// Creates a description of a store in memory.
     public convenience init() { self.init(url: nil) }
 
     var snapshot: State { state.withLock { $0 } }
 
-    /// The store's file. Setting it to `/dev/null` makes the store one in memory.
+    /// The store's file. Setting it to `/dev/null` selects a store in memory.
     public var url: URL? {
         get { state.withLock { $0.url } }
         set {
@@ -51,7 +50,7 @@ public final class PersistentStoreDescription: Sendable {
         }
     }
 
-    /// Whether the store is a file or in memory; the initialiser chooses by the URL.
+    /// Whether the store is a file or in memory. The initialiser derives it from the URL.
     public var type: PersistentStore.StoreType {
         get { state.withLock { $0.type } }
         set { state.withLock { $0.type = newValue } }
@@ -65,52 +64,51 @@ public final class PersistentStoreDescription: Sendable {
 
     // MARK: - Options
 
-    /// By the keys of ``PersistentStoreOption``.
+    /// The options by the keys of ``PersistentStoreOption``.
     public var options: [String: any Sendable] { state.withLock { $0.options } }
 
-    /// Sets an option, or takes it away. One that Moult does not know is an error when the store is opened.
+    /// Sets or removes an option. An option that Moult does not know is an error when the store is opened.
     public func setOption(_ option: (any Sendable)?, forKey key: String) {
         state.withLock { $0.options[key] = option }
     }
 
-    /// Whether the store is opened for reading only. It must exist then, and is not migrated.
+    /// Whether the store is opened read-only. It must then exist, and is not migrated.
     public var isReadOnly: Bool {
         get { flag(PersistentStoreOption.readOnly) }
         set { setOption(newValue, forKey: PersistentStoreOption.readOnly) }
     }
 
-    /// Seconds to wait for another process that writes.
+    /// The number of seconds to wait for another process that is writing.
     public var timeout: TimeInterval {
         get { options[PersistentStoreOption.timeout].flatMap(NumberReading.double) ?? 5 }
         set { setOption(newValue, forKey: PersistentStoreOption.timeout) }
     }
 
-    /// Whether a store of another version is migrated when it is opened, true by default; otherwise opening it throws.
+    /// Whether opening a store with another version migrates it, true by default. If false, opening it throws.
     public var shouldMigrateStoreAutomatically: Bool {
         get { flag(PersistentStoreOption.migratePersistentStoresAutomatically) }
         set { setOption(newValue, forKey: PersistentStoreOption.migratePersistentStoresAutomatically) }
     }
 
-    /// Whether a mapping may be inferred for a migration, true by default; otherwise a mapping or a stage must be
-    /// registered.
+    /// Whether a migration may infer a mapping, true by default. If false, a mapping or a stage must be registered.
     public var shouldInferMappingModelAutomatically: Bool {
         get { flag(PersistentStoreOption.inferMappingModelAutomatically) }
         set { setOption(newValue, forKey: PersistentStoreOption.inferMappingModelAutomatically) }
     }
 
-    /// Whether the store is opened on another thread, without `addPersistentStore` waiting for it; false by default.
+    /// Whether the store is opened on another thread while `addPersistentStore` returns at once; false by default.
     public var shouldAddStoreAsynchronously: Bool {
         get { state.withLock { $0.addsAsynchronously } }
         set { state.withLock { $0.addsAsynchronously = newValue } }
     }
 
-    /// SQLite's pragmas, by name.
+    /// SQLite pragmas, by name.
     public var sqlitePragmas: [String: String] {
         options[PersistentStoreOption.sqlitePragmas] as? [String: String] ?? [:]
     }
 
-    /// Sets a pragma by its name, or takes it away for nil. One that Moult does not know is an error when the store is
-    /// opened.
+    /// Sets a pragma by name, or removes it if the value is nil. A pragma that Moult does not know is an error when the
+    /// store is opened.
     public func setValue(_ value: String?, forPragmaNamed name: String) {
         var pragmas = sqlitePragmas
         pragmas[name] = value
@@ -119,18 +117,18 @@ public final class PersistentStoreDescription: Sendable {
 
     private func flag(_ key: String) -> Bool { options[key].flatMap(NumberReading.flag) ?? false }
 
-    // MARK: - The migration
+    // MARK: - Migration
 
-    /// Told often while the store is migrated, on the thread that migrates it.
+    /// A closure called often during a migration, on the migrating thread.
     public var migrationProgress: (@Sendable (MigrationProgress) -> Void)? {
         get { state.withLock { $0.migrationProgress } }
         set { state.withLock { $0.migrationProgress = newValue } }
     }
 
-    /// Returns the progress that ``migrationProgress`` is told, as a sequence that ends when the store is open, or
-    /// cannot be opened.
+    /// Returns the values passed to ``migrationProgress`` as a sequence, which ends when the store is open, or cannot
+    /// be opened.
     ///
-    /// To be asked for before the store is loaded; who falls behind misses what is older than the last 256.
+    /// Call it before the store is loaded. A slow consumer gets only the latest 256 values.
     public func migrationUpdates() -> AsyncStream<MigrationProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: MigrationProgress.self, bufferingPolicy: .bufferingNewest(256))
@@ -146,43 +144,46 @@ public final class PersistentStoreDescription: Sendable {
         for update in updates { update.finish() }
     }
 
-    /// The number of migrations between the same versions that may have died one after the other, such as by a watchdog
-    /// at launch, before opening the store throws `tooManyAttempts` instead of beginning another.
+    /// The number of consecutive migrations between the same versions that may die, for example because of a watchdog
+    /// at launch, before opening the store throws `tooManyAttempts` instead of starting another.
     public var maximumMigrationAttempts: Int {
         get { state.withLock { $0.maximumMigrationAttempts } }
         set { state.withLock { $0.maximumMigrationAttempts = newValue } }
     }
 
-    /// Whether a backup of the old store is kept. The caller says no where the old store is another file, which stays.
+    /// Whether to keep a backup of the old store. Callers set it to false if the old store is another file, which
+    /// remains.
     package var keepsMigrationBackup: Bool {
         get { state.withLock { $0.keepsMigrationBackup } }
         set { state.withLock { $0.keepsMigrationBackup = newValue } }
     }
 
-    /// Asked often; true ends the migration with the error `cancelled` and the store as it was.
+    /// A closure called often during a migration. If it returns true, the migration fails with the error `cancelled`
+    /// and leaves the store unchanged.
     public var isMigrationCancelled: (@Sendable () -> Bool)? {
         get { state.withLock { $0.isMigrationCancelled } }
         set { state.withLock { $0.isMigrationCancelled = newValue } }
     }
 
-    /// Told what a migration has deleted, counted, once it is committed; not told of a migration that has lost nothing.
+    /// A closure called after the commit with the counts of everything that a migration has deleted; not called if
+    /// nothing was lost.
     ///
-    /// ``MigrationHistory`` and the store's log have the same.
+    /// ``MigrationHistory`` and the store's log contain the same information.
     public var migrationLosses: (@Sendable ([MigrationLoss]) -> Void)? {
         get { state.withLock { $0.migrationLosses } }
         set { state.withLock { $0.migrationLosses = newValue } }
     }
 
-    /// Whether the migrated store is compared with the old one, row for row, before it takes its place.
+    /// Whether to compare the migrated store with the old one, row by row, before it replaces the old one.
     public var validatesAfterMigration: Bool {
         get { state.withLock { $0.validatesAfterMigration } }
         set { state.withLock { $0.validatesAfterMigration = newValue } }
     }
 
-    /// Runs once after a migration, over the migrated store; what it changes is saved when it returns.
+    /// A closure that runs once on the migrated store after a migration. Its changes are saved when it returns.
     ///
-    /// That it is due is written with the migration, and that it is done with its changes, each in one transaction: so
-    /// it never runs twice, and runs again where it threw or the process died before its end.
+    /// The migration's commit records that the closure is due, and the commit of the closure's changes records that it
+    /// is done. It therefore never completes twice, and runs again if it threw or the process died before its end.
     public var afterMigration: (@Sendable (ManagedObjectContext) throws -> Void)? {
         get { state.withLock { $0.afterMigration } }
         set { state.withLock { $0.afterMigration = newValue } }
@@ -194,25 +195,25 @@ public final class PersistentStoreDescription: Sendable {
         set { state.withLock { $0.migrationRegistry = newValue } }
     }
 
-    /// The losses that are accepted, by the names of the older version.
+    /// The accepted losses, by the names of the older version.
     ///
-    /// Without that, opening the store throws `lossNotAccepted` where a stage loses what both versions have and none of
-    /// its code has read; where the store's version is known only from the store itself, and objects, values or links
-    /// would be lost; and where another configuration has the entity of the objects. What was lost is told to
-    /// ``migrationLosses``, and is in the store's history: ``MigrationHistory``.
+    /// Unless a loss is accepted, opening the store throws `lossNotAccepted` in these cases: a stage loses data that
+    /// both versions have and that none of its code has read; the store's version is known only from the store itself,
+    /// and objects, values or links would be lost; another configuration has the entity of the objects. All losses are
+    /// passed to ``migrationLosses`` and recorded in the store's history: ``MigrationHistory``.
     public var acceptedLosses: AcceptedLosses {
         get { migrationRegistry.acceptedLosses }
         set { state.withLock { $0.migrationRegistry.acceptedLosses = newValue } }
     }
 
-    /// Whether the migration stops at each version on the way, which then is a backup and a commit of its own: a chain
-    /// that dies continues from the last of them. Otherwise the whole way is one commit, all or nothing.
+    /// Whether the migration makes a backup and a commit at each version in between, so that an interrupted chain
+    /// continues from the last of them. If false, the whole migration is one commit, all or nothing.
     public var stopsAtEachVersion: Bool {
         get { state.withLock { $0.stopsAtEachVersion } }
         set { state.withLock { $0.stopsAtEachVersion = newValue } }
     }
 
-    /// Answers to the questions that a migration may ask, as the JSON that the error `question` prints.
+    /// Answers to questions of a migration, as the JSON that the error `question` prints.
     public var migrationAnswers: Data? {
         get { state.withLock { $0.migrationAnswers } }
         set { state.withLock { $0.migrationAnswers = newValue } }

@@ -4,7 +4,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Copies a store's pages and external files over another store, or to where there is none.
+/// A copy of a store's pages and external files that replaces another store or creates a new one.
 struct StoreCopy {
     let source: String
     let destination: String
@@ -32,7 +32,7 @@ struct StoreCopy {
 
     func copy(from connection: Connection) throws {
         let old = try files(of: destination)
-        // Files are named by UUIDs: the old store does not see the new ones, nor the new one the old.
+        // External files are named by UUIDs, so neither store sees the files of the other.
         let new = try source.isEmpty ? [] : copyFiles()
         if exists {
             let lock = try StoreLock(destination, system)
@@ -48,8 +48,8 @@ struct StoreCopy {
         }
     }
 
-    /// An older state of the same store gets the counters of keys and of persistent history as high as they are, in the
-    /// same transaction, so that no number is given twice.
+    /// Replaces the pages. If the source is an older state of the same store, the counters of keys and of persistent
+    /// history stay at least as high as they are, in the same transaction, so that no number is assigned twice.
     private func replace(_ present: Connection, by connection: Connection) throws {
         guard let uuid = try? StoreMetadata(from: present).uuid,
             uuid == (try? StoreMetadata(from: connection).uuid)
@@ -68,7 +68,7 @@ struct StoreCopy {
         try Backup(from: pages, to: present).run(stepPages: -1) { _, _ in true }
     }
 
-    /// Under another name until it is whole.
+    /// Creates the new store under another name until it is complete.
     private func makeNew(from connection: Connection) throws {
         try StagedPath.removeAbandoned(for: destination, system)
         let part = StagedPath.make(for: destination, system)
@@ -85,7 +85,7 @@ struct StoreCopy {
         for suffix in ["-wal", "-shm"] { try system.remove(part + suffix) }
         try system.synchronise(part)
         for suffix in ["-wal", "-shm", "-journal"] { try system.remove(destination + suffix) }
-        // After a power cut none of them may come back next to the new store.
+        // Otherwise they could reappear next to the new store after a power failure.
         try system.synchronise(Path.folder(of: destination))
         try system.rename(part, to: destination)
         try system.synchronise(Path.folder(of: destination))

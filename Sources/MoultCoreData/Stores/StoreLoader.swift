@@ -8,9 +8,9 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// Opens one store for a coordinator: makes it, or recognises it and migrates it where it is behind.
+/// A loader that opens one store for a coordinator. It creates the store if needed, and migrates an older one.
 ///
-/// The store is recognised before anything is opened for writing, so that one which is refused keeps every byte.
+/// The store's version is determined before anything is opened for writing, so a rejected store keeps every byte.
 package struct StoreLoader {
     var model: ManagedObjectModel { version.model }
     private let version: ModelVersion
@@ -22,30 +22,31 @@ package struct StoreLoader {
     let options: StoreOptions
     /// The settings of a migration.
     package var migration = Migration()
-    /// Says, of a store that is of none of the versions, which versions to go through; the store's own model, where it
-    /// carries one, and an inferred edge from it to the last version otherwise.
+    /// Returns the versions to use for a store whose version is unknown. By default, the store's own model, if it has
+    /// one, and an inferred migration from it to the last version.
     package var adopting: ((StoreSnapshot, ModelVersions) throws -> ModelVersions)?
-    /// Called before anything is done to a store that is behind, with the names of its version and of the one aimed at.
+    /// A closure called before any change to an older store, with the names of its version and of the target version.
     package var willMigrate: ((_ from: String, _ to: String) throws -> Void)?
-    /// Called with a store that is to be migrated, before anything is done to it.
+    /// A closure called with a store to be migrated, before any change to it.
     package var checkValues: ((Connection) throws -> Void)?
-    /// The words of the remedies: how the app allows what is refused.
+    /// The wording of remedies, which tell the app how to allow a refused operation.
     package var words: any RemedyWords = DescriptionWords()
     package var system: any System = POSIXSystem()
 
-    /// The settings of the migration of a store that is behind, besides its options.
+    /// The settings for migrating an older store, besides its options.
     package struct Migration {
         /// The code that the migration may need.
         package var registry = MigrationRegistry()
-        /// Answers to the questions that it may ask, as JSON.
+        /// Answers to questions of the migration, as JSON.
         var answers: Data?
-        /// The task that is due from the very commit that migrates the store.
+        /// The task that becomes due in the commit of the migration.
         var afterMigration: (@Sendable (ManagedObjectContext) throws -> Void)?
-        /// Told often, on the thread that migrates.
+        /// A closure called often, on the migrating thread.
         package var onProgress: (@Sendable (MigrationProgress) -> Void)?
-        /// Asked often; true ends the migration with the error `cancelled`, and the store as it was.
+        /// A closure called often. If it returns true, the migration fails with the error `cancelled` and leaves the
+        /// store unchanged.
         package var isCancelled: (@Sendable () -> Bool)?
-        /// Told what the migration has deleted.
+        /// A closure called with the losses of the migration.
         package var onLosses: (@Sendable ([MigrationLoss]) -> Void)?
 
         package init() {}
@@ -70,12 +71,12 @@ package struct StoreLoader {
         self.versions = versions
         self.url = url
         self.type = type
-        // Core Data's name for none.
+        // Core Data's name for no configuration.
         self.configuration = configuration == "PF_DEFAULT_CONFIGURATION_NAME" ? nil : configuration
         self.options = options
     }
 
-    /// - Parameter versions: those that the store may be of, oldest first; nil if there is only the model.
+    /// - Parameter versions: the versions that the store may have, oldest first; nil if there is only the model.
     /// - Throws: `usage` for an option that Moult does not know.
     package init(
         _ description: PersistentStoreDescription, model: ManagedObjectModel, versions: ModelVersions?
@@ -93,7 +94,7 @@ package struct StoreLoader {
     }
 
     /// - Throws: `storeAhead`, `noPath`, `storeUnknown`, `cannotInfer`, `question` if the store does not fit the model
-    ///   and cannot be made to; `locked` where somebody else has it; what a damaged store throws.
+    ///   and cannot be migrated; `locked` if another process has it open; other errors for a damaged store.
     package func open() throws -> PersistentStore { try words.speaking(opened) }
 
     private func opened() throws -> PersistentStore {
@@ -136,11 +137,11 @@ package struct StoreLoader {
         let start = system.monotonicNanoseconds
         while true {
             do {
-                // A program that ends meanwhile finds no store the next time, rather than a part of one.
+                // If the program dies meanwhile, the next launch finds no store rather than a part of one.
                 return try maker.makeWhole(at: path) { _ in }
             } catch let error as MigrationError where [.locked, .usage].contains(error.code) {
-                // Another process makes the same store, such as an app's extension at the first launch. Whatever else
-                // has the place keeps it.
+                // Another process is creating the same store, such as an app extension at the first launch. Any other
+                // file at the path is left alone.
                 let patience = error.code == .locked ? Int64(options.busyTimeout) : 100
                 if try system.exists(path) { return try bringUpToDate(path) }
                 guard (system.monotonicNanoseconds - start) / 1_000_000 < patience else { throw error }
@@ -149,8 +150,8 @@ package struct StoreLoader {
         }
     }
 
-    /// The default folders of stores, the program's own and those of groups next to it, are made with
-    /// the first store; any other must be there.
+    /// Creates the folder of a store if it is a default folder: the program's own, or one for a group next to it. Any
+    /// other folder must already exist.
     private func makeDefaultFolder(of path: String) throws {
         let own = PersistentContainer.defaultDirectoryURL().standardizedFileURL
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().standardizedFileURL
@@ -158,7 +159,7 @@ package struct StoreLoader {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    /// - Throws: `unsupported` if a hash would be a guess, and nobody has asked for that.
+    /// - Throws: `unsupported` if a hash would be a guess, and the options do not allow that.
     private func checkHashes() throws {
         guard !options.run.isExperimental, let reason = try modelVersion().hashes.uncertain.values.min() else {
             return
@@ -174,7 +175,7 @@ package struct StoreLoader {
 
     private var part: StorePart { configuration.map(StorePart.configuration) ?? .whole }
 
-    /// The place of a store among versions, as one that is opened with the configuration.
+    /// Returns the position of a store among versions, if opened with the configuration.
     private func place(of hashes: VersionHashes, _ metadata: StoreMetadata, in versions: ModelVersions) -> StorePlace? {
         versions.place(
             of: hashes, identifiers: metadata.versionIdentifiers, as: part,
@@ -182,7 +183,7 @@ package struct StoreLoader {
     }
 }
 
-// MARK: - A store that is there
+// MARK: - Existing stores
 
 extension StoreLoader {
     private func bringUpToDate(_ path: String) throws {
@@ -197,10 +198,10 @@ extension StoreLoader {
         return report
     }
 
-    /// As much of the migration as there is time for; nil if there is nothing to do.
+    /// Migrates as much as the time allows; nil if there is nothing to do.
     ///
-    /// - Parameter budget: seconds.
-    /// - Throws: `budgetTooSmall`, and what ``open()`` does.
+    /// - Parameter budget: the limit in seconds.
+    /// - Throws: `budgetTooSmall`, and the errors of ``open()``.
     func migrate(within budget: Double) throws -> MigrationReport? {
         try words.speaking { try migrated(within: budget) }
     }
@@ -210,7 +211,7 @@ extension StoreLoader {
         return try session(url.path, within: RunOptions.budget(seconds: budget)).map(run)
     }
 
-    /// Looks at a store that is there; nil if it fits.
+    /// Examines an existing store and prepares its migration; nil if it has the model's version.
     private func session(_ path: String, within budget: Duration? = nil) throws -> StoreSession? {
         let path = try system.resolve(path)
         if OpenStoreRegistry.shared.contains(path) {
@@ -219,7 +220,7 @@ extension StoreLoader {
         }
         return try inferringIfAllowed(path) { isRecognised in
             try StoreSession(at: path, run(within: budget), isReadOnly: options.isReadOnly, on: system) { connection in
-                // What is wrong with metadata, the snapshot says better.
+                // The snapshot gives a better error for invalid metadata.
                 if let metadata = try? StoreMetadata(from: connection), try isCurrent(metadata) { return nil }
                 let snapshot = try StoreSnapshot(connection)
                 guard let context = try context(of: snapshot, path) else { return nil }
@@ -236,9 +237,9 @@ extension StoreLoader {
         }
     }
 
-    /// Everything that migrating the store needs; nil if it fits.
+    /// Returns everything needed to migrate the store; nil if it has the model's version.
     ///
-    /// - Throws: `storeAhead`, `migrationRequired` for a store that may not be migrated; `storeUnknown`, `stagesInvalid`.
+    /// - Throws: `storeAhead`, `migrationRequired` if the store must not be migrated; `storeUnknown`, `stagesInvalid`.
     private func context(of snapshot: StoreSnapshot, _ path: String) throws -> StoreSession.Context? {
         var registry = migration.registry
         let versions = try versions(for: snapshot, addingStagesTo: &registry)
@@ -253,7 +254,7 @@ extension StoreLoader {
         return context
     }
 
-    /// The options of the run, with the time that it may take.
+    /// Returns the options of the run, with its time limit.
     private func run(within budget: Duration? = nil) -> RunOptions {
         var run = options.run
         run.budget = budget
@@ -261,7 +262,7 @@ extension StoreLoader {
         return run
     }
 
-    /// Whether the metadata alone say that the store is of the model's version.
+    /// Returns whether the metadata alone shows that the store has the model's version.
     private func isCurrent(_ metadata: StoreMetadata) throws -> Bool {
         guard options.stagedMigrationManager == nil, let hashes = metadata.hashes,
             hashes.fits(try modelVersion().hashes)
@@ -275,7 +276,7 @@ extension StoreLoader {
             && !isBehindByName(snapshot.hashes, snapshot.metadata, versions)
     }
 
-    /// Whether the store is of an earlier one of several versions with the model's hashes, as its metadata say.
+    /// Returns whether the metadata shows an earlier one of several versions with the same hashes as the model.
     private func isBehindByName(_ hashes: VersionHashes, _ metadata: StoreMetadata, _ versions: ModelVersions) -> Bool {
         guard let position = place(of: hashes, metadata, in: versions)?.position,
             let target = target(in: versions).flatMap(versions.position(named:))
@@ -283,9 +284,9 @@ extension StoreLoader {
         return position < target
     }
 
-    /// Looks at a store that this process has open already, through SQLite.
+    /// Examines a store that this process already has open, through SQLite.
     ///
-    /// - Throws: what is wrong with its version, before whoever has it open is disturbed.
+    /// - Throws: any error about the store's version, before its other users in this process are affected.
     private func isBehind(openStore path: String) throws -> Bool {
         let connection = try Connection(path, mode: .readOnly, busyTimeout: options.busyTimeout)
         defer { connection.close() }
@@ -308,9 +309,9 @@ extension StoreLoader {
             place: path, remedy: "Save them or roll them back; then the store can be migrated.")
     }
 
-    /// The versions to go through, and in what is registered what their stages name.
+    /// Returns the versions to migrate through, and adds their stages to the registry.
     ///
-    /// - Throws: `stagesInvalid` with everything that is wrong with the stages.
+    /// - Throws: `stagesInvalid`, listing every problem with the stages.
     private func versions(
         for snapshot: StoreSnapshot, addingStagesTo registry: inout MigrationRegistry
     ) throws -> ModelVersions {
@@ -323,15 +324,15 @@ extension StoreLoader {
         return ModelVersions(versions: chain.versions)
     }
 
-    /// The versions next to the model, and the model.
+    /// The versions next to the model, including the model itself.
     private var knownVersions: ModelVersions {
         var list = versions?.versions ?? []
         if !list.contains(where: { $0.hashes.isCompatible(with: version.hashes) }) { list.append(version) }
         return ModelVersions(versions: list)
     }
 
-    /// Returns the versions next to the model; where the store's is not among them, the model that the store carries
-    /// stands before the one to be opened with.
+    /// Returns the versions next to the model. If the store's version is not among them, the model stored in it is
+    /// inserted before the current one.
     private func versions(for snapshot: StoreSnapshot) throws -> ModelVersions {
         let known = knownVersions
         guard place(of: snapshot.hashes, snapshot.metadata, in: known) == nil else { return known }
@@ -347,19 +348,19 @@ extension StoreLoader {
         return ModelVersions(versions: list)
     }
 
-    /// The name of the version that is known only from the store.
+    /// The name for the version known only from the store.
     private static let ownModel = "the store's own model"
 
-    /// Returns the policy for losses. Data that the app's own versions leave out goes, as in Core Data. Where the older
-    /// version is known only from the store, no loss is declared: the store may be another app's, or
-    /// the list of models a shorter one.
+    /// Returns the policy for losses. Data that the app's own versions omit is deleted, as in Core Data. If the older
+    /// version is known only from the store, no loss is accepted implicitly: the store may belong to another app, or
+    /// the list of models may be incomplete.
     private func lossPolicy(for snapshot: StoreSnapshot, _ versions: ModelVersions) -> LossPolicy {
         let start = place(of: snapshot.hashes, snapshot.metadata, in: versions)
         return start?.version.name == Self.ownModel ? .refuseUndeclared : .asTheVersionsSay(holdsOthers: true)
     }
 
-    /// A store that has nothing of the model is another app's, or another path was meant: inferred from its own model,
-    /// its migration would drop everything it holds.
+    /// Checks that the store has an entity in common with the model. Otherwise it belongs to another app, or the path
+    /// is wrong, and a migration inferred from its own model would drop everything.
     private func checkIsRelated(_ cached: ManagedObjectModel) throws {
         let theirs = Set(cached.entities.map(\.name))
         let ours = try modelVersion().model.entities
@@ -376,7 +377,8 @@ extension StoreLoader {
             remedy: "Check the path; or open the store with a plan, or with the versions of its model.")
     }
 
-    /// Of several versions with the model's hashes the one that it is called, otherwise the last.
+    /// Returns the version with the model's hashes. If there are several, it is the one with the model's identifiers,
+    /// or else the last.
     private func target(in versions: ModelVersions) -> String? {
         let same = versions.versions.filter { $0.hashes.isCompatible(with: version.hashes) }
         return (same.last { $0.model.versionIdentifiers == model.versionIdentifiers } ?? same.last)?.name
@@ -400,10 +402,10 @@ extension StoreLoader {
         }
     }
 
-    /// Plans, and takes registered mappings alone where none may be inferred.
+    /// Plans the migration, using only registered mappings if inference is off.
     ///
-    /// - Parameter plan: sets that the store is recognised, after which its errors are those of the plan.
-    /// - Throws: `noPath` where inference is off and a version on the way has no registered mapping.
+    /// - Parameter plan: sets the flag once the store is recognised; later errors concern the plan.
+    /// - Throws: `noPath` if inference is off and a version on the path has no registered mapping.
     private func inferringIfAllowed(
         _ path: String, _ plan: (_ isRecognised: inout Bool) throws -> StoreSession?
     ) throws -> StoreSession? {
@@ -440,7 +442,7 @@ extension StoreLoader {
 extension StoreMetadata {
     static let taskKey = "MoultAfterMigration"
 
-    /// Whether a task that runs once after a migration is still to be done.
+    /// Whether the task that runs once after a migration is still due.
     var isTaskDue: Bool {
         get { entries[Self.taskKey]?.boolean ?? false }
         set { entries[Self.taskKey] = newValue ? .boolean(true) : nil }
@@ -448,7 +450,8 @@ extension StoreMetadata {
 }
 
 extension VersionHashes {
-    /// Whether a store with these hashes opens with a model of the other's; a hash that is not certain is not compared.
+    /// Returns whether a store with these hashes can be opened with a model with the other hashes. Uncertain hashes are
+    /// not compared.
     func fits(_ expected: VersionHashes) -> Bool {
         guard Set(entities.keys) == Set(expected.entities.keys) else { return false }
         return entities.allSatisfy { entry in

@@ -4,47 +4,48 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// The keys of a store's options, as Core Data spells them. A key that is not among ``all`` is an error when the store
-/// is opened, never ignored.
+/// The keys of a store's options, in Core Data's spelling. A key that is not in ``all`` is an error when the store is
+/// opened; it is never ignored.
 public enum PersistentStoreOption {
-    /// `Bool`; a description's default is true, a coordinator's false.
+    /// `Bool`: the default is true for a description, false for a coordinator.
     public static let migratePersistentStoresAutomatically = "NSMigratePersistentStoresAutomaticallyOption"
-    /// `Bool`; a description's default is true, a coordinator's false.
+    /// `Bool`: the default is true for a description, false for a coordinator.
     public static let inferMappingModelAutomatically = "NSInferMappingModelAutomaticallyOption"
     /// `Bool`
     public static let readOnly = "NSReadOnlyPersistentStoreOption"
-    /// Seconds to wait for another process that writes.
+    /// The number of seconds to wait for another process that is writing.
     public static let timeout = "NSPersistentStoreTimeoutOption"
-    /// `[String: String]`, by the names of SQLite's pragmas.
+    /// `[String: String]`, keyed by the names of SQLite pragmas.
     public static let sqlitePragmas = "NSSQLitePragmasOption"
     /// `Bool`: run `ANALYZE` when the store is opened.
     public static let sqliteAnalyze = "NSSQLiteAnalyzeOption"
     /// `Bool`: rebuild the file when the store is opened, to free unused space.
     public static let sqliteManualVacuum = "NSSQLiteManualVacuumOption"
-    /// `Bool`: make a new store with the tables of persistent history.
+    /// `Bool`: create a new store with the tables for persistent history.
     public static let historyTracking = "NSPersistentHistoryTrackingKey"
-    /// `Bool`: let ``PersistentStoreCoordinator/destroyPersistentStore(at:type:options:)`` remove what is no store.
+    /// `Bool`: let ``PersistentStoreCoordinator/destroyPersistentStore(at:type:options:)`` remove a file that is not a
+    /// store.
     public static let forceDestroy = "NSPersistentStoreForceDestroyOption"
 
-    /// A ``StagedMigrationManager``: the stages by which the store is migrated.
+    /// A ``StagedMigrationManager`` with the stages for migrating the store.
     public static let stagedMigrationManager = "NSPersistentStoreStagedMigrationManagerOptionKey"
 
-    /// `Bool`: migrate at once what touches no row, and put the rest off (`PersistentStoreCoordinator`'s
-    /// `finishDeferredLightweightMigration()`). In a store's metadata the same key says that work is pending.
+    /// `Bool`: immediately apply changes that touch no row, and defer the rest (`PersistentStoreCoordinator`'s
+    /// `finishDeferredLightweightMigration()`). In a store's metadata the same key means that work is pending.
     public static let deferredLightweightMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
 
-    /// `Bool`: make, and migrate to, a model whose version hashes are Moult's best guess, because no store of Apple's
+    /// `Bool`: create, and migrate to, a model whose version hashes are Moult's best guess, because no store from Apple
     /// shows the form of an attribute (`AttributeDescription.uncertainty`). Core Data may refuse to open the store.
     public static let allowsUncertainVersionHashes = "MoultAllowsUncertainVersionHashesOption"
 
-    /// `[String]`: losses that a migration may bring, as ``AcceptedLosses`` names them. Core Data ignores the key.
+    /// `[String]`: the losses that a migration may cause, named as in ``AcceptedLosses``. Core Data ignores the key.
     public static let acceptedLosses = "MoultAcceptedLossesOption"
 
-    /// `Bool`: migrate a store that is mirrored to CloudKit. Moult renumbers the mirror's records where it has to, and
-    /// leaves them otherwise as they are. Core Data ignores the key.
+    /// `Bool`: migrate a store that is mirrored to CloudKit. Moult renumbers the mirror's records where necessary, and
+    /// otherwise leaves them as they are. Core Data ignores the key.
     public static let allowsCloudKitMigration = "MoultAllowsCloudKitMigrationOption"
 
-    /// Every key there is.
+    /// All keys.
     public static let all = [
         migratePersistentStoresAutomatically, inferMappingModelAutomatically, readOnly, timeout, sqlitePragmas,
         sqliteAnalyze, sqliteManualVacuum, historyTracking, forceDestroy, stagedMigrationManager,
@@ -52,31 +53,31 @@ public enum PersistentStoreOption {
     ]
 }
 
-/// Options that have been read and found good.
+/// The parsed and validated options of a store.
 package struct StoreOptions: Sendable {
     var migrates: Bool
     var infers: Bool
     package var isReadOnly = false
-    /// Milliseconds.
+    /// The timeout in milliseconds.
     var busyTimeout: Int32 = 5_000
     var pragmas: [(name: String, value: String)] = []
     var analyzes = false
     var vacuums = false
     package var tracksHistory = false
     var forcesDestruction = false
-    /// The options of the migration of a store that is behind.
+    /// The options for migrating an older store.
     package var run = RunOptions()
     var stagedMigrationManager: StagedMigrationManager?
 
-    /// - Parameter migratesByDefault: what holds where the options do not say.
-    /// - Throws: `usage` for a key or a value that Moult does not know, naming those it does.
+    /// - Parameter migratesByDefault: the value of both migration options if they are not set.
+    /// - Throws: `usage` for an unknown key or value, listing the known ones.
     package init(_ options: [String: any Sendable]?, migratesByDefault: Bool = false) throws {
         migrates = migratesByDefault
         infers = migratesByDefault
         for (key, value) in (options ?? [:]).sorted(by: { $0.key < $1.key }) { try set(value, for: key) }
     }
 
-    /// The options that are true or false.
+    /// The Boolean options.
     private static let flags: [String: WritableKeyPath<StoreOptions, Bool> & Sendable] = [
         PersistentStoreOption.migratePersistentStoresAutomatically: \.migrates,
         PersistentStoreOption.inferMappingModelAutomatically: \.infers,
@@ -127,14 +128,14 @@ package struct StoreOptions: Sendable {
     }
 }
 
-/// The pragmas that may be set for a store: those that change how SQLite works and never what the store holds.
+/// The pragmas that may be set for a store: those that affect how SQLite works, never the store's contents.
 enum StorePragma {
     static let all = [
         "cache_size", "journal_mode", "journal_size_limit", "mmap_size", "secure_delete", "synchronous", "temp_store",
         "wal_autocheckpoint",
     ]
 
-    /// - Throws: `usage` for another pragma, naming these, and for a value that is no word or number.
+    /// - Throws: `usage` for another pragma, listing the allowed ones, or for a value that is not a word or a number.
     static func check(_ name: String, _ value: any Sendable) throws -> (name: String, value: String) {
         let name = name.lowercased()
         guard all.contains(name) else {
@@ -156,7 +157,7 @@ enum StorePragma {
 }
 
 extension ObjectStore {
-    /// Does what the options ask of SQLite when a store is opened.
+    /// Applies the options for SQLite to a newly opened store.
     func configure(_ options: StoreOptions) throws {
         for pragma in options.pragmas { try setPragma(pragma.name, pragma.value) }
         guard !isReadOnly else { return }
@@ -164,13 +165,13 @@ extension ObjectStore {
         if options.analyzes { try analyze() }
     }
 
-    /// Copies the store to a path where there is none; the copy has the same identity.
+    /// Copies the store to a new path. The copy has the same identity.
     func copy(to destination: String) throws {
         try withConnection { try StoreCopy(from: path, to: destination, exists: false).copy(from: $0) }
     }
 }
 
-/// The words of remedies for what has a ``PersistentStoreDescription``, or options by key.
+/// The wording of remedies for users of a ``PersistentStoreDescription``, or of options by key.
 package struct DescriptionWords: RemedyWords {
     package init() {}
 

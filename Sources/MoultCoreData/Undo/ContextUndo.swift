@@ -1,17 +1,18 @@
 import Foundation
 import MoultObjects
 
-/// Registers what changes in a context with an undo manager.
+/// A recorder that registers the changes in a context with an undo manager.
 ///
-/// A group of changes ends when the context follows its pending changes, and whenever the manager says that it is about
-/// to open, close or run a group.
+/// A group of changes ends when the context processes its pending changes, and whenever the manager announces that it
+/// is about to open, close or run a group.
 package final class ContextUndo {
     package let manager: UndoManager
     private weak var context: ObjectContext?
     private let note: (Result<[(Object, ChangeStep.Reversal)], any Error>) -> Void
     private var checkpoints: (any NSObjectProtocol)?
 
-    /// - Parameter note: receives the objects that an undo or redo has changed, each with how, or its error.
+    /// - Parameter note: receives the objects that an undo or redo has changed, each with the kind of change, or the
+    ///   error.
     package init(
         _ context: ObjectContext, _ manager: UndoManager,
         note: @escaping (Result<[(Object, ChangeStep.Reversal)], any Error>) -> Void
@@ -37,10 +38,10 @@ package final class ContextUndo {
         }
     }
 
-    /// Forgets what could be undone, as after a rollback.
+    /// Removes the context's actions from the manager, for example after a rollback.
     package func forget() { manager.removeAllActions(withTarget: self) }
 
-    /// Ends the group of an event.
+    /// Ends the event's group.
     package func endEvent() {
         #if !canImport(Darwin)
             manager.endEvent()

@@ -1,17 +1,17 @@
 #if !canImport(Darwin)
     import Foundation
 
-    /// A stack of actions that take changes back: Foundation's `UndoManager`, which Linux does not have.
+    /// A stack of actions that undo changes: Foundation's `UndoManager`, which does not exist on Linux.
     ///
-    /// Use it on one thread at a time. Actions are gathered in groups; ``undo()`` runs those of the last group, newest
-    /// first, and what they register becomes the group that ``redo()`` runs.
+    /// Use it on one thread at a time. Actions are collected in groups. ``undo()`` runs the actions of the last group,
+    /// newest first; the actions that they register form the group that ``redo()`` runs.
     ///
-    /// Linux has no run loop that every program runs. With ``groupsByEvent``, a group is opened by the first action, and
-    /// closed by ``undo()`` or by the context whose changes it holds: `NSManagedObjectContext` closes it at the end of
-    /// each `perform`, a main `ModelContext` when the main actor is free.
+    /// Linux has no run loop that every program runs. With ``groupsByEvent``, the first action opens a group, and
+    /// ``undo()`` or the context with the changes closes it: `NSManagedObjectContext` at the end of each `perform`, a
+    /// main `ModelContext` when the main actor is free.
     ///
-    /// Where Foundation raises an exception, this class does not: ``undo()`` closes the groups that are open, and
-    /// ``endUndoGrouping()`` without an open group changes nothing.
+    /// This class never raises Foundation's exceptions: ``undo()`` closes any open groups, and ``endUndoGrouping()``
+    /// without an open group does nothing.
     open class UndoManager: NSObject, @unchecked Sendable {
         private let lock = NSLock()
         private var held = State()
@@ -19,7 +19,7 @@
         fileprivate struct State {
             var undoing: [Group] = []
             var redoing: [Group] = []
-            /// Groups that are being filled, the outermost first.
+            /// The open groups, outermost first.
             var open: [Group] = []
             var disabled = 0
             var groupsByEvent = true
@@ -46,17 +46,17 @@
 
         fileprivate struct WeakTarget { weak var object: AnyObject? }
 
-        /// A manager with no actions.
+        /// Creates a manager without actions.
         public override init() { super.init() }
 
         // MARK: - Registering
 
-        /// Adds an action to the innermost open group. If none is open, it opens one (``groupsByEvent``), or the action is
-        /// a group by itself.
+        /// Adds an action to the innermost open group. If none is open, the action opens one (``groupsByEvent``), or
+        /// forms a group of its own.
         ///
         /// - Parameters:
-        ///   - target: given to `handler`; it is held weakly, and an action whose target is gone does nothing.
-        ///   - handler: takes a change back. What it registers itself can be redone.
+        ///   - target: the object passed to `handler`. It is held weakly; an action without its target does nothing.
+        ///   - handler: undoes a change. Any action that it registers can be redone.
         open func registerUndo<Target: AnyObject>(withTarget target: Target, handler: @escaping (Target) -> Void) {
             let action = Action.call(target: WeakTarget(object: target)) { object in
                 if let object = object as? Target { handler(object) }
@@ -77,20 +77,21 @@
             if opensGroup { post(.NSUndoManagerDidOpenUndoGroup) }
         }
 
-        /// Whether actions are registered: not between ``disableUndoRegistration()`` and ``enableUndoRegistration()``.
+        /// Whether actions are registered: false between ``disableUndoRegistration()`` and
+        /// ``enableUndoRegistration()``.
         open var isUndoRegistrationEnabled: Bool { withState { $0.disabled == 0 } }
-        /// Registers no more actions until ``enableUndoRegistration()`` is called as often.
+        /// Stops registering actions until a matching call of ``enableUndoRegistration()``.
         open func disableUndoRegistration() {
             checkpoint()
             withState { $0.disabled += 1 }
         }
-        /// Ends one ``disableUndoRegistration()``.
+        /// Balances one ``disableUndoRegistration()``.
         open func enableUndoRegistration() {
             checkpoint()
             withState { $0.disabled = max($0.disabled - 1, 0) }
         }
 
-        /// Forgets all actions, closes all groups, and registers actions again.
+        /// Removes all actions, closes all groups, and enables registration.
         open func removeAllActions() {
             withState { state in
                 (state.undoing, state.redoing, state.open) = ([], [], [])
@@ -98,7 +99,7 @@
                 state.isOfEvent = false
             }
         }
-        /// Forgets the actions of one target.
+        /// Removes the actions of one target.
         open func removeAllActions(withTarget target: Any) {
             let target = target as AnyObject
             withState { state in
@@ -110,14 +111,14 @@
 
         // MARK: - Groups
 
-        /// Whether an action opens a group for the whole event where none is open; true at first.
+        /// Whether an action without an open group opens one for the whole event; true by default.
         open var groupsByEvent: Bool {
             get { withState { $0.groupsByEvent } }
             set { withState { $0.groupsByEvent = newValue } }
         }
         /// The number of open groups.
         open var groupingLevel: Int { withState { $0.open.count } }
-        /// The number of groups that ``undo()`` can take back, the newest ones; 0 for any number.
+        /// The maximum number of groups that can be undone, the newest ones; 0 for no limit.
         open var levelsOfUndo: Int {
             get { withState { $0.levels } }
             set {
@@ -128,7 +129,7 @@
             }
         }
 
-        /// Opens a group; inside another it is undone together with that.
+        /// Opens a group. A nested group is undone together with the outer one.
         open func beginUndoGrouping() {
             checkpoint()
             withState { state in
@@ -147,7 +148,7 @@
             close()
         }
 
-        /// Closes the group that actions have opened by themselves.
+        /// Closes the group that was opened automatically.
         package func endEvent() {
             let isOpen = withState { $0.isOfEvent && $0.open.count == 1 && $0.run == nil }
             if isOpen { close() }
@@ -186,19 +187,19 @@
         open var undoCount: Int { withState { $0.undoing.count } }
         /// The number of groups that can be redone.
         open var redoCount: Int { withState { $0.redoing.count } }
-        /// Whether ``undo()`` is at work.
+        /// Whether ``undo()`` is running.
         open var isUndoing: Bool { withState { $0.run == .undo } }
-        /// Whether ``redo()`` is at work.
+        /// Whether ``redo()`` is running.
         open var isRedoing: Bool { withState { $0.run == .redo } }
 
-        /// Closes the groups that are open, and takes the last group back.
+        /// Closes the open groups and undoes the last group.
         open func undo() {
             checkpoint()
             while groupingLevel > 0 { close() }
             run(.undo)
         }
 
-        /// Takes back the last group inside the open ones, or, where none is open, what ``undo()`` would.
+        /// Undoes the last group nested in the open one. If no group is open, does the same as ``undo()``.
         open func undoNestedGroup() {
             checkpoint()
             let nested = withState { state -> Group? in
@@ -214,7 +215,7 @@
             run(.undo, nested)
         }
 
-        /// Does again what the last ``undo()`` took back.
+        /// Redoes the last undone group.
         open func redo() {
             checkpoint()
             run(.redo)
@@ -244,28 +245,28 @@
 
         // MARK: - Names
 
-        /// Names the group that is open, or the last one that was closed.
+        /// Names the open group, or the last closed one.
         open func setActionName(_ name: String) { change { $0.name = name } }
-        /// The name of what ``undo()`` takes back; empty for none.
+        /// The name of the group that ``undo()`` would undo; empty if there is none.
         open var undoActionName: String { withState { ($0.open.first ?? $0.undoing.last)?.name ?? "" } }
-        /// The name of what ``redo()`` does again; empty for none.
+        /// The name of the group that ``redo()`` would redo; empty if there is none.
         open var redoActionName: String { withState { $0.redoing.last?.name ?? "" } }
         /// `Undo`, with the name of the group.
         open var undoMenuItemTitle: String { undoMenuTitle(forUndoActionName: undoActionName) }
         /// `Redo`, with the name of the group.
         open var redoMenuItemTitle: String { redoMenuTitle(forUndoActionName: redoActionName) }
-        /// `Undo`, with a name.
+        /// Returns `Undo`, followed by a name.
         open func undoMenuTitle(forUndoActionName name: String) -> String { name.isEmpty ? "Undo" : "Undo \(name)" }
-        /// `Redo`, with a name.
+        /// Returns `Redo`, followed by a name.
         open func redoMenuTitle(forUndoActionName name: String) -> String { name.isEmpty ? "Redo" : "Redo \(name)" }
 
-        /// Says that the present group may be discarded, as a change of a view and not of a document may.
+        /// Sets whether the current group may be discarded, as for a change of a view rather than of a document.
         open func setActionIsDiscardable(_ discardable: Bool) { change { $0.isDiscardable = discardable } }
-        /// Whether what ``undo()`` takes back may be discarded.
+        /// Whether the group that ``undo()`` would undo may be discarded.
         open var undoActionIsDiscardable: Bool {
             withState { ($0.open.first ?? $0.undoing.last)?.isDiscardable ?? false }
         }
-        /// Whether what ``redo()`` does again may be discarded.
+        /// Whether the group that ``redo()`` would redo may be discarded.
         open var redoActionIsDiscardable: Bool { withState { $0.redoing.last?.isDiscardable ?? false } }
 
         private func change(_ body: (inout Group) -> Void) {
@@ -285,7 +286,7 @@
 
         // MARK: - Notifications
 
-        /// Has those who gather changes register them now.
+        /// Makes the observers that collect changes register them now.
         private func checkpoint() { post(.NSUndoManagerCheckpoint) }
 
         private func post(_ name: Notification.Name) { NotificationCenter.default.post(name: name, object: self) }
@@ -302,7 +303,7 @@
     extension UndoManager.Group {
         fileprivate var isEmpty: Bool { actions.allSatisfy(\.isEmpty) }
 
-        /// Takes in a group that was inside this one, which gives it its name.
+        /// Adds a nested group, whose name is used if this group has none.
         fileprivate mutating func add(_ group: Self) {
             if name.isEmpty { name = group.name }
             actions.append(.group(group))
@@ -331,7 +332,7 @@
 
     extension NSNotification.Name {
         // swift-format-ignore: AlwaysUseLowerCamelCase
-        /// Posted before groups are opened, closed or run: who gathers changes registers them now.
+        /// Posted before groups are opened, closed or run. Observers that collect changes register them now.
         public static let NSUndoManagerCheckpoint = Self("NSUndoManagerCheckpointNotification")
         // swift-format-ignore: AlwaysUseLowerCamelCase
         /// Posted after a group was opened.

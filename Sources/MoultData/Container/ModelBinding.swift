@@ -2,38 +2,40 @@ import Foundation
 import MoultModel
 import MoultObjects
 
-/// The description of a model's class by which a context makes objects of it out of rows: made once for a container.
+/// A model's class matched to the columns of its entity, for turning rows into objects. A container makes each binding
+/// once.
 final class ModelBinding {
     let entityName: String
     let type: any PersistentModel.Type
-    /// By their positions in the entity's ``EntityShape``; one of several columns stands at the position of each.
+    /// The properties by their positions in the entity's ``EntityShape``. A property of several columns appears once
+    /// for each.
     let properties: [Schema.PropertyMetadata?]
     let distinctProperties: [Schema.PropertyMetadata]
     let keyPathsByName: [String: AnyKeyPath]
-    /// The demands that a row has to meet before an object may be made of it.
+    /// The checks that a row must pass before it becomes an object.
     let demands: [Demand]
-    /// Whether every attribute has something to show where a row holds no value of it.
+    /// Whether every attribute can show a stand-in when its row has no value.
     let hasStandIns: Bool
-    /// The relationships that another one leads back from.
+    /// The names of the relationships that have an inverse.
     let namesWithInverse: Set<String>
-    /// The properties that may not be empty.
+    /// The names of the properties that must have a value.
     let requiredNames: Set<String>
-    /// When the row of an object lacks a value of one of them, as far as its being NULL says it.
+    /// Predicates for rows that lack a required value, where NULL alone shows it.
     let emptiness: [StoredPredicate]
-    /// By position: a property's name, or the path of one column of a composite attribute.
+    /// The name of the property at each position, or the path of the column for a composite attribute.
     private let paths: [String]
 
-    /// A demand on an attribute or a to-one relationship, which a row has to meet. It holds no references, so that
-    /// looking through the demands on each row counts none.
+    /// A check of an attribute or a to-one relationship in a row. It holds no references, so iterating over the demands
+    /// does no reference counting.
     struct Demand {
-        /// Of the property, among ``properties``; of the first column of a composite attribute.
+        /// The position of the property among ``properties``, or of the first column of a composite attribute.
         let position: Int
-        /// The number of columns that are asked about together, which stand one behind the other in a composite
-        /// attribute; 0 where the only column is asked about by itself.
+        /// The number of adjacent columns of a composite attribute that are checked together; 0 to check a single
+        /// column.
         var count = 0
-        /// Whether it has no value to stand for NULL.
+        /// Whether NULL fails the check.
         let isRequired: Bool
-        /// Whether the property is asked about each value.
+        /// Whether the property checks each value.
         let isParticular: Bool
         /// Whether the property is a `Decimal`.
         var isDecimal = false
@@ -66,8 +68,8 @@ final class ModelBinding {
         hasStandIns = required.allSatisfy { !$0.shape.isAttribute || $0.hasStandIn() }
     }
 
-    /// Returns the demands on the column at a position. A demand on several columns of one property together stands
-    /// with the first of them.
+    /// Returns the demands on the column at a position. A demand on all columns of a property is returned for the first
+    /// of them.
     private static func demands(at position: Int, _ properties: [Schema.PropertyMetadata?]) -> [Demand] {
         guard let property = properties[position], let isRequired = property.isRequired else { return [] }
         guard property.readsColumnsTogether else {
@@ -83,13 +85,13 @@ final class ModelBinding {
         return [own, Demand(position: position, count: property.paths.count, isRequired: true, isParticular: true)]
     }
 
-    /// The first demand that values of an object do not meet.
+    /// Returns the first demand that the values of an object do not meet.
     ///
-    /// - Parameter isFault: whether only some values were read; of the others nothing is demanded.
+    /// - Parameter isFault: whether only some of the values were read; values that were not read meet every demand.
     func firstUnmet(by values: PositionedValues, isFault: Bool) -> Demand? {
-        // A fault of which nothing was read.
+        // An unread fault.
         if values.isEmpty { return nil }
-        // What was not read of a fault may be anything.
+        // A value that a fault has not read may be anything.
         return demands.first { demand in
             !isMet(demand, by: values) && !(isFault && isMissing(demand, of: values))
         }
@@ -125,7 +127,7 @@ extension _PropertyShape {
 }
 
 extension Schema.PropertyMetadata {
-    /// Whether a row has to hold a value of it; nil for what is in no column of the row.
+    /// Whether a row must have a value for the property; nil for a property without a column in the row.
     fileprivate var isRequired: Bool? {
         if declared.attributeOptions.contains(.ephemeral) { return nil }
         return switch shape {
@@ -135,7 +137,7 @@ extension Schema.PropertyMetadata {
         }
     }
 
-    /// When a row lacks a value, as far as its being NULL says it; nil if that says nothing.
+    /// A predicate for rows that lack a value of the property; nil if NULL alone does not show it.
     fileprivate var emptiness: StoredPredicate? {
         guard case .attribute(let attribute) = shape, attribute.type == .composite else {
             return .isNull(.keyPath(name))
@@ -147,7 +149,7 @@ extension Schema.PropertyMetadata {
 }
 
 extension AttributeDescription {
-    /// The paths of the leaves that no object may be without.
+    /// The paths of the columns that every object must have a value for.
     fileprivate var requiredPaths: [String] {
         if type != .composite { return isOptional ? [] : [name] }
         return elements.flatMap(\.requiredPaths).map { "\(name).\($0)" }

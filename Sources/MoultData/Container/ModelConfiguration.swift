@@ -4,8 +4,8 @@ internal import MoultCoreData
 
 /// The configuration of a store: the models that it holds, its location, and whether it may be written.
 ///
-/// A configuration without a schema holds all models of its container. Several of one container need a schema each, and
-/// names of their own.
+/// A configuration without a schema holds all models of its container. If a container has several configurations, each
+/// needs a schema and a name of its own.
 public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable, CustomDebugStringConvertible {
     /// A store in SQLite.
     public typealias Store = DefaultStore
@@ -18,26 +18,26 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
     public let url: URL
     /// Whether the store is kept in memory only and is gone with its container; no file is written.
     public let isStoredInMemoryOnly: Bool
-    /// False for a store that is opened for reading only.
+    /// Whether the store can be written; false for a store that is opened for reading only.
     public let allowsSave: Bool
     /// The folder that holds a store without a URL of its own; ``GroupContainer/none`` where a URL was given.
     public let groupContainer: GroupContainer
-    /// The CloudKit container that was asked for. It has no effect: see ``CloudKitDatabase``.
+    /// The chosen CloudKit database, which has no effect: see ``CloudKitDatabase``.
     public let cloudKitDatabase: CloudKitDatabase
-    /// True for a store that Apple's SwiftData opens too: models whose form there is not known are then refused, with
-    /// the reason (``Schema/unknownMappings``). Moult's own.
+    /// Whether Apple's SwiftData opens the store too. If so, models that SwiftData may store differently are refused,
+    /// with the reason (``Schema/unknownMappings``). An addition of Moult.
     public var isSharedWithSwiftData = false
-    /// The losses that are accepted where the store is of no version of a plan, by the names of the store's own model:
-    /// `["Journal", "Item.note"]`. Moult's own.
+    /// The accepted losses for a store that matches no version of a plan, by the names in the store's own model:
+    /// `["Journal", "Item.note"]`. An addition of Moult.
     ///
-    /// The models of such a store are known only from the store, which may be another app's. Without that, opening it
-    /// throws `lossNotAccepted` where objects, values or links would be lost.
+    /// Such a store may belong to another app. Unless the losses are accepted, opening it throws `lossNotAccepted` when
+    /// objects, values or links would be lost.
     public var acceptedLosses: AcceptedLosses = .none
-    /// Whether a store that is mirrored to CloudKit on Apple's systems is migrated. Moult renumbers the mirror's records
-    /// where it has to, and leaves them otherwise as they are. Moult's own.
+    /// Whether to migrate a store that is mirrored to CloudKit on Apple's systems. Moult renumbers the mirror's records
+    /// where necessary and leaves the rest unchanged. An addition of Moult.
     public var allowsCloudKitMigration = false
 
-    /// The options of the migration of its store.
+    /// The options for migrating the store.
     var run: RunOptions {
         var run = RunOptions()
         (run.acceptedLosses, run.allowsCloudKit) = (acceptedLosses, allowsCloudKitMigration)
@@ -61,7 +61,7 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
             isStoredInMemoryOnly, allowsSave, groupContainer, cloudKitDatabase)
     }
 
-    /// A store at a place of your own.
+    /// Creates a configuration of a store at a URL.
     public init(
         _ name: String? = nil, schema: Schema? = nil, url: URL, allowsSave: Bool = true,
         cloudKitDatabase: CloudKitDatabase = .automatic
@@ -72,10 +72,11 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
             cloudKitDatabase)
     }
 
-    /// A store named `default` that holds all models of the container, in memory or in the program's own folder.
+    /// Creates a configuration named `default` that holds all models of the container, in memory or in the program's
+    /// own folder.
     public init(isStoredInMemoryOnly: Bool) { self.init(nil, isStoredInMemoryOnly: isStoredInMemoryOnly) }
 
-    /// A store of these models, and of those that they lead to.
+    /// Creates a configuration for these models and the models that they refer to.
     @_disfavoredOverload
     public init(for types: any PersistentModel.Type..., isStoredInMemoryOnly: Bool = false) {
         self.init(nil, schema: Schema(types), isStoredInMemoryOnly: isStoredInMemoryOnly)
@@ -89,8 +90,8 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
         (self.allowsSave, self.groupContainer, self.cloudKitDatabase) = (allowsSave, groupContainer, cloudKitDatabase)
     }
 
-    /// The folder that the programs of one group share. Linux has no such thing: a group's is a folder of its name in
-    /// the user's application support folder.
+    /// The folder that the programs of an app group share. Linux has no app groups: Moult uses a folder with the
+    /// group's name in the user's application support folder.
     public struct GroupContainer: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             case automatic, none
@@ -98,7 +99,7 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
         }
         let kind: Kind
 
-        /// As ``none``: no program here has entitlements that would name a group.
+        /// The same as ``none``: programs have no entitlements here that could name a group.
         public static var automatic: GroupContainer { GroupContainer(kind: .automatic) }
         /// The program's own folder.
         public static var none: GroupContainer { GroupContainer(kind: .none) }
@@ -106,8 +107,8 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
         public static func identifier(_ name: String) -> GroupContainer { GroupContainer(kind: .identifier(name)) }
     }
 
-    /// The CloudKit database that a store would be mirrored to. Nothing is mirrored outside Apple's systems, whatever
-    /// is asked for: the store is the same as without, and ``cloudKitExplanation`` says so.
+    /// The CloudKit database to mirror a store to. Outside Apple's systems nothing is mirrored: every choice gives the
+    /// same store, and ``cloudKitExplanation`` says so.
     public struct CloudKitDatabase: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             case automatic, none
@@ -115,12 +116,11 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
         }
         let kind: Kind
 
-        /// Asks for the container that the program's entitlements name. No program has any here, so nothing is asked
-        /// for.
+        /// The container in the program's entitlements. Programs have no entitlements here, so there is none.
         public static var automatic: CloudKitDatabase { CloudKitDatabase(kind: .automatic) }
-        /// Asks for no mirroring.
+        /// No mirroring.
         public static var none: CloudKitDatabase { CloudKitDatabase(kind: .none) }
-        /// Asks for mirroring to a container by its identifier, which ``cloudKitExplanation`` then names.
+        /// The container with this identifier, which ``cloudKitExplanation`` then names.
         public static func `private`(_ name: String) -> CloudKitDatabase { CloudKitDatabase(kind: .private(name)) }
     }
 
@@ -134,7 +134,7 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
         if case .private(let name) = cloudKitDatabase.kind { name } else { nil }
     }
 
-    /// An explanation of what becomes of a wish for CloudKit, in one sentence; nil if there is none.
+    /// One sentence that explains what Moult does with the chosen CloudKit database; nil if none was chosen.
     public var cloudKitExplanation: String? {
         cloudKitContainerIdentifier.map {
             "The store \(name) is not mirrored to \($0): CloudKit exists on Apple's systems only, where the same store "
@@ -163,7 +163,7 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
                 .configurationFileNameContainsInvalidCharacters, "\(url) is not the URL of a file.", place: "\(url)",
                 remedy: "Use URL(fileURLWithPath:).")
         }
-        // The side files of a store have longer names, and 255 bytes is what file systems take.
+        // The store's side files have longer names, and file systems allow 255 bytes.
         if url.lastPathComponent.utf8.count > 250 {
             throw SwiftDataError(
                 .configurationFileNameTooLong, "The name of the store's file is too long.", place: url.path,
@@ -175,20 +175,20 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
     public var debugDescription: String { "ModelConfiguration(\(name), \(url.path))" }
 }
 
-/// A schema with its migration plan, to make containers of: for an app, and for its tests in memory.
+/// A schema and its migration plan, for making containers: for an app, and for its tests in memory.
 public struct SwiftDataConfiguration: Sendable {
-    /// The models of the containers that are made.
+    /// The models of the containers.
     public let schema: Schema
     nonisolated(unsafe) public let migrationPlan: (any SchemaMigrationPlan.Type)?
-    /// Accepted, and without effect: see ``ModelConfiguration/CloudKitDatabase``.
+    /// Accepted, but without effect: see ``ModelConfiguration/CloudKitDatabase``.
     public let isCloudKitEnabled: Bool
 
-    /// A configuration of a schema; without a plan, only changes that can be inferred are migrated.
+    /// Creates a configuration for a schema. Without a plan, only changes that can be inferred are migrated.
     public init(schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, isCloudKitEnabled: Bool = false) {
         (self.schema, self.migrationPlan, self.isCloudKitEnabled) = (schema, migrationPlan, isCloudKitEnabled)
     }
 
-    /// A configuration of the models of one released version.
+    /// Creates a configuration for the models of one released version.
     public init(
         schema: any VersionedSchema.Type, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
         isCloudKitEnabled: Bool = false
@@ -197,9 +197,9 @@ public struct SwiftDataConfiguration: Sendable {
             schema: Schema(versionedSchema: schema), migrationPlan: migrationPlan, isCloudKitEnabled: isCloudKitEnabled)
     }
 
-    /// Returns the configuration for a store of the schema.
+    /// Returns a configuration for a store of the schema.
     ///
-    /// - Parameter url: nil for `default.store` in the program's own folder.
+    /// - Parameter url: the store; nil for `default.store` in the program's own folder.
     public func modelConfiguration(url: URL? = nil, isStoredInMemoryOnly: Bool = false) -> ModelConfiguration {
         let mirror: ModelConfiguration.CloudKitDatabase = isCloudKitEnabled ? .automatic : .none
         guard let url, !isStoredInMemoryOnly else {
@@ -209,7 +209,7 @@ public struct SwiftDataConfiguration: Sendable {
         return ModelConfiguration(schema: schema, url: url, cloudKitDatabase: mirror)
     }
 
-    /// - Parameter plan: in place of ``migrationPlan``.
+    /// - Parameter plan: a plan to use in place of ``migrationPlan``.
     /// - Throws: what making a ``ModelContainer`` throws.
     public func makeContainer(
         migrationPlan plan: (any SchemaMigrationPlan.Type)? = nil, url: URL? = nil, isStoredInMemoryOnly: Bool = false
@@ -220,5 +220,5 @@ public struct SwiftDataConfiguration: Sendable {
     }
 }
 
-/// The stages of a SwiftData plan, where a file imports a module that has a `MigrationStage` of its own.
+/// The stages of a SwiftData plan, for files that import a module with another `MigrationStage`.
 public typealias SwiftDataMigrationStage = MigrationStage

@@ -7,12 +7,12 @@ import MoultObjects
 ///     let container = try ModelContainer(for: Note.self)
 ///     let context = ModelContext(container)
 ///
-/// A store that is behind is migrated as the plan says, before the container is there.
+/// Making a container migrates a store of an earlier version as the plan says.
 public final class ModelContainer: Sendable {
-    /// The models that the container was made for, in the version that its stores have.
+    /// The models of the container, in the version of its stores.
     public let schema: Schema
     nonisolated(unsafe) public let migrationPlan: (any SchemaMigrationPlan.Type)?
-    /// The configurations of the SQLite stores: one called `default` where none were given, none in the container of a
+    /// The configurations of the SQLite stores: one called `default` if none were given, and none in a container for a
     /// migration's code.
     public let configurations: Set<ModelConfiguration>
     let stack: ModelStack
@@ -20,17 +20,16 @@ public final class ModelContainer: Sendable {
 
     package var coordinator: ObjectCoordinator { stack.coordinator }
 
-    /// - Parameter configurations: the stores; none means one called `default` in the program's own folder.
-    /// - Throws: `SwiftDataError` with its name for it: ``SwiftDataError/loadIssueModelContainer``,
-    ///   ``SwiftDataError/unknownSchema`` for a store of models that are not known here,
-    ///   ``SwiftDataError/duplicateConfiguration`` and the others of configurations.
+    /// - Parameter configurations: the stores; an empty list means one called `default` in the program's own folder.
+    /// - Throws: a `SwiftDataError`: ``SwiftDataError/loadIssueModelContainer``, ``SwiftDataError/unknownSchema`` for a
+    ///   store of unknown models, ``SwiftDataError/duplicateConfiguration`` or another error about configurations.
     public convenience init(
         for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, configurations: [ModelConfiguration]
     ) throws {
         try self.init(schema, migrationPlan, configurations) { _ in }
     }
 
-    /// - Parameter adjust: has a last word about how the stores are opened.
+    /// - Parameter adjust: changes the way that the stores are opened, before they are.
     init(
         _ schema: Schema, _ migrationPlan: (any SchemaMigrationPlan.Type)?,
         _ configurations: [any DataStoreConfiguration], adjusting adjust: @escaping (inout StoreOpener) -> Void
@@ -44,16 +43,16 @@ public final class ModelContainer: Sendable {
         stack.origin = (migrationPlan, self.configurations)
     }
 
-    /// Opens the stores of a schema, as ``init(for:migrationPlan:configurations:)`` with a list of configurations does.
+    /// Opens the stores of a schema, like ``init(for:migrationPlan:configurations:)`` with a list of configurations.
     public convenience init(
         for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, configurations: ModelConfiguration...
     ) throws {
         try self.init(for: schema, migrationPlan: migrationPlan, configurations: configurations)
     }
 
-    /// Opens stores of any kind, among them a ``DataStore`` of your own.
+    /// Opens stores of any kind, including a ``DataStore`` of your own.
     ///
-    /// - Throws: as with configurations of SQLite stores; what making the data store throws.
+    /// - Throws: the same errors as for SQLite stores, and what making the data store throws.
     @_disfavoredOverload
     public convenience init(
         for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
@@ -62,9 +61,9 @@ public final class ModelContainer: Sendable {
         try self.init(schema, migrationPlan, configurations) { _ in }
     }
 
-    /// Opens stores of any kind for these models and those that they lead to.
+    /// Opens stores of any kind for these models and the models that they refer to.
     ///
-    /// - Throws: as the initialiser that takes a schema.
+    /// - Throws: the same errors as the initialiser that takes a schema.
     @_disfavoredOverload
     public convenience init(
         for types: any PersistentModel.Type..., migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
@@ -73,9 +72,9 @@ public final class ModelContainer: Sendable {
         try self.init(Schema(types), migrationPlan, configurations) { _ in }
     }
 
-    /// Opens the stores of these models and of those that they lead to.
+    /// Opens the stores of these models and the models that they refer to.
     ///
-    /// - Throws: as the initialiser that takes a schema.
+    /// - Throws: the same errors as the initialiser that takes a schema.
     public convenience init(
         for types: any PersistentModel.Type..., migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
         configurations: ModelConfiguration...
@@ -83,15 +82,15 @@ public final class ModelContainer: Sendable {
         try self.init(for: Schema(types), migrationPlan: migrationPlan, configurations: configurations)
     }
 
-    /// A container over stores that are open already.
+    /// Creates a container over open stores.
     init(_ stack: ModelStack) {
         schema = stack.schema
         (migrationPlan, configurations) = stack.origin
         self.stack = stack
     }
 
-    /// The context of the main actor. It saves by itself (``ModelContext/autosaveEnabled``) and takes in what others
-    /// of this container save.
+    /// The context of the main actor. It saves automatically (``ModelContext/autosaveEnabled``) and merges what other
+    /// contexts of the container save.
     @MainActor public var mainContext: ModelContext {
         if let main { return main }
         let context = ModelContext(self)
@@ -100,50 +99,51 @@ public final class ModelContainer: Sendable {
         return context
     }
 
-    /// The identifier of the store that a configuration of this name opened: what ``PersistentIdentifier/storeIdentifier``
-    /// of its models is. Nil for a name that no configuration has.
+    /// Returns the identifier of the store that the configuration with this name opened, which is the
+    /// ``PersistentIdentifier/storeIdentifier`` of its models; nil if no configuration has the name.
     public func storeIdentifier(forConfigurationNamed name: String) -> String? {
         stack.opened.first { $0.configuration == name }?.store
     }
 
-    /// The name of the configuration that opened a store; nil for an identifier that no store has.
+    /// Returns the name of the configuration that opened a store; nil if no store has the identifier.
     public func configurationName(forStoreIdentifier identifier: String) -> String? {
         stack.opened.first { $0.store == identifier }?.configuration
     }
 
-    /// Deletes every object of every store, whatever the delete rules. Models that somebody has keep what they hold, and
-    /// belong to no context any more.
+    /// Deletes every object of every store, regardless of delete rules. Models still in use keep their values but no
+    /// longer belong to a context.
     public func erase() throws { try SwiftDataError.translating { try coordinator.erase() } }
 
-    /// As ``erase()``; an error leaves everything as it is.
+    /// The same as ``erase()``, except that an error is ignored and leaves everything unchanged.
     public func deleteAllData() { try? erase() }
 }
 
 extension ModelContainer: Equatable {
-    /// Whether both are the same container; two containers of one store are not equal.
+    /// Returns whether both are the same container; two containers of one store are not equal.
     public static func == (left: ModelContainer, right: ModelContainer) -> Bool { left === right }
 }
 
 /// The result of a migration with a budget.
 public enum BudgetedMigration: Sendable, Hashable {
-    /// The stores are of the schema's version; a container opens them at once.
+    /// The stores have the schema's version, so a container opens them at once.
     case finished
-    /// There is more to do: call again, and make no container before. The stores are as they were.
+    /// The migration needs another call; make no container before it has finished. The stores are unchanged.
     ///
     /// - Parameters:
-    ///   - fraction: of the store that is being migrated, 0 to 1.
-    ///   - startedOver: why the work of earlier calls was discarded; nil if it was not.
+    ///   - fraction: the part of the current store's migration that is done, 0 to 1.
+    ///   - startedOver: why the work of earlier calls was discarded; nil if it was kept.
     case unfinished(fraction: Double, startedOver: String?)
 }
 
 extension ModelContainer {
-    /// Migrates stores for at most so many seconds, and continues where the last call has ended; made before a
-    /// container of the same schema, plan and configurations.
+    /// Migrates stores for a limited time, continuing where the last call ended. Call it before you make a container
+    /// with the same schema, plan and configurations.
     ///
-    /// A store is the old one until the last call puts the new one in place, in one transaction.
+    /// The old store stays in place until the last call replaces it, in one transaction.
     ///
-    /// - Parameter budget: seconds; no shorter than the longest piece that cannot be interrupted.
-    /// - Throws: what making a container throws; `budgetTooSmall` as its cause with the time that is needed.
+    /// - Parameter budget: the time in seconds, at least as long as the longest step that cannot be interrupted.
+    /// - Throws: what making a container throws; its cause is `budgetTooSmall`, with the time needed, if the budget is
+    ///   too small.
     public static func migrate(
         for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
         configurations: ModelConfiguration..., budget: TimeInterval
@@ -156,16 +156,17 @@ extension ModelContainer {
         }
     }
 
-    /// Opens a store with the newest version of a plan: makes it, or migrates it, and says how that goes.
+    /// Opens a store with the newest version of a plan, making or migrating it as necessary, and reports progress.
     ///
     /// - Parameters:
-    ///   - plan: checked first, with every fault told at once.
-    ///   - url: nil for `default.store` in the program's own folder.
-    ///   - isCloudKitEnabled: accepted, and without effect: see ``ModelConfiguration/CloudKitDatabase``.
-    ///   - logger: told of a migration's start and end.
-    ///   - onProgress: told often while the store is migrated, on this thread: the part that is done, the time left, the
-    ///     rows.
-    ///   - isCancelled: asked often; true ends a migration with the error `cancelled`, and the store as it was.
+    ///   - plan: the plan, which is checked first; all its faults are reported together.
+    ///   - url: the store; nil for `default.store` in the program's own folder.
+    ///   - isCloudKitEnabled: accepted, but without effect: see ``ModelConfiguration/CloudKitDatabase``.
+    ///   - logger: receives the start and the end of a migration.
+    ///   - onProgress: called often during a migration, on this thread, with the part that is done, the time left and
+    ///     the rows.
+    ///   - isCancelled: called often; return true to end the migration with the error `cancelled` and leave the store
+    ///     unchanged.
     /// - Throws: what making a container throws.
     public static func makeContainer(
         migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil, isCloudKitEnabled: Bool = false,
@@ -177,7 +178,7 @@ extension ModelContainer {
             logger: logger, onProgress: onProgress, isCancelled: isCancelled)
     }
 
-    /// The same, with the models that the app works with; they must be those of a version of the plan.
+    /// The same, with the models that the app works with, which must be those of a version of the plan.
     public static func makeVersionedContainer(
         schema: Schema, migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil,
         isCloudKitEnabled: Bool = false, logger: (any MigrationLogging)? = nil,
@@ -198,9 +199,10 @@ extension ModelContainer {
         plan.schemas.last.map { Schema(versionedSchema: $0) } ?? Schema([])
     }
 
-    // MARK: - Told less
+    // MARK: - Simpler progress
 
-    /// The same, told only the part that is done, 0 to 1, and what has just been done, in one sentence.
+    /// The same, except that `onProgress` receives only the part that is done, 0 to 1, and a sentence about the last
+    /// step.
     public static func makeContainer(
         migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil, isCloudKitEnabled: Bool = false,
         logger: (any MigrationLogging)? = nil, onProgress: (@Sendable (Double, String?) -> Void)? = nil,
@@ -211,7 +213,7 @@ extension ModelContainer {
             logger: logger, onProgress: onProgress, isCancelled: isCancelled)
     }
 
-    /// The same, with the models that the app works with; they must be those of a version of the plan.
+    /// The same, with the models that the app works with, which must be those of a version of the plan.
     public static func makeVersionedContainer(
         schema: Schema, migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil,
         isCloudKitEnabled: Bool = false, logger: (any MigrationLogging)? = nil,
@@ -223,11 +225,11 @@ extension ModelContainer {
     }
 }
 
-/// Opens a store with a version of a plan: makes it, or migrates it.
+/// Opens a store with a version of a plan, making or migrating it as necessary.
 ///
 /// - Parameters:
-///   - url: nil for `default.store` in the program's own folder.
-///   - isCloudKitEnabled: accepted, and without effect: see ``ModelConfiguration/CloudKitDatabase``.
+///   - url: the store; nil for `default.store` in the program's own folder.
+///   - isCloudKitEnabled: accepted, but without effect: see ``ModelConfiguration/CloudKitDatabase``.
 /// - Throws: what making a ``ModelContainer`` throws.
 public func makeVersionedContainer(
     schema: any VersionedSchema.Type, migrationPlan: any SchemaMigrationPlan.Type, url: URL? = nil,
@@ -237,7 +239,7 @@ public func makeVersionedContainer(
         .makeContainer(migrationPlan: migrationPlan, url: url)
 }
 
-/// The common interface to objects, for code that works over either face.
+/// The common interface to objects, for code that works with either API.
 public typealias DataModel = MoultObjects.DataModel
 
 /// The objects of one model in a container's stores.
@@ -245,23 +247,23 @@ public struct SwiftDataModel<Record: PersistentModel>: DataModel {
     /// The container whose stores hold the objects.
     public let container: ModelContainer
 
-    /// The objects of a model in a container.
+    /// Creates the collection of a model's objects in a container.
     public init(_ container: ModelContainer, for type: Record.Type = Record.self) { self.container = container }
 
-    /// A fetch of every object of the model, without order.
+    /// A fetch of every object of the model, in no particular order.
     public var all: FetchDescriptor<Record> { FetchDescriptor<Record>() }
 
-    /// A context of its own over the container's stores.
+    /// Creates a context over the container's stores.
     public func createContext() -> ModelContext { ModelContext(container) }
 
-    /// The objects that a descriptor asks for.
+    /// Returns the objects that a descriptor matches.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public func fetch(_ fetch: FetchDescriptor<Record>, in context: ModelContext) throws -> [Record] {
         try context.fetch(fetch)
     }
 
-    /// Saves a context that has changes; does nothing for one that has none.
+    /// Saves a context if it has changes.
     ///
     /// - Throws: what saving a ``ModelContext`` throws.
     public func save(_ context: ModelContext) throws { if context.hasChanges { try context.save() } }

@@ -3,22 +3,22 @@ import MoultBasics
 internal import MoultCoreData
 import MoultObjects
 
-/// A container's schema and its open stores: what the container and all its contexts stand on.
+/// A container's schema and open stores, which the container shares with all its contexts.
 final class ModelStack: @unchecked Sendable {
     let schema: Schema
     let coordinator: ObjectCoordinator
-    /// Kept open as long as any context is used. In the order of the configurations.
+    /// The stores, in the order of the configurations. They stay open as long as any context is used.
     let stores: [PersistentStore]
-    /// The plan and the configurations of the container, for the container of a context that outlives it; set once.
+    /// The plan and the configurations of the container, for re-creating it when a context outlives it; set once.
     var origin: (plan: (any SchemaMigrationPlan.Type)?, configurations: Set<ModelConfiguration>) = (nil, [])
-    /// The configurations' names, each with the identifier of the store that it opened. A store that a newer container
-    /// has migrated keeps its entry.
+    /// The names of the configurations, each with the identifier of the store that it opened. An entry remains after a
+    /// newer container migrates the store.
     let opened: [(configuration: String, store: String)]
-    /// The data stores of the program's own, in the order of the configurations.
+    /// The custom data stores, in the order of the configurations.
     let customStores: [any CustomStore]
     private let customStoresByEntity: [String: any CustomStore]
     private let bindings: [String: ModelBinding]
-    /// Whether every model has something to show whatever its row holds.
+    /// Whether every model can show something for every row, whatever the row holds.
     let hasStandIns: Bool
     private let namesByType: [ObjectIdentifier: String]
 
@@ -44,7 +44,7 @@ final class ModelStack: @unchecked Sendable {
 
     deinit { for store in stores { store.close() } }
 
-    /// The data store of the program's own that holds an entity; nil for one of a SQLite store.
+    /// Returns the custom data store that holds an entity; nil for an entity of a SQLite store.
     func customStore(_ entityName: String) -> (any CustomStore)? {
         customStores.isEmpty ? nil : customStoresByEntity[entityName]
     }
@@ -61,13 +61,13 @@ final class ModelStack: @unchecked Sendable {
 
     /// Returns the binding of a class of the schema.
     ///
-    /// - Throws: ``SwiftDataError/unknownSchema`` for one that the schema has not.
+    /// - Throws: ``SwiftDataError/unknownSchema`` for a class that is not in the schema.
     func binding(_ type: any PersistentModel.Type) throws -> ModelBinding {
         if let name = namesByType[ObjectIdentifier(type)], let binding = bindings[name] { return binding }
         throw unknown(String(reflecting: type))
     }
 
-    /// Whether a class is one of the schema whose objects lie in another store than these: the code of a stage has one of
+    /// Whether a class belongs to the schema but its objects are in another store: the code of a stage sees one of
     /// several stores at a time.
     func isElsewhere(_ type: any PersistentModel.Type) -> Bool {
         namesByType[ObjectIdentifier(type)].map { bindings[$0] == nil } ?? false
@@ -88,7 +88,7 @@ struct ContainerStores {
     let schema: Schema
     let plan: (any SchemaMigrationPlan.Type)?
     let configurations: [any DataStoreConfiguration]
-    /// Has a last word about how stores are opened.
+    /// Changes the way that the stores are opened, before they are.
     var adjusting: (inout StoreOpener) -> Void = { _ in }
 
     private func opener(_ parts: [String: Set<String>]) throws -> StoreOpener {
@@ -101,9 +101,9 @@ struct ContainerStores {
         return opener
     }
 
-    /// Migrates the stores that are behind, for as long as there is time.
+    /// Migrates the stores of earlier versions until the time runs out.
     ///
-    /// - Parameter budget: seconds.
+    /// - Parameter budget: the time in seconds.
     func migrate(within budget: Double) throws -> MoultCoreData.BudgetedMigration {
         do {
             let parts = parts
@@ -154,7 +154,7 @@ struct ContainerStores {
         }
     }
 
-    /// Opens a data store of the program's own.
+    /// Opens a custom data store.
     private func makeCustomStore<Configuration: DataStoreConfiguration>(
         _ given: Configuration
     ) throws -> any CustomStore {
@@ -169,14 +169,14 @@ struct ContainerStores {
         return DataStoreCopy(store, schema: held)
     }
 
-    /// The entities that each store holds, by the name of its configuration; empty where one store holds all.
+    /// The entities of each store, by the name of its configuration; empty if one store holds all entities.
     private var parts: [String: Set<String>] {
         let all = Set(schema.entities.map(\.name))
         guard configurations.count > 1 || configurations.contains(where: { names(of: $0) != all }) else { return [:] }
         return Dictionary(configurations.enumerated().map { (partName($0), names(of: $1)) }) { first, _ in first }
     }
 
-    /// Unnamed configurations are all called `default`.
+    /// Returns a distinct name for a configuration. Unnamed configurations are all called `default`.
     private func partName(_ number: Int) -> String {
         let name = configurations[number].name
         return configurations.prefix(number).contains { $0.name == name } ? "\(name) \(number + 1)" : name
@@ -212,7 +212,7 @@ struct ContainerStores {
         try checkCustomStoresShareNothing()
     }
 
-    /// A model in two SQLite stores is fetched from both; a data store of the program's own is asked alone.
+    /// Throws if a custom data store shares a model with another store. Only SQLite stores can share a model.
     private func checkCustomStoresShareNothing() throws {
         guard configurations.contains(where: { !($0 is ModelConfiguration) }) else { return }
         var held: Set<String> = []
@@ -238,7 +238,7 @@ struct ContainerStores {
             remedy: "Add the models to the schema of a configuration, or a configuration without a schema.")
     }
 
-    /// The folder of a store without a place of its own is the container's to make; any other must be there.
+    /// Creates the folder of a store without a URL of its own. Any other folder must exist.
     private func makeFolder(of configuration: ModelConfiguration) throws {
         guard !configuration.isStoredInMemoryOnly else { return }
         let folder = configuration.url.deletingLastPathComponent()

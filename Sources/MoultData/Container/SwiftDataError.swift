@@ -2,9 +2,9 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// An error under SwiftData's own name for it, with what was found, where, and what to do next.
+/// An error with SwiftData's name, and with a description, a place and a remedy.
 ///
-/// Errors are equal where their names are, so that `catch SwiftDataError.modelValidationFailure` works.
+/// Two errors are equal if their names are, so that `catch SwiftDataError.modelValidationFailure` works.
 public struct SwiftDataError: Error, Sendable, Hashable, CustomStringConvertible {
     enum Name: String, Sendable {
         case includePendingChangesWithBatchSize, sortingPendingChangesWithIdentifiers, unsupportedKeyPath
@@ -17,7 +17,7 @@ public struct SwiftDataError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     let name: Name
-    /// The error of Moult that it is: its code, its sentence, its place and its remedy.
+    /// The underlying error of Moult: its code, message, place and remedy.
     public let underlyingError: MigrationError
 
     init(_ name: Name, _ underlyingError: MigrationError) {
@@ -33,28 +33,29 @@ public struct SwiftDataError: Error, Sendable, Hashable, CustomStringConvertible
 
     // MARK: - Fetches
 
-    /// A fetch in batches that includes unsaved changes. SwiftData refuses it; Moult does it and never throws this.
+    /// A fetch in batches that includes unsaved changes. SwiftData refuses it; Moult supports it and never throws this.
     public static let includePendingChangesWithBatchSize = SwiftDataError(.includePendingChangesWithBatchSize)
-    /// A fetch of identifiers that sorts unsaved changes. SwiftData's name for it, which Moult never throws.
+    /// A fetch of identifiers that sorts unsaved changes. SwiftData throws this; Moult never does.
     public static let sortingPendingChangesWithIdentifiers = SwiftDataError(.sortingPendingChangesWithIdentifiers)
     /// A key path that cannot be used. Moult throws ``unsupportedPredicate`` or ``unsupportedSortDescriptor`` instead.
     public static let unsupportedKeyPath = SwiftDataError(.unsupportedKeyPath)
-    /// A predicate with a part that SQL cannot say; ``underlyingError`` names the part.
+    /// A predicate that cannot be translated to SQL; ``underlyingError`` names the part that cannot.
     public static let unsupportedPredicate = SwiftDataError(.unsupportedPredicate)
-    /// A sort that no store can do, such as one by a computed property.
+    /// A sort that no store supports, such as one by a computed property.
     public static let unsupportedSortDescriptor = SwiftDataError(.unsupportedSortDescriptor)
 
     // MARK: - Configurations and containers
 
-    /// A configuration whose name cannot be the name of a file: it has a slash or a null character, or is `.` or `..`.
+    /// A configuration whose name is not valid as a file name: it has a slash or a null character, or is `.` or `..`.
     public static let configurationFileNameContainsInvalidCharacters =
         SwiftDataError(.configurationFileNameContainsInvalidCharacters)
-    /// A configuration whose store has a file name of more than 250 bytes.
+    /// A configuration whose store has a file name longer than 250 bytes.
     public static let configurationFileNameTooLong = SwiftDataError(.configurationFileNameTooLong)
     /// A configuration with a model that the container's schema does not have, or a model that no configuration holds.
     public static let configurationSchemaNotFoundInContainerSchema =
         SwiftDataError(.configurationSchemaNotFoundInContainerSchema)
-    /// Two configurations of one container with the same store file.
+    /// Two configurations of one container with the same store file, or with a model that one keeps in a custom data
+    /// store.
     public static let duplicateConfiguration = SwiftDataError(.duplicateConfiguration)
     /// A store that could not be opened or migrated, or a faulty schema or plan; ``underlyingError`` says which and
     /// why.
@@ -62,31 +63,31 @@ public struct SwiftDataError: Error, Sendable, Hashable, CustomStringConvertible
 
     // MARK: - Models and saves
 
-    /// A value that the model does not allow: one to be saved, or one that a row holds and no model can show.
+    /// A value that the model does not allow: one to be saved, or one in a row that no model can show.
     public static let modelValidationFailure = SwiftDataError(.modelValidationFailure)
-    /// A model that is used without a context. SwiftData's name for it, which Moult never throws.
+    /// A model used without a context. SwiftData throws this; Moult never does.
     public static let missingModelContext = SwiftDataError(.missingModelContext)
-    /// Somebody else saved the same object since it was read, or holds the same unique values. SwiftData has no name
-    /// for it and throws Core Data's error, 133020 or 133021.
+    /// Another context or process saved the same object since it was read, or saved the same unique values. SwiftData
+    /// has no name for this error and throws Core Data's, 133020 or 133021.
     public static let saveConflict = SwiftDataError(.saveConflict)
 
     // MARK: - Migrations and schemas
 
-    /// A store of a later version than the newest that the container's schema and plan know.
+    /// A store of a version later than the newest in the container's schema and plan.
     public static let backwardMigration = SwiftDataError(.backwardMigration)
-    /// A model that no schema of the container has, or a store of a schema that is not known.
+    /// A model that is not in the container's schemas, or a store of an unknown schema.
     public static let unknownSchema = SwiftDataError(.unknownSchema)
 
     // MARK: - History
 
-    /// A token after which the history has been deleted in part, so that changes since it are missing.
+    /// A token whose later history has been deleted in part, so that changes are missing.
     public static let historyTokenExpired = SwiftDataError(.historyTokenExpired)
     /// A request for transactions of a type other than ``DefaultHistoryTransaction``.
     public static let invalidTransactionFetchRequest = SwiftDataError(.invalidTransactionFetchRequest)
 }
 
 extension SwiftDataError {
-    /// Whether both have the same name; ``underlyingError`` is not compared.
+    /// Returns whether both errors have the same name; ``underlyingError`` is not compared.
     public static func == (left: SwiftDataError, right: SwiftDataError) -> Bool { left.name == right.name }
 
     /// Hashes the error's name.
@@ -95,15 +96,15 @@ extension SwiftDataError {
     /// Lets `catch SwiftDataError.unknownSchema` match.
     public static func ~= (left: SwiftDataError, right: any Error) -> Bool { left == right as? SwiftDataError }
 
-    /// The error's name, followed by what was found and what to do next.
+    /// The error's name, message and remedy.
     public var description: String { "SwiftDataError.\(name.rawValue): \(underlyingError)" }
 
-    /// One sentence that says what was found.
+    /// A sentence that says what went wrong.
     public var message: String { underlyingError.message }
-    /// One sentence that says what to do next.
+    /// A sentence that says how to fix it.
     public var remedy: String { underlyingError.remedy }
 
-    /// Runs what a context does, and throws what it throws under SwiftData's names.
+    /// Runs an operation of a context and rethrows its errors under SwiftData's names.
     static func translating<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -134,7 +135,7 @@ extension SwiftDataError {
                 remedy: "Nothing was saved. Call rollback() to return to the store's values, and change those."))
     }
 
-    /// Nil for an error that SwiftData has no name for.
+    /// Returns nil for an error that SwiftData has no name for.
     init?(_ error: MigrationError) {
         switch error.code {
         case .wrongType, .rulesBroken: self.init(.modelValidationFailure, error)
@@ -143,7 +144,7 @@ extension SwiftDataError {
         }
     }
 
-    /// Creates the error that keeps a container from being made, from the error that says why.
+    /// Creates the error that making a container throws, from its cause.
     init(opening error: MigrationError) {
         switch error.code {
         case .storeUnknown: self.init(.unknownSchema, error)

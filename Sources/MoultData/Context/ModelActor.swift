@@ -1,37 +1,37 @@
 import Dispatch
 
-/// Runs work on a context, which nobody else uses in the meantime.
+/// An executor that runs work on a context that nothing else uses meanwhile.
 public protocol ModelExecutor: Executor {
     var modelContext: ModelContext { get }
 }
 
-/// An executor that runs one piece of work after the other, so that it can be an actor's own.
+/// An executor that runs one job at a time, so that it can be an actor's executor.
 public protocol SerialModelExecutor: ModelExecutor, SerialExecutor {}
 
-/// Runs one piece of work on a context after the other.
+/// An executor that runs work on a context, one job at a time.
 public final class DefaultSerialModelExecutor: SerialModelExecutor, @unchecked Sendable {
-    /// Used by what this executor runs only.
+    /// The context, used only by the jobs of this executor.
     public let modelContext: ModelContext
     private let queue: DispatchQueue
 
-    /// An executor for a context that nothing else uses.
+    /// Creates an executor for a context that nothing else uses.
     public init(modelContext: ModelContext) {
         self.modelContext = modelContext
         queue = DispatchQueue(label: "MoultData.DefaultSerialModelExecutor")
     }
 
-    /// Runs a piece of work on the executor's own queue, after those that came before it.
+    /// Runs a job on the executor's own queue, after the earlier ones.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let executor = asUnownedSerialExecutor()
         queue.async { job.runSynchronously(on: executor) }
     }
 
-    /// This executor, as an actor's `unownedExecutor` names it.
+    /// Returns this executor for an actor's `unownedExecutor`.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 }
 
-/// Runs the actors whose own executor is not a ``SerialModelExecutor`` and cannot promise one thing after the other.
+/// A serial executor for actors whose own executor is not a ``SerialModelExecutor``.
 private final class SharedSerialExecutor: SerialExecutor {
     static let shared = SharedSerialExecutor()
 
@@ -44,7 +44,7 @@ private final class SharedSerialExecutor: SerialExecutor {
     }
 }
 
-/// An actor with a context of its own. `@ModelActor` writes the conformance.
+/// An actor with a context of its own. Use `@ModelActor` to add the conformance.
 ///
 ///     @ModelActor actor Importer {
 ///         func add(_ titles: [String]) throws {
@@ -58,7 +58,7 @@ public protocol ModelActor: Actor {
 }
 
 extension ModelActor {
-    /// The actor's ``modelExecutor``, or a shared serial executor where that is not a serial one.
+    /// The actor's ``modelExecutor`` if it is serial; otherwise a shared serial executor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         let executor = modelExecutor as? any SerialExecutor ?? SharedSerialExecutor.shared
         return executor.asUnownedSerialExecutor()
@@ -67,7 +67,7 @@ extension ModelActor {
     /// The actor's own context.
     public var modelContext: ModelContext { modelExecutor.modelContext }
 
-    /// The model of an identity in the actor's context; nil if there is none of this class.
+    /// The model with an identity in the actor's context; nil if there is none of this class.
     public subscript<Model: PersistentModel>(id: PersistentIdentifier, as type: Model.Type) -> Model? {
         modelContext.existingModel(for: id)
     }
@@ -78,5 +78,5 @@ extension ModelActor {
 @attached(extension, conformances: ModelActor)
 public macro ModelActor() = #externalMacro(module: "MoultDataMacros", type: "ModelActorMacro")
 
-/// The protocol, as `@ModelActor` writes it: the macro has the same name.
+/// The protocol under the name that `@ModelActor` uses, because the macro has the protocol's name.
 public typealias _ModelActor = ModelActor

@@ -4,11 +4,11 @@ import MoultModel
 import MoultObjects
 
 extension ModelContext {
-    /// The models that a descriptor asks for, as the next save would leave them unless it says otherwise.
+    /// Returns the models that a descriptor matches, including unsaved changes unless the descriptor excludes them.
     ///
-    /// - Throws: ``SwiftDataError/unknownSchema`` for a model that the container has not,
-    ///   ``SwiftDataError/unsupportedPredicate`` and ``SwiftDataError/unsupportedSortDescriptor`` with the part that
-    ///   SQL cannot say, ``SwiftDataError/modelValidationFailure`` for a row that no model can be made of.
+    /// - Throws: ``SwiftDataError/unknownSchema`` for a model that the container does not have;
+    ///   ``SwiftDataError/unsupportedPredicate`` or ``SwiftDataError/unsupportedSortDescriptor``, with the part that
+    ///   SQL cannot express; ``SwiftDataError/modelValidationFailure`` for a row that no model can represent.
     public func fetch<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> [Model] {
         if graph.stack.isElsewhere(Model.self) { return [] }
         if let store = graph.stack.customStore(Model.self) { return try fetch(descriptor, from: store) }
@@ -22,10 +22,10 @@ extension ModelContext {
         return try graph.models(try objectFetch(descriptor), as: Model.self)
     }
 
-    /// As ``fetch(_:)``, a batch of models at a time, as they are asked for.
+    /// Fetches like ``fetch(_:)``, but reads the models in batches as they are accessed.
     ///
-    /// What is found is decided now; a row that is gone when its turn comes shows empty values. Nothing can be thrown by
-    /// then: what is wrong with a row, or keeps it from being read, the next save throws.
+    /// The fetch decides now which models it returns; a row deleted before its batch is read shows empty values.
+    /// Reading a batch cannot throw, so the next save throws its errors.
     public func fetch<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, batchSize: Int
     ) throws -> FetchResultsCollection<Model> {
@@ -48,7 +48,7 @@ extension ModelContext {
         return try SwiftDataError.translating { try objects.count(fetch) }
     }
 
-    /// The identities of the models that ``fetch(_:)`` finds.
+    /// Returns the identities of the models that ``fetch(_:)`` finds.
     public func fetchIdentifiers<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>
     ) throws -> [PersistentIdentifier] {
@@ -58,7 +58,7 @@ extension ModelContext {
         return try identities(descriptor).map(PersistentIdentifier.init)
     }
 
-    /// The identities that ``fetchIdentifiers(_:)`` finds, as a collection that hands them out in batches.
+    /// Returns the identities that ``fetchIdentifiers(_:)`` finds, as a collection read in batches.
     public func fetchIdentifiers<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, batchSize: Int
     ) throws -> FetchResultsCollection<PersistentIdentifier> {
@@ -68,10 +68,10 @@ extension ModelContext {
         }
     }
 
-    /// Calls `block` with every model that a descriptor asks for, keeping a batch of them at a time.
+    /// Calls `block` with every model that a descriptor matches, keeping one batch in memory at a time.
     ///
     /// - Parameter allowEscapingMutations: whether `block` may change models, which then stay in memory until they are
-    ///   saved. Otherwise a batch that leaves unsaved changes ends the enumeration with an error.
+    ///   saved. If false, a batch that leaves unsaved changes ends the enumeration with an error.
     public func enumerate<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, batchSize: Int = 5000, allowEscapingMutations: Bool = false,
         block: (Model) throws -> Void
@@ -95,12 +95,12 @@ extension ModelContext {
         if !allowEscapingMutations { try refuseChanges() }
     }
 
-    /// Deletes at the next save every model that a predicate holds for, with all that delete rules lead to.
+    /// Marks all models that a predicate matches for deletion at the next save, and applies the delete rules.
     ///
     /// - Parameters:
-    ///   - includeSubclasses: whether models of subclasses are deleted too.
-    ///   - allowsInMemoryEvaluation: as ``FetchDescriptor/allowsInMemoryEvaluation``, for a predicate that no store can
-    ///     answer.
+    ///   - includeSubclasses: whether to delete models of subclasses too.
+    ///   - allowsInMemoryEvaluation: the same as ``FetchDescriptor/allowsInMemoryEvaluation``, for a predicate that no
+    ///     store can evaluate.
     public func delete<Model: PersistentModel>(
         model: Model.Type, where predicate: Foundation.Predicate<Model>? = nil, includeSubclasses: Bool = true,
         allowsInMemoryEvaluation: Bool = false
@@ -142,12 +142,13 @@ extension ModelContext {
         return try SwiftDataError.translating { try objects.fetchIDs(fetch) }
     }
 
-    /// Whether a fetch is answered out of models that are read first.
+    /// Whether a fetch has to read the models to be answered.
     private func isReadWhole<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> Bool {
         try graph.stack.customStore(Model.self) != nil || memoryFetch(descriptor) != nil
     }
 
-    /// Returns the fetch by which memory answers what a store cannot, where the descriptor allows it; nil otherwise.
+    /// Returns the fetch to evaluate in memory, if the store cannot answer it and the descriptor allows it; otherwise
+    /// nil.
     private func memoryFetch<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>
     ) throws -> MemoryFetch<Model>? {
@@ -169,19 +170,19 @@ extension ModelContext {
         }
     }
 
-    /// Throws for a row that holds NULL where there has to be a value, without reading the others.
+    /// Throws for a row that has NULL for a required value, without reading the other rows.
     private func refuseEmptyRow<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws {
         let empty = try graph.stack.binding(Model.self).emptiness
         guard !empty.isEmpty, try !isReadWhole(descriptor) else { return }
         var fetch = try objectFetch(descriptor)
-        // Which rows a window shows is known once they are read.
+        // With a limit or an offset, the rows are known only after they are read.
         guard fetch.limit == 0, fetch.offset == 0 else { return }
         fetch.predicate = .both(fetch.predicate ?? .constant(true), .or(empty))
         fetch.limit = 1
         _ = try objects.withoutNotingReads { try graph.models(fetch, as: Model.self) }
     }
 
-    /// Throws for a row that no model can show, also where it cannot be read at all.
+    /// Throws for a row that no model can show, including a row that cannot be read.
     private func refuseUnshowable(_ ids: [ObjectID]) throws {
         let size = 256
         for start in stride(from: 0, to: ids.count, by: size) {
@@ -200,8 +201,8 @@ extension ModelContext {
     }
 }
 
-// What is asked of a data store of the program's own. The store answers; what this context has changed since is
-// answered by the copy of the store's rows, as in any other store.
+// Requests to custom data stores. The store answers; the copy of its rows then applies this context's unsaved changes,
+// as for any other store.
 
 extension ModelContext {
     func fetch<Model: PersistentModel>(
@@ -221,25 +222,25 @@ extension ModelContext {
         }
     }
 
-    /// Nil where the models have to be read for it.
+    /// Returns the identities; nil if the models must be read to find them.
     func identifiers<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, in store: any CustomStore
     ) throws -> [PersistentIdentifier]? {
         try objects.perform { try mayChange(descriptor) ? nil : store.identifiers(descriptor, for: objects) }
     }
 
-    /// Nil where the models have to be read to be counted.
+    /// Returns the count; nil if the models must be read to count them.
     func count<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>, in store: any CustomStore) throws -> Int? {
         try objects.perform { try mayChange(descriptor) ? nil : store.count(descriptor, for: objects) }
     }
 
-    /// Whether unsaved changes, of this class or of another that a predicate leads to, may decide what is found.
+    /// Whether unsaved changes may affect the result; those of other classes can, through the predicate.
     private func mayChange<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) -> Bool {
         descriptor.includePendingChanges && objects.hasChanges
     }
 
-    /// Writes the changes. Stores of the program's own say first what may not be repeated, and afterwards what they made
-    /// of the changes.
+    /// Writes the changes. Before the save, custom stores provide the objects to check for uniqueness; after it, they
+    /// provide the objects that they changed.
     func saveChanges() throws -> SavedChanges {
         let stores = graph.stack.customStores
         guard !stores.isEmpty else { return try graph.save() }
@@ -248,7 +249,7 @@ extension ModelContext {
             let names = Set((objects.insertedObjects + objects.updatedObjects).map(\.entityName))
             for store in stores { try store.copyUnique(names, for: objects) }
             let saved = try graph.save()
-            // Everything is saved by now. What is wrong with this, the next fetch throws.
+            // Everything is saved by now, so the next fetch throws any error of this.
             for store in stores { try? store.copyReregistered(for: objects) }
             return saved
         }

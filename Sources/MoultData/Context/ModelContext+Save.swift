@@ -4,17 +4,17 @@ import MoultModel
 import MoultObjects
 
 extension ModelContext {
-    /// Whether a save has something to write.
+    /// Whether the context has unsaved changes, or an error that the next save throws.
     public var hasChanges: Bool { objects.hasChanges || !graph.faults.isEmpty || graph.hasRefusals }
 
     /// Writes every change, in one transaction for each store.
     ///
-    /// A new object whose unique values a row has already changes that row, which keeps its identity. What somebody
-    /// else has changed since it was read is not overwritten; the main context writes its own changes over those that
-    /// other contexts of its container have saved.
+    /// If a row already has the unique values of a new object, the save updates that row, which keeps its identity. The
+    /// save does not overwrite a row that has been changed elsewhere since it was read; the main context alone
+    /// overwrites changes saved by other contexts of its container.
     ///
-    /// - Throws: ``SwiftDataError/modelValidationFailure`` with everything that is not valid,
-    ///   ``SwiftDataError/saveConflict``; after any error nothing is saved and the changes are still there.
+    /// - Throws: ``SwiftDataError/modelValidationFailure`` with all invalid values; ``SwiftDataError/saveConflict``.
+    ///   After an error nothing is saved, and the changes remain.
     public func save() throws {
         guard hasChanges else { return }
         NotificationCenter.default.post(name: Self.willSave, object: self)
@@ -26,8 +26,8 @@ extension ModelContext {
         NotificationCenter.default.post(name: Self.didSave, object: self, userInfo: saved.userInfo)
     }
 
-    /// Gives up every change since the last save; the models show what the store holds now. Models that were never saved,
-    /// and those whose rows are gone, leave the context with their values.
+    /// Discards all changes since the last save, so that models show the store's current values. Models that were never
+    /// saved, and models whose rows are gone, leave the context with their values.
     public func rollback() {
         forgetUndo()
         graph.rollback()
@@ -35,7 +35,7 @@ extension ModelContext {
         graph.noteObservers()
     }
 
-    /// Runs `block` and saves. Where either throws, every change that is not saved is given up.
+    /// Runs `block` and saves. If either throws, all unsaved changes are discarded.
     public func transaction(block: () throws -> Void) throws {
         do {
             try block()
@@ -46,16 +46,16 @@ extension ModelContext {
         }
     }
 
-    /// Follows the delete rules of what was deleted, and registers what changed with the ``undoManager``.
+    /// Applies the delete rules for deleted objects, and registers the changes with the ``undoManager``.
     public func processPendingChanges() { noting { try objects.processPendingChanges() } }
 
-    // MARK: - What changed
+    // MARK: - Changes
 
-    /// The models that the next save makes rows of.
+    /// The models that the next save inserts.
     public var insertedModelsArray: [any PersistentModel] { models(objects.insertedObjects) }
-    /// The models that the next save changes the rows of.
+    /// The models that the next save updates.
     public var changedModelsArray: [any PersistentModel] { models(objects.updatedObjects) }
-    /// The models that the next save deletes, those that delete rules lead to included.
+    /// The models that the next save deletes, including those that delete rules add.
     public var deletedModelsArray: [any PersistentModel] { models(objects.deletedObjects) }
 
     private func models(_ objects: [Object]) -> [any PersistentModel] {
@@ -66,7 +66,7 @@ extension ModelContext {
 extension ModelGraph {
     var hasRefusals: Bool { refusals.values.contains { !$0.isEmpty } }
 
-    /// Throws what could not be thrown where it happened.
+    /// Throws the errors that could not be thrown where they occurred.
     func throwRefusals() throws {
         if let fault = faults.first {
             faults = []
@@ -95,7 +95,7 @@ extension ModelGraph {
         return saved
     }
 
-    /// The identity that an object has now, by one that it was given before its first save.
+    /// Returns the current identity of an object, given the temporary one that it had before its first save.
     func identity(_ id: PersistentIdentifier) -> ObjectID {
         if id.objectID.isTemporary, case .saved(let permanent)? = identities[id.objectID] { return permanent }
         return id.objectID
@@ -116,7 +116,7 @@ extension ModelGraph {
         objects.rollback()
         refusals = [:]
         faults = []
-        // A value that cannot be read now is read when it is asked for, or stays as it was.
+        // A value that cannot be read now is read on the next access, or stays as it was.
         try? objects.readUnchangedAgain()
     }
 }
@@ -124,21 +124,21 @@ extension ModelGraph {
 extension ModelContext {
     /// Posted before a save that has something to write; the object is the context.
     public static let willSave = Notification.Name("NSModelContextWillSave")
-    /// Posted after a save; the object is the context, and the user info has what was written (``NotificationKey``).
+    /// Posted after a save; the object is the context, and the user info lists the saved objects (``NotificationKey``).
     public static let didSave = Notification.Name("NSModelContextDidSave")
 
-    /// The keys of a notification's user info, which has its values under the keys and under their raw values. Each of
-    /// the first three has a `[PersistentIdentifier]`, of permanent identities.
+    /// The keys of a notification's user info, which holds each value under the key and under its raw value. The values
+    /// of the first three are a `[PersistentIdentifier]` of permanent identities.
     public enum NotificationKey: String, Sendable, CaseIterable {
         case insertedIdentifiers = "inserted"
         case updatedIdentifiers = "updated"
         case deletedIdentifiers = "deleted"
-        /// Never there: no save invalidates what it did not write.
+        /// Never present: a save invalidates only what it wrote.
         case invalidatedAllIdentifiers = "invalidatedAll"
-        /// Never there: stores are read as they are.
+        /// Never present: stores are read without query generations.
         case queryGeneration = "queryGeneration"
-        /// In ``ModelContext/didSave``, a ``DefaultHistoryToken`` of the save's transactions; not there where no store
-        /// keeps a history.
+        /// In ``ModelContext/didSave``, a ``DefaultHistoryToken`` of the save's transactions; absent if no store keeps
+        /// a history.
         case historyTokens = "historyTokens"
     }
 }

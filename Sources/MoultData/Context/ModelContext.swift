@@ -4,34 +4,34 @@ internal import MoultCoreData
 import MoultModel
 import MoultObjects
 
-/// Models that are read, changed and saved together.
+/// A set of models that are read, changed and saved together.
 ///
-/// A context has one model for a row as long as anybody holds it; models with changes are held by the context. It
-/// belongs to one thread or actor at a time, and so do its models: hand identities to others.
+/// A context has one model per row as long as the model is in use, and keeps changed models alive. A context and its
+/// models belong to one thread or actor at a time; pass identities to other threads.
 public final class ModelContext {
     let graph: ModelGraph
     private weak var given: ModelContainer?
-    /// Models with changes.
+    /// The changed models, kept alive until the next save.
     private var kept: [AnyObject] = []
-    /// The ones with ``ObjectBacking/lastDestinations``, until the next save.
+    /// The objects with ``ObjectBacking/lastDestinations``, kept until the next save.
     private var remembering: [ObjectBacking] = []
     private var finishIsDue = false
     private var isMain = false
     private var undo: ContextUndo?
 
-    /// Whether the context saves by itself. The main context does, and does it when the main actor is free after a
-    /// change: an error is not told, and comes again when ``save()`` is called. No other context has a moment of its
-    /// own at which it could: there it means nothing, and is false at first.
+    /// Whether the context saves automatically. The main context does so by default, when the main actor is idle after
+    /// a change. An error is not reported then, but ``save()`` throws it again. In any other context the property has
+    /// no effect and is initially false.
     public var autosaveEnabled = false
 
     package var objects: ObjectContext { graph.objects }
 
-    /// A context with no models yet, over the stores of a container.
+    /// Creates an empty context over the stores of a container.
     public init(_ container: ModelContainer) {
         graph = ModelGraph(container.stack)
         given = container
         graph.context = self
-        // What has no changes of its own shows what others save.
+        // Objects without unsaved changes show what other contexts save.
         objects.automaticallyMergesChangesFromParent = true
         objects.keepsConflicts = true
         forEachCustomStore { $0.begin($1) }
@@ -44,32 +44,32 @@ public final class ModelContext {
         if !stores.isEmpty { objects.perform { for store in stores { body(store, EditingState(objects)) } } }
     }
 
-    /// The container; another one over the same stores where the first is gone.
+    /// The container, or a new one over the same stores if the original is gone.
     public var container: ModelContainer { given ?? ModelContainer(graph.stack) }
 
-    /// The author recorded in the history for what this context saves.
+    /// The author that the history records for this context's saves.
     public var author: String? {
         get { objects.transactionAuthor }
         set { objects.transactionAuthor = newValue }
     }
 
-    /// The editing state of this context: an identity of its own, and its author.
+    /// The editing state of this context: its identity and its author.
     public var editingState: EditingState {
         get { EditingState(objects) }
         set { author = newValue.author }
     }
 
-    /// Registers what changes in this context, so that it can be undone and redone; nil, as at first, for no undo.
+    /// The manager that records this context's changes for undo and redo; nil, the default, for no undo.
     ///
-    /// Changes are registered by ``processPendingChanges()``, before a save, and whenever the manager opens, closes or runs
-    /// a group. The main context ends the group of an event when the main actor is free. An undo after a save is a change
-    /// that the next save writes. ``rollback()`` forgets what could be undone.
+    /// Changes are registered by ``processPendingChanges()``, before a save, and when the manager opens, closes or runs
+    /// a group. The main context ends an event's group when the main actor is idle. Undoing a saved change is a new
+    /// change for the next save. ``rollback()`` clears the undo and redo actions.
     public var undoManager: UndoManager? {
         get { undo?.manager }
         set {
             guard undo?.manager !== newValue else { return }
             undo?.forget()
-            // The old one ends its recording before the new one begins.
+            // End the old recording before a new one begins.
             undo = nil
             undo = newValue.map { manager in
                 ContextUndo(objects, manager) { [weak self] result in
@@ -82,16 +82,18 @@ public final class ModelContext {
 
     // MARK: - Inserting and deleting
 
-    /// Takes in a model and every model that it leads to. The next save makes rows of them, or, where their unique
-    /// values are taken, changes the rows that have them.
+    /// Inserts a model and all models that it refers to. The next save makes rows for them, or updates the rows that
+    /// already have their unique values.
     ///
-    /// A model of another context, or of no model of the schema, is not taken in: the next save throws the error.
+    /// A model of another context, or of a class that is not in the schema, is not inserted: the next save throws the
+    /// error.
     public func insert<Model: PersistentModel>(_ model: Model) {
         noting { _ = try graph.object(model) }
         graph.noteObservers()
     }
 
-    /// Deletes a model at the next save, with all that its delete rules lead to. One that was never inserted is let be.
+    /// Marks a model for deletion at the next save, and applies its delete rules. A model that was never inserted is
+    /// ignored.
     public func delete<Model: PersistentModel>(_ model: Model) {
         guard let backing = model.persistentBackingData as? ObjectBacking, !backing.object.isDetached else { return }
         noting {
@@ -105,11 +107,11 @@ public final class ModelContext {
 
     // MARK: - Identities
 
-    /// The model of an identity, read from the store when it is first asked for something.
+    /// Returns the model with an identity, reading it from the store on first access.
     ///
-    /// There may be none: then its values are empty ones. An identity of another store gives a model with no values and
-    /// no ``PersistentModel/modelContext``. One of an entity that the schema has not gives a model of no class of
-    /// yours, and the next save throws ``SwiftDataError/unknownSchema``.
+    /// If there is no such object, the model's values are empty. An identity of another store returns a model without
+    /// values and without a ``PersistentModel/modelContext``. An identity of an entity outside the schema returns a
+    /// placeholder of an internal class, and the next save throws ``SwiftDataError/unknownSchema``.
     public func model(for id: PersistentIdentifier) -> any PersistentModel {
         let id = graph.identity(id)
         let backing = AbsentBacking(PersistentIdentifier(id))
@@ -127,26 +129,26 @@ public final class ModelContext {
         }
     }
 
-    /// The model of an identity, where the context has it already.
+    /// Returns the model with an identity, if the context already has it.
     public func registeredModel<Model: PersistentModel>(for id: PersistentIdentifier) -> Model? {
         guard let object = objects.registeredObject(for: graph.identity(id)), !object.isDeleted else { return nil }
         return try? graph.shown(object) as? Model
     }
 
-    /// The model of an identity, read now; nil if there is none of this class.
+    /// Reads the model with an identity now; returns nil if there is none of this class.
     func existingModel<Model: PersistentModel>(for id: PersistentIdentifier) -> Model? {
         noting { try copy(graph.identity(id)) }
         guard let object = try? objects.existingObject(with: graph.identity(id)) else { return nil }
         return try? graph.checkedModel(for: object, as: Model.self)
     }
 
-    /// Has a data store of the program's own give an object that it was not asked for yet.
+    /// Makes a custom data store provide an object that has not been copied yet.
     private func copy(_ id: ObjectID) throws {
         guard let store = graph.stack.customStore(id.entityName) else { return }
         try objects.perform { try store.copy([id], for: objects) }
     }
 
-    // MARK: - Keeping
+    // MARK: - Keeping models alive
 
     func keep(_ model: AnyObject) {
         kept.append(model)
@@ -155,7 +157,7 @@ public final class ModelContext {
 
     func noteRemembering(_ backing: ObjectBacking) { remembering.append(backing) }
 
-    /// Notes changes that were not made through a model.
+    /// Records changes that were not made through a model.
     func noteChanges() {
         finishLater()
         graph.noteObservers()
@@ -163,7 +165,7 @@ public final class ModelContext {
 
     func forgetUndo() { undo?.forget() }
 
-    /// Lets go of the models that were held for their changes.
+    /// Releases the models that were kept alive for their changes.
     func forgetKept() {
         graph.releases += 1
         for backing in remembering where !backing.object.isDetached { backing.lastDestinations = [:] }
@@ -171,7 +173,7 @@ public final class ModelContext {
         kept = []
     }
 
-    /// Runs what cannot throw where it is called; the next save throws the error.
+    /// Runs code that cannot throw where it is called; the next save throws its error.
     func noting(_ body: () throws -> Void) {
         do {
             try body()
@@ -188,7 +190,7 @@ public final class ModelContext {
         objects.keepsConflicts = false
     }
 
-    /// Ends the event, and saves, when the main actor is free.
+    /// Ends the event, and saves, when the main actor is idle.
     private func finishLater() {
         guard isMain, autosaveEnabled || undo != nil, !finishIsDue else { return }
         finishIsDue = true
@@ -202,27 +204,27 @@ public final class ModelContext {
             processPendingChanges()
             undo.endEvent()
         }
-        // A save that throws such an error forgets it.
+        // Do not save if there are faults: a save would throw them once and forget them.
         if autosaveEnabled, graph.faults.isEmpty, hasChanges { try? save() }
     }
 }
 
 /// The identity and the author of the changes in a context.
 public struct EditingState: Sendable, Identifiable {
-    /// One for each context.
+    /// The identifier, unique to each context.
     public let id: ObjectIdentifier
-    /// The author recorded in the history for what the context saves.
+    /// The author that the history records for the context's saves.
     public var author: String?
 }
 
-/// A main context on its way to the main actor, where it belongs.
+/// A reference to a main context, passed to the main actor.
 private final class MainReference: @unchecked Sendable {
     weak var context: ModelContext?
     init(_ context: ModelContext) { self.context = context }
 }
 
 extension ModelContext: Equatable {
-    /// Whether both are the same context.
+    /// Returns whether both are the same context.
     public static func == (left: ModelContext, right: ModelContext) -> Bool { left === right }
 }
 

@@ -3,9 +3,9 @@ import MoultModel
 import MoultObjects
 
 extension ModelGraph {
-    /// The models that a fetch finds, none of them with a value missing that it has to have.
+    /// Returns the models that a fetch finds, each with all its required values.
     ///
-    /// - Throws: ``SwiftDataError/modelValidationFailure`` for a row that no model can be made of.
+    /// - Throws: ``SwiftDataError/modelValidationFailure`` for a row that no model can represent.
     func models<Model: PersistentModel>(_ fetch: ObjectFetch, as type: Model.Type) throws -> [Model] {
         try SwiftDataError.translating {
             try objects.perform { () throws -> [Model] in
@@ -25,8 +25,8 @@ extension ModelGraph {
         return binding.type == type ? newModel(for: object, type) : newModel(for: object, binding.type) as? Model
     }
 
-    /// - Throws: `dataConflict` for a row that holds NULL, or what its property cannot be, where there has to be a
-    ///   value. A fault was not read yet and is let be.
+    /// - Throws: `SwiftDataError.modelValidationFailure` for a row with a required value that is NULL or that its
+    ///   property cannot represent. A fault has not been read yet and is not checked.
     func check(_ object: Object) throws { try check(object, binding(object.entityName)) }
 
     private func check(_ object: Object, _ binding: ModelBinding) throws {
@@ -36,14 +36,14 @@ extension ModelGraph {
         guard isShowable(object) else { throw SwiftDataError(.modelValidationFailure, .unshowable(object)) }
     }
 
-    /// The first property whose stored value no object can have.
+    /// Returns the first property with a stored value that no object can have.
     private func unfit(_ object: Object, _ binding: ModelBinding) -> String? {
         object.withValues(binding.firstUnmet).flatMap { binding.properties[$0.position]?.name }
     }
 
-    // MARK: - Where nothing can be thrown
+    // MARK: - Deferred errors
 
-    /// The models of identities, read together. What is wrong with a row, or with the reading, the next save throws.
+    /// Returns the models with these identities, read together. The next save throws errors in rows or in reading them.
     func batch<Model: PersistentModel>(_ ids: [ObjectID], as type: Model.Type) -> [Model] {
         do {
             return try objects.perform {
@@ -78,7 +78,7 @@ extension MigrationError {
             remedy: "Fetch it, and the models that it leads to: the error names the property. Then correct that row.")
     }
 
-    /// - Parameter isShown: whether somebody has the object, without the value.
+    /// - Parameter isShown: whether a model already shows the object, without the value.
     static func unreadable(
         _ property: String, of object: Object, _ graph: ModelGraph, isShown: Bool = true
     ) -> MigrationError {
@@ -103,8 +103,8 @@ extension MigrationError {
 }
 
 extension ModelGraph {
-    /// The type of a property, or of its elements, that cannot decode the JSON of the row, and why; nil for any other
-    /// reason why the value cannot be read.
+    /// Returns the type that cannot decode the row's JSON, of a property or of its elements, and the reason; nil if the
+    /// value is unreadable for another reason.
     fileprivate func undecoded(_ property: String, of object: Object) -> (Any.Type, String)? {
         guard let found = (try? binding(object.entityName))?.type.schemaMetadata.propertiesByName[property],
             let type = withoutOptionals(found.valueType) as? any Decodable.Type
@@ -117,7 +117,7 @@ extension ModelGraph {
         }
     }
 
-    /// Returns the kind of value that the row of an object holds of a property, of each column where there are several.
+    /// Returns the kind of value stored for a property in an object's row, listing each column if there are several.
     fileprivate func storedKind(_ property: String, of object: Object) -> String? {
         let paths = (try? binding(object.entityName))?.type.schemaMetadata.propertiesByName[property]?.paths
         guard let paths, paths != [property] else { return stack.coordinator.storedKind(property, of: object.id) }
@@ -129,12 +129,11 @@ extension ModelGraph {
     }
 }
 
-// Most models have something to show whatever their rows hold (StandIn). One with a required property of a type that can
-// be made of nothing has not: such an object is handed out when its row was found to be whole, with all that it leads
-// to and may not be without.
+// Most models can show something for any row (StandIn). A model with a required property of a type without a stand-in
+// cannot. Such an object is returned only if its row is complete, and the objects that it requires are too.
 
 extension ModelGraph {
-    /// Whether an object, and what it has to lead to, has something to show for each property.
+    /// Whether an object and the objects that it requires can show a value for each property.
     func isShowable(_ object: Object) -> Bool {
         if stack.hasStandIns { return true }
         var seen: Set<ObjectID> = []
@@ -152,7 +151,7 @@ extension ModelGraph {
         return destinations.allSatisfy { id in (try? objects.object(with: id)).map { isShowable($0, &seen) } ?? false }
     }
 
-    /// Returns the destinations that an object may not be without; nil if one of its own values has nothing to show.
+    /// Returns the required destinations of an object; nil if one of its own values cannot be shown.
     private func requiredDestinations(_ values: PositionedValues, _ binding: ModelBinding) -> [ObjectID]? {
         var destinations: [ObjectID] = []
         for demand in binding.demands where demand.isRequired {
@@ -170,7 +169,7 @@ extension ModelGraph {
         return destinations
     }
 
-    /// Whether a model that stands for an object has something to show.
+    /// Whether a model that stands for a missing object can show its values.
     private func isShowableWithoutRow(_ type: any PersistentModel.Type) -> Bool {
         var seen: Set<ObjectIdentifier> = []
         return isShowableWithoutRow(type, &seen)
@@ -187,6 +186,6 @@ extension ModelGraph {
         }
     }
 
-    /// The model of an object that a property leads to; nil if it cannot be shown.
+    /// Returns the model for a destination; nil if it cannot be shown.
     func shown(_ object: Object) throws -> (any PersistentModel)? { isShowable(object) ? try model(for: object) : nil }
 }

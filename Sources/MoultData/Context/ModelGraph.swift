@@ -2,25 +2,25 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// The objects of one context and the models that show them. A model keeps its graph, so that it can be read as long as
-/// anybody has it; the graph keeps no model.
+/// The objects of one context and their models. A model keeps its graph alive, so that it can be read as long as it is
+/// in use; the graph keeps no model alive.
 final class ModelGraph {
     let stack: ModelStack
     let objects: ObjectContext
-    /// Nil once nobody has the context any more.
+    /// The context; nil once it has been released.
     var context: ModelContext? {
         get { contextReference?.object }
         set { contextReference = newValue.map { WeakReference($0) } }
     }
     private var contextReference: WeakReference<ModelContext>?
-    /// Values that could not be kept, by object and property: the next save throws them.
+    /// The errors of values that could not be stored, by object and property. The next save throws them.
     var refusals: [ObjectIdentifier: [String: MigrationError]] = [:]
-    /// The errors that could not be thrown where they happened, such as that of inserting an object of another context.
+    /// The errors that could not be thrown where they occurred, such as inserting an object of another context.
     var faults: [any Error] = []
-    /// The permanent identities of objects whose temporary ones somebody was told.
+    /// The permanent identities of objects whose temporary identities have been handed out.
     var identities: [ObjectID: GivenIdentity] = [:]
 
-    /// The number of times that the context has released the models that it held for their changes.
+    /// The number of times that the context has released its changed models.
     var releases = 0
 
     /// The observers to notify of each change.
@@ -28,7 +28,8 @@ final class ModelGraph {
 
     private var lastBinding: ModelBinding?
 
-    /// The state of an object whose temporary identity was asked for: unsaved, or saved with a permanent identity.
+    /// The state of an object whose temporary identity has been handed out: unsaved, or saved with a permanent
+    /// identity.
     enum GivenIdentity {
         case unsaved(WeakReference<Object>)
         case saved(ObjectID)
@@ -44,20 +45,20 @@ final class ModelGraph {
 
     // MARK: - Models
 
-    /// The model that shows an object: the one that somebody has, or a new one.
+    /// Returns the model of an object: the existing one, or a new one.
     func model(for object: Object) throws -> any PersistentModel {
         if let face = object.publicObject as? any PersistentModel { return face }
         return newModel(for: object, try binding(object.entityName).type)
     }
 
-    /// A model for an object that none shows.
+    /// Creates a model for an object that has none.
     func newModel<Model: PersistentModel>(for object: Object, _ type: Model.Type) -> Model {
         let model = type.init(backingData: ObjectBacking(object, self))
         object.publicObject = model
         return model
     }
 
-    /// Returns the binding of an entity's class, which most often is the same as the last time.
+    /// Returns the binding of an entity's class. Most calls repeat the last entity, which is cached.
     func binding(_ entityName: String) throws -> ModelBinding {
         if let lastBinding, lastBinding.entityName == entityName { return lastBinding }
         let found = try stack.binding(entityName)
@@ -65,7 +66,7 @@ final class ModelGraph {
         return found
     }
 
-    /// As ``model(for:)``, where the class is known; nil for an object of another.
+    /// Returns the model of an object if it is of this class; otherwise nil.
     func model<Model: PersistentModel>(for object: Object, as type: Model.Type) throws -> Model? {
         if let face = object.publicObject { return face as? Model }
         return try model(for: object) as? Model
@@ -73,7 +74,7 @@ final class ModelGraph {
 
     // MARK: - Observation
 
-    /// Tells those who observe a model of a change that nobody made through it.
+    /// Notifies the observers of a model of a change that was not made through the model.
     private static func noteChange(of object: Object, _ position: Int?) {
         guard let model = object.publicObject as? any PersistentModel,
             let backing = model.persistentBackingData as? ObjectBacking,
@@ -90,8 +91,8 @@ final class ModelGraph {
 
     // MARK: - Upserts
 
-    /// A new object's values go to the one that has its unique values; its model shows that one from now on, next to the
-    /// model that does already.
+    /// Moves a new object's values to the object with the same unique values. The new object's model shows that object
+    /// from then on, as does the existing model.
     private func upsert(_ new: Object, _ kept: Object) {
         guard let model = new.publicObject as? any PersistentModel,
             let backing = model.persistentBackingData as? ObjectBacking,
@@ -107,7 +108,7 @@ final class ModelGraph {
         for model in models { ObjectBacking.show(model, next: first) }
     }
 
-    /// The object that a model shows here; a model that no context has is taken in.
+    /// Returns the object behind a model, first inserting a model that belongs to no context.
     ///
     /// - Throws: `usage` for a model of another context; ``SwiftDataError/unknownSchema``.
     func object(_ model: any PersistentModel) throws -> Object {
@@ -160,17 +161,17 @@ final class ModelGraph {
         return backing.graph === self && !backing.object.isDetached
     }
 
-    /// Whether no context has the model.
+    /// Whether the model belongs to no context.
     private func isFree(_ model: any PersistentModel) -> Bool {
         guard let backing = model.persistentBackingData as? ObjectBacking else { return true }
         return backing.object.isDetached
     }
 
-    /// The columns of a model, or its relationships, each with its value.
+    /// The columns or the relationships of a model, each with its value.
     private typealias NamedValues = [(name: String, value: OwnValues.Value)]
     private typealias NamedAttributes = [(name: String, value: AttributeValue?)]
 
-    /// Makes the object of a model, with the values of its attributes; the relationships are to be set.
+    /// Makes the object of a model and sets its attributes. Returns the relationships, which are still to be set.
     private func makeObject(_ model: any PersistentModel) throws -> (Object, NamedValues) {
         let binding = try stack.binding(type(of: model))
         let object = try objects.insert(binding.entityName)
@@ -211,7 +212,8 @@ final class ModelGraph {
         return (values, [:])
     }
 
-    /// Lists first: a to-one that was set says more than the list of the other end, which may never have been told.
+    /// Sets the relationships, to-many first: a to-one that was set takes precedence over the list at the other end,
+    /// which may be outdated.
     private func link(_ object: Object, _ values: NamedValues) throws {
         guard !values.isEmpty else { return }
         let sorted = values.sorted { $0.name.precedesInByteOrder($1.name) }
@@ -250,7 +252,7 @@ extension OwnValues.Value {
         }
     }
 
-    /// Adds the destinations, the first of them last.
+    /// Pushes the destinations in reverse order, so that the first is on top.
     fileprivate func addDestinations(to stack: inout [any PersistentModel]) {
         switch self {
         case .attribute, .toOne(nil), .toMany(nil): break
@@ -261,7 +263,7 @@ extension OwnValues.Value {
 }
 
 extension ObjectBacking {
-    /// The value that a column of a model's property had when the model left its context.
+    /// Returns the value of a property's column when the model left its context.
     fileprivate func lastValue(_ property: Schema.PropertyMetadata, _ path: String) -> OwnValues.Value {
         switch property.shape {
         case .attribute: .attribute(attribute(path))

@@ -3,48 +3,48 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// A data store of the program's own, whose rows a store in memory copies for contexts to read.
+/// A custom data store, whose rows are copied into an in-memory store for contexts to read.
 protocol CustomStore: RowOwner {
-    /// The identifier of the store in memory.
+    /// The identifier of the in-memory store.
     var identifier: UUID { get }
-    /// Copies what the store finds.
+    /// Copies the objects that the store finds.
     ///
-    /// - Returns: the identities of what it found, in its order; nil where it leaves a fetch to the copy, which then
-    ///   has every object of the class.
+    /// - Returns: the identities of the objects found, in the store's order; nil if the store leaves the fetch to the
+    ///   copy, which then has every object of the class.
     func fetch<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
     ) throws -> [ObjectID]?
-    /// Nil where the store leaves the fetch to the copy.
+    /// Returns the count; nil if the store leaves the fetch to the copy.
     func count<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>, for context: ObjectContext) throws -> Int?
-    /// Copies objects that were not copied yet, as far as the store has them.
+    /// Copies the objects that have not been copied yet, if the store has them.
     func copy(_ ids: [ObjectID], for context: ObjectContext) throws
-    /// Copies all objects of the classes that a save may not repeat unique values of.
+    /// Copies all objects of the classes whose unique values a save must not repeat.
     func copyUnique(_ entityNames: Set<String>, for context: ObjectContext) throws
-    /// Nil where the store leaves the fetch to the copy.
+    /// Returns the identities; nil if the store leaves the fetch to the copy.
     func identifiers<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
     ) throws -> [PersistentIdentifier]?
-    /// Copies what the store has changed by itself while it saved.
+    /// Copies the objects that the store itself has changed during the save.
     func copyReregistered(for context: ObjectContext) throws
     func begin(_ state: EditingState)
     func end(_ state: EditingState)
-    /// Nil for transactions that are not the store's.
+    /// Returns the history; nil for a transaction type that is not the store's.
     func history<Transaction: HistoryTransaction>(_ descriptor: HistoryDescriptor<Transaction>) throws -> [Transaction]?
-    /// - Returns: whether the transactions are the store's.
+    /// - Returns: whether the transaction type is the store's.
     func deleteHistory<Transaction: HistoryTransaction>(_ descriptor: HistoryDescriptor<Transaction>) throws -> Bool
 }
 
-/// Stands between the contexts of a container and a data store. It is used under the lock of the coordinator.
+/// An adapter between the contexts of a container and a data store. It is used under the coordinator's lock.
 final class DataStoreCopy<Store: DataStore>: CustomStore {
     private let store: Store
     private let schema: Schema
     let identifier: UUID
-    /// The snapshots that were copied, by identity.
+    /// The copied snapshots, by identity.
     private var known: [ObjectID: DefaultSnapshot] = [:]
     private var reregistered: [Store.Snapshot] = []
-    /// The snapshots that the save under way makes known; nil for an object that it deletes.
+    /// The snapshots of the current save; nil for an object that it deletes.
     private var saved: [ObjectID: DefaultSnapshot?] = [:]
-    /// The error that has left the store with changes that no context knows of; nil if there are none.
+    /// The error that left the store with changes unknown to contexts; nil if there is none.
     private var broken: MigrationError?
 
     init(_ store: Store, schema: Schema) {
@@ -56,7 +56,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
     func begin(_ state: EditingState) { store.initializeState(for: state) }
     func end(_ state: EditingState) { store.invalidateState(for: state) }
 
-    /// Runs code of the store, which may decode snapshots of the schema's classes.
+    /// Runs code of the store, with the schema's classes available for decoding snapshots.
     private func asking<Result>(_ body: () throws -> Result) rethrows -> Result {
         try SnapshotClasses.$schema.withValue(schema) { try body() }
     }
@@ -100,7 +100,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         DataStoreFetchRequest(descriptor: descriptor, editingState: EditingState(context))
     }
 
-    /// Returns the store's answer; nil where it prefers that the copy answers.
+    /// Returns the store's answer; nil if the store prefers to leave it to the copy.
     private func unlessPreferred<Result>(_ ask: () throws -> Result) throws -> Result? {
         do {
             return try asking(ask)
@@ -134,9 +134,9 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         if !reregistered.isEmpty { _ = try take(reregistered, [], allOf: nil, for: context) }
     }
 
-    /// Copies snapshots, and those that they lead to.
+    /// Copies snapshots, and the snapshots that they refer to.
     ///
-    /// - Parameter whole: the class of which nothing is left but what was found.
+    /// - Parameter whole: the class of which the snapshots are all objects, so that any others are gone.
     private func take(
         _ found: [Store.Snapshot], _ related: [Store.Snapshot], allOf whole: (any PersistentModel.Type)?,
         for context: ObjectContext
@@ -150,15 +150,15 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         return snapshots.map(\.objectID)
     }
 
-    /// Returns the identities of the copied objects of a class that are not in the store any more.
+    /// Returns the identities of copied objects of a class that are no longer in the store.
     ///
-    /// - Parameter present: all that the store has of the class, and more.
+    /// - Parameter present: the store's snapshots of the class, and possibly others.
     private func absent(_ type: any PersistentModel.Type, from present: [ObjectID: DefaultSnapshot]) -> Set<ObjectID> {
         let names = schema.entity(for: type)?.familyNames ?? []
         return Set(known.keys.filter { names.contains($0.entityName) && present[$0] == nil })
     }
 
-    /// The snapshot in the form that is copied, if it can be of this store.
+    /// Returns the snapshot in the form to copy, after checking that it belongs to this store.
     private func own(_ snapshot: Store.Snapshot) throws -> DefaultSnapshot {
         let own = try asking { try snapshot as? DefaultSnapshot ?? DefaultSnapshot(decoding: snapshot) }
         let id = own.objectID
@@ -171,8 +171,8 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         return own
     }
 
-    /// Adds what the snapshots lead to and was not copied yet, or may have changed; what the store has not is gone, and
-    /// taken out of their relationships.
+    /// Adds snapshots that the given ones refer to, if they were not copied yet or may have changed. Destinations that
+    /// the store lacks are gone, and are removed from the relationships.
     private func complete(
         _ incoming: inout [ObjectID: DefaultSnapshot], _ gone: inout Set<ObjectID>, asking wanted: Set<ObjectID>,
         for context: ObjectContext
@@ -218,7 +218,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         return try (Array(found.relatedSnapshots.values) + found.fetchedSnapshots).map(own)
     }
 
-    /// Returns the destinations that a snapshot has gained or lost against its copy; all of them if there is none.
+    /// Returns the destinations that a snapshot has gained or lost since it was copied; all of them if it was not.
     private func unknown(_ snapshot: DefaultSnapshot) throws -> Set<ObjectID> {
         var ids: Set<ObjectID> = []
         let before = known[snapshot.objectID]
@@ -238,8 +238,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         return ids
     }
 
-    /// Writes into the copy what differs from it. Where that cannot be with what was copied before, those classes are
-    /// copied whole.
+    /// Writes the differences to the copy. If they conflict with rows copied earlier, copies those classes completely.
     private func write(
         _ incoming: [ObjectID: DefaultSnapshot], _ gone: Set<ObjectID>, for context: ObjectContext
     ) throws {
@@ -393,7 +392,7 @@ extension EditingState {
 extension DefaultSnapshot {
     var objectID: ObjectID { persistentIdentifier.objectID }
 
-    /// The values of a snapshot of another type, as it encodes them.
+    /// Creates a snapshot with the values of a snapshot of another type, from its encoding.
     fileprivate init(decoding snapshot: some DataStoreSnapshot) throws {
         let encoder = JSONEncoder()
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
@@ -404,7 +403,7 @@ extension DefaultSnapshot {
         self = try decoder.decode(DefaultSnapshot.self, from: try encoder.encode(snapshot))
     }
 
-    /// The same values, with what an object has added to its lists and taken from them.
+    /// Returns the snapshot with the changes that an object has made to its to-many relationships.
     fileprivate func with(listsOf object: Object, _ type: any PersistentModel.Type) throws -> DefaultSnapshot {
         var copy = self
         for property in type.schemaMetadata.keptProperties {
@@ -421,7 +420,7 @@ extension DefaultSnapshot {
         return copy
     }
 
-    /// Returns the values of a row for the snapshot. A list that the other end keeps is written there.
+    /// Returns the values of the snapshot's row. A list that the other end stores is written there.
     fileprivate func values(_ shape: EntityShape) -> [ObjectValue?] { shape.properties.map(value) }
 
     /// Returns the values that differ from those of an earlier snapshot.
@@ -447,9 +446,9 @@ extension DefaultSnapshot {
 }
 
 extension Schema.Entity {
-    /// Its name, and those of the entities that inherit from it.
+    /// The names of the entity and of all entities that inherit from it.
     fileprivate var familyNames: Set<String> { subentities.reduce(into: [name]) { $0.formUnion($1.familyNames) } }
 
-    /// The entity and those that it inherits from, the eldest last.
+    /// The entity and its ancestors, the topmost last.
     fileprivate var lineage: [Schema.Entity] { Array(sequence(first: self, next: \.superentity)) }
 }

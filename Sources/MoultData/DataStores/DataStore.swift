@@ -1,52 +1,52 @@
-/// Keeps models in a place and a form of your own: files, a server, another database.
+/// A store that keeps models in a place and format of your own: files, a server, another database.
 ///
 ///     let container = try ModelContainer(for: Trip.self, configurations: JSONStoreConfiguration(…))
 ///
-/// A container copies what the store gives it into memory, where contexts read it: whatever is asked of a context is
-/// asked of the store first, and a save is given to the store before anything else knows of it. The container calls the
-/// store from one thread at a time, while its other contexts wait: do not wait in it for another thread that may use a
-/// context or a model of the container, such as the main actor. The two threads may wait for each other for ever.
+/// The container copies the store's objects into memory, where contexts read them. A context's requests go to the store
+/// first, and so does a save. The container calls the store from one thread at a time, while its other contexts wait.
+/// Do not wait in the store for another thread that may use a context or a model of the container, such as the main
+/// actor: the two could wait for each other forever.
 public protocol DataStore: AnyObject {
-    /// Describes a store of this kind.
+    /// The configuration type for stores of this kind.
     associatedtype Configuration: DataStoreConfiguration where Configuration.Store == Self
-    /// The form in which models come and go.
+    /// The form in which models are exchanged with the container.
     associatedtype Snapshot: DataStoreSnapshot
 
     var configuration: Configuration { get }
-    /// The same for the same store in every process; ``PersistentIdentifier/storeIdentifier`` of its models.
+    /// The store's identifier, the same in every process; its models have it as
+    /// ``PersistentIdentifier/storeIdentifier``.
     var identifier: String { get }
     /// The models that the store holds.
     var schema: Schema { get }
 
-    /// Opens the store; one of an earlier version is brought to this one here.
+    /// Opens the store. Migrate a store of an earlier version here.
     init(_ configuration: Configuration, migrationPlan: (any SchemaMigrationPlan.Type)?) throws
 
     /// Called when a context begins to use the store.
     func initializeState(for editingState: EditingState)
-    /// Called when that context is gone.
+    /// Called when that context has been released.
     func invalidateState(for editingState: EditingState)
 
-    /// The models that a request asks for, in its order. Without a predicate and a limit these are all of the class: one
-    /// that is left out is taken for deleted.
+    /// Returns the models that a request matches, in its order. Without a predicate, a limit and an offset, return all
+    /// models of the class: any other is considered deleted.
     ///
-    /// - Throws: ``DataStoreError/preferInMemoryFilter`` or ``DataStoreError/preferInMemorySort`` for a request that
-    ///   the container is to answer, out of all models of the class.
+    /// - Throws: ``DataStoreError/preferInMemoryFilter`` or ``DataStoreError/preferInMemorySort`` to have the container
+    ///   answer the request from all models of the class.
     func fetch<T: PersistentModel>(_ request: DataStoreFetchRequest<T>) throws -> DataStoreFetchResult<T, Snapshot>
-    /// Returns the number of models that a request asks for.
+    /// Returns the number of models that a request matches.
     func fetchCount<T: PersistentModel>(_ request: DataStoreFetchRequest<T>) throws -> Int
-    /// The identities of the models that a request asks for.
+    /// Returns the identities of the models that a request matches.
     func fetchIdentifiers<T: PersistentModel>(_ request: DataStoreFetchRequest<T>) throws -> [PersistentIdentifier]
 
-    /// Keeps all changes, or throws and keeps none.
+    /// Saves all changes, or throws and saves none.
     ///
-    /// - Returns: the identity that the store gives each inserted model, by its temporary one: one that no other model
-    ///   has.
+    /// - Returns: the new identity of each inserted model, by its temporary one. No other model may have it.
     func save(_ request: DataStoreSaveChangesRequest<Snapshot>) throws -> DataStoreSaveChangesResult<Snapshot>
 
     /// Deletes everything.
     func erase() throws
 
-    /// Models that the store has at hand, out of those that others lead to. The container fetches the rest.
+    /// Returns models that the store has at hand, among those that others refer to. The container fetches the rest.
     func cachedSnapshots(
         for persistentIdentifiers: [PersistentIdentifier], editingState: EditingState
     ) throws -> [PersistentIdentifier: Snapshot]
@@ -57,11 +57,11 @@ extension DataStore {
     public func initializeState(for editingState: EditingState) {}
     /// Does nothing.
     public func invalidateState(for editingState: EditingState) {}
-    /// As many as ``fetch(_:)`` finds.
+    /// Returns the number of models that ``fetch(_:)`` finds.
     public func fetchCount<T: PersistentModel>(_ request: DataStoreFetchRequest<T>) throws -> Int {
         try fetch(request).fetchedSnapshots.count
     }
-    /// The identities of what ``fetch(_:)`` finds.
+    /// Returns the identities of the models that ``fetch(_:)`` finds.
     public func fetchIdentifiers<T: PersistentModel>(
         _ request: DataStoreFetchRequest<T>
     ) throws -> [PersistentIdentifier] {
@@ -69,13 +69,13 @@ extension DataStore {
     }
     /// - Throws: ``DataStoreError/unsupportedFeature``.
     public func erase() throws { throw DataStoreError.unsupportedFeature }
-    /// None.
+    /// Returns no models.
     public func cachedSnapshots(
         for persistentIdentifiers: [PersistentIdentifier], editingState: EditingState
     ) throws -> [PersistentIdentifier: Snapshot] { [:] }
 }
 
-/// A data store that keeps a history of its saves; ``ModelContext/fetchHistory(_:)`` asks it for its transactions.
+/// A data store that keeps a history of its saves, for ``ModelContext/fetchHistory(_:)``.
 public protocol HistoryProviding: DataStore {
     associatedtype HistoryType: HistoryTransaction
 
@@ -83,75 +83,75 @@ public protocol HistoryProviding: DataStore {
     func deleteHistory(_ descriptor: HistoryDescriptor<HistoryType>) throws
 }
 
-/// Describes one store of a container, and says of which kind it is.
+/// The configuration of one of a container's stores, which determines the kind of store.
 public protocol DataStoreConfiguration: Hashable {
     associatedtype Store: DataStore where Store.Configuration == Self
 
     var name: String { get }
-    /// The models that the store holds; the container sets it to all of its own where it is nil.
+    /// The models that the store holds. If it is nil, the container sets it to its own schema.
     var schema: Schema? { get set }
-    /// Called before the store is made.
+    /// Called before the store is created.
     ///
-    /// - Throws: what keeps it from being made.
+    /// - Throws: an error that prevents creating the store.
     func validate() throws
 }
 
 extension DataStoreConfiguration {
-    /// Nothing is checked.
+    /// Does nothing.
     public func validate() throws {}
 }
 
-/// The values of one model as a data store keeps them.
+/// The values of one model, in the form that a data store keeps.
 public protocol DataStoreSnapshot: Codable, Sendable {
-    /// - Parameter relatedBackingDatas: the values of other models, by their identities. The container gives none and reads
-    ///   none.
+    /// - Parameter relatedBackingDatas: the values of other models, by their identities. The container passes none and
+    ///   reads none.
     init(from backingData: any BackingData, relatedBackingDatas: inout [PersistentIdentifier: any BackingData])
 
     var persistentIdentifier: PersistentIdentifier { get }
 
-    /// The same values under another identity, leading to the identities that others have now.
+    /// Returns the same values under another identity, with relationships that refer to the new identities of others.
     func copy(
         persistentIdentifier: PersistentIdentifier, remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier]?
     ) -> Self
 }
 
-/// The keys under which every snapshot encodes itself: the container reads a snapshot of a type of your own by them, with
-/// values as ``DefaultSnapshot`` encodes them.
+/// The keys under which every snapshot encodes itself. The container uses them to read a snapshot of a custom type,
+/// with values encoded as ``DefaultSnapshot`` encodes them.
 public enum DataStoreSnapshotCodingKey: CodingKey, Sendable {
     case persistentIdentifier
     /// A property, by its name.
     case modeledProperty(String)
 
-    /// The key of that name.
+    /// Creates the key with a name.
     public init(stringValue: String) {
         self = stringValue == Self.identifierName ? .persistentIdentifier : .modeledProperty(stringValue)
     }
-    /// Nil: snapshots have names.
+    /// Returns nil: snapshots have names only.
     public init?(intValue: Int) { nil }
 
-    /// `persistentIdentifier`, or the property's name.
+    /// The string `persistentIdentifier`, or the property's name.
     public var stringValue: String {
         switch self {
         case .persistentIdentifier: Self.identifierName
         case .modeledProperty(let name): name
         }
     }
-    /// Nil.
+    /// Always nil.
     public var intValue: Int? { nil }
 
     private static let identifierName = "persistentIdentifier"
 }
 
-/// A reason why a data store does not do what it is asked for. The container answers a fetch in its place for the two
-/// that prefer it; the others are errors of the fetch or the save.
+/// A reason why a data store does not carry out a request. For the two cases of in-memory evaluation the container
+/// answers the fetch instead; the others are errors of the fetch or the save.
 public enum DataStoreError: Error, Hashable, Sendable {
-    /// The predicate cannot be asked of the store.
+    /// The store does not support the predicate.
     case invalidPredicate
-    /// The container is to filter all models of the class.
+    /// The container should filter all models of the class.
     case preferInMemoryFilter
-    /// The container is to sort all models of the class.
+    /// The container should sort all models of the class.
     case preferInMemorySort
-    /// The store does not do this at all.
+    /// The store does not support the request at all.
     case unsupportedFeature
 }
 
@@ -159,19 +159,19 @@ public enum DataStoreError: Error, Hashable, Sendable {
 
 /// A request of a context to fetch models from a data store.
 public struct DataStoreFetchRequest<T: PersistentModel>: Sendable {
-    /// The fetch of the context; one of all models of the class where unsaved changes may decide what it finds.
+    /// The context's fetch, or a fetch of all models of the class if unsaved changes may affect the result.
     public let descriptor: FetchDescriptor<T>
-    /// The editing state of the context that asks.
+    /// The editing state of the context that makes the request.
     public let editingState: EditingState
 }
 
 /// The result of a fetch from a data store.
 public struct DataStoreFetchResult<ModelType: PersistentModel, SnapshotType: DataStoreSnapshot>: Sendable {
-    /// That of the request.
+    /// The descriptor of the request.
     public let descriptor: FetchDescriptor<ModelType>
-    /// In the order that was asked for.
+    /// The models found, in the requested order.
     public let fetchedSnapshots: [SnapshotType]
-    /// Models that the found ones lead to, as far as the store has them at hand.
+    /// Models that the found ones refer to, if the store has them at hand.
     public let relatedSnapshots: [PersistentIdentifier: SnapshotType]
 
     /// Creates the result of a fetch, with related models if the store has them at hand.
@@ -188,12 +188,12 @@ public struct DataStoreFetchResult<ModelType: PersistentModel, SnapshotType: Dat
 public struct DataStoreSaveChangesRequest<SnapshotType: DataStoreSnapshot>: Sendable {
     /// The editing state of the context that saves, with its author.
     public let editingState: EditingState
-    /// New models, under temporary identities: the relationships of all snapshots may lead to these.
+    /// New models, under temporary identities, which the relationships of all snapshots may refer to.
     public let inserted: [SnapshotType]
-    /// Changed models with all their values, both ends of a relationship that changed among them; also a model whose
-    /// deletion was undone after a save.
+    /// Changed models with all their values, including both ends of a changed relationship. A model whose deletion was
+    /// undone after a save is among them.
     public let updated: [SnapshotType]
-    /// Deleted models, as the store gave them.
+    /// Deleted models, as the store last provided them.
     public let deleted: [SnapshotType]
 }
 
@@ -201,14 +201,15 @@ public struct DataStoreSaveChangesRequest<SnapshotType: DataStoreSnapshot>: Send
 public final class DataStoreSaveChangesResult<T: DataStoreSnapshot>: Sendable {
     /// The identifier of the store.
     public let storeIdentifier: String
-    /// The identity of each inserted model by its temporary one.
+    /// The new identity of each inserted model, by its temporary one.
     public let remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier]
-    /// Models that the store changed while it saved; contexts without changes of theirs show what it made of them.
+    /// Models that the store itself changed during the save. Contexts show its values unless they have changes of their
+    /// own.
     public let snapshotsToReregister: [PersistentIdentifier: T]
-    /// The position of the save in the store's history; nil without one. The container does not read it.
+    /// The position of the save in the store's history; nil without a history. The container does not read it.
     public let historyToken: (any HistoryToken)?
 
-    /// Of a store with a history.
+    /// Creates the result for a store with a history.
     public init(
         for storeIdentifier: String, remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier] = [:],
         snapshotsToReregister: [PersistentIdentifier: T] = [:], historyToken: (any HistoryToken)?
@@ -217,7 +218,7 @@ public final class DataStoreSaveChangesResult<T: DataStoreSnapshot>: Sendable {
         (self.snapshotsToReregister, self.historyToken) = (snapshotsToReregister, historyToken)
     }
 
-    /// Of a store without a history.
+    /// Creates the result for a store without a history.
     public convenience init(
         for storeIdentifier: String, remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier] = [:],
         snapshotsToReregister: [PersistentIdentifier: T] = [:]

@@ -3,21 +3,21 @@ import MoultModel
 import MoultObjects
 import Synchronization
 
-/// The values of one model, of whatever class: the attributes as they are kept, and where relationships lead.
+/// The values of one model of any class: its attributes in stored form, and the destinations of its relationships.
 ///
-/// It encodes each property under its name, as a value of the property's own type.
+/// A snapshot encodes each property under its name, as a value of the property's type.
 public struct DefaultSnapshot: DataStoreSnapshot, Equatable {
-    /// The identity of the model; a temporary one of a model that is being inserted.
+    /// The identity of the model; temporary for a model that is being inserted.
     public let persistentIdentifier: PersistentIdentifier
-    /// The values of the columns of attributes, by their paths; empty ones are missing.
+    /// The column values of attributes, by path, without those that are NULL.
     var attributes: [String: AttributeValue] = [:]
-    /// The destinations of relationships, by name; relationships that lead nowhere are missing.
+    /// The destinations of relationships, by name, without empty relationships.
     var destinations: [String: [PersistentIdentifier]] = [:]
 
     init(_ persistentIdentifier: PersistentIdentifier) { self.persistentIdentifier = persistentIdentifier }
 
-    /// The values of a model of a container that has been made over a data store; of any other class only the identity.
-    /// Of its relationships it takes the identities of their destinations, and no values.
+    /// Creates a snapshot of a model in a container with a data store; for any other class, only the identity is
+    /// copied. For relationships, the snapshot has the identities of the destinations but not their values.
     public init(from backingData: any BackingData, relatedBackingDatas: inout [PersistentIdentifier: any BackingData]) {
         if let snapshot = (backingData as? SnapshotBacking)?.snapshot {
             self = snapshot
@@ -37,7 +37,7 @@ public struct DefaultSnapshot: DataStoreSnapshot, Equatable {
         }
     }
 
-    /// The values that an object of a context has now.
+    /// Creates a snapshot with the current values of a context's object.
     init(_ object: Object, _ type: any PersistentModel.Type) throws {
         self.init(PersistentIdentifier(object.id))
         for property in type.schemaMetadata.keptProperties {
@@ -50,15 +50,14 @@ public struct DefaultSnapshot: DataStoreSnapshot, Equatable {
         }
     }
 
-    /// Destinations have no order of their own.
+    /// Sets the destinations of a relationship, sorted, because they have no order of their own.
     mutating func lead(_ relationship: String, _ ids: [PersistentIdentifier]) {
         destinations[relationship] = ids.isEmpty ? nil : ids.sorted()
     }
 
-    /// The same values under another identity.
+    /// Returns the same values under another identity.
     ///
-    /// - Parameter remappedIdentifiers: the identities that take the place of temporary ones, where relationships lead to
-    ///   such.
+    /// - Parameter remappedIdentifiers: the identities that replace temporary ones in relationships.
     public func copy(
         persistentIdentifier: PersistentIdentifier,
         remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier]? = nil
@@ -71,7 +70,7 @@ public struct DefaultSnapshot: DataStoreSnapshot, Equatable {
 }
 
 extension DefaultSnapshot: Codable {
-    /// - Throws: `DecodingError` for a class that no container over a data store has, or a value of another type.
+    /// - Throws: `DecodingError` for a class that no container with a data store has, or a value of another type.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: DataStoreSnapshotCodingKey.self)
         self.init(try container.decode(PersistentIdentifier.self, forKey: .persistentIdentifier))
@@ -102,7 +101,7 @@ extension DefaultSnapshot: Codable {
         attributes.merge(columns) { $1 }
     }
 
-    /// Encodes every property that a store keeps, null for one without a value.
+    /// Encodes every stored property, with null for a missing value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: DataStoreSnapshotCodingKey.self)
         try container.encode(persistentIdentifier, forKey: .persistentIdentifier)
@@ -139,13 +138,13 @@ extension DefaultSnapshot: Codable {
     }
 }
 
-/// The classes of the models that snapshots are of: a snapshot is decoded by one who knows the names only.
+/// The model classes of snapshots, by name: decoding a snapshot needs the class for a name.
 enum SnapshotClasses {
-    /// That of the data store which is at work.
+    /// The schema of the data store that is currently called.
     @TaskLocal static var schema: Schema?
     private static let known = Mutex<[String: any PersistentModel.Type]>([:])
 
-    /// Notes the classes of a schema, for code that works outside of a call of its data store.
+    /// Registers the classes of a schema, for code that runs outside a call of its data store.
     static func note(_ schema: Schema) { known.withLock { $0.merge(schema.types) { $1 } } }
 
     static func type(_ entityName: String) -> (any PersistentModel.Type)? {
@@ -153,7 +152,7 @@ enum SnapshotClasses {
     }
 }
 
-/// The values of a snapshot, for a snapshot of another type to be made of.
+/// Backing data with a snapshot's values, for creating a snapshot of another type.
 final class SnapshotBacking: BackingData {
     let snapshot: DefaultSnapshot
 
@@ -168,14 +167,14 @@ final class SnapshotBacking: BackingData {
     func setToMany(_ key: String, _ models: [any PersistentModel]?) {}
     func refuse(_ key: String, _ error: MigrationError) {}
 
-    /// A model that has its identity only.
+    /// Returns a model that has only its identity.
     private func model(_ id: PersistentIdentifier) -> (any PersistentModel)? {
         SnapshotClasses.type(id.entityName)?.init(backingData: AbsentBacking(id))
     }
 }
 
 extension Schema.ModelMetadata {
-    /// The properties that a store keeps.
+    /// The stored properties.
     var keptProperties: [Schema.PropertyMetadata] {
         properties.filter { !$0.declared.attributeOptions.contains(.ephemeral) }
     }

@@ -1,13 +1,13 @@
 import MoultBasics
 import MoultObjects
 
-/// The data store of a ``ModelConfiguration``, in SQLite. A container opens such a store itself; a ``DataStore`` of your
-/// own can keep its models in one.
+/// The SQLite data store of a ``ModelConfiguration``. A container opens such a store itself; a ``DataStore`` of your
+/// own can use one to keep its models.
 public final class DefaultStore: DataStore {
-    /// The form in which models come and go.
+    /// The form in which models are exchanged with the container.
     public typealias Snapshot = DefaultSnapshot
 
-    /// That which the store was made with.
+    /// The configuration that the store was created with.
     public let configuration: ModelConfiguration
     /// The UUID of the store.
     public let identifier: String
@@ -15,10 +15,10 @@ public final class DefaultStore: DataStore {
     public let schema: Schema
     private let container: ModelContainer
 
-    /// Opens the store of a configuration, which names its models.
+    /// Opens the store of a configuration, which must have a schema.
     ///
-    /// - Throws: ``SwiftDataError/configurationSchemaNotFoundInContainerSchema`` for one without a schema; what making a
-    ///   ``ModelContainer`` throws.
+    /// - Throws: ``SwiftDataError/configurationSchemaNotFoundInContainerSchema`` for a configuration without a schema;
+    ///   what making a ``ModelContainer`` throws.
     public init(_ configuration: ModelConfiguration, migrationPlan: (any SchemaMigrationPlan.Type)?) throws {
         guard let schema = configuration.schema else {
             throw SwiftDataError(
@@ -33,7 +33,7 @@ public final class DefaultStore: DataStore {
         SnapshotClasses.note(schema)
     }
 
-    /// The models that a request asks for.
+    /// Returns the models that a request matches.
     public func fetch<T: PersistentModel>(
         _ request: DataStoreFetchRequest<T>
     ) throws -> DataStoreFetchResult<T, DefaultSnapshot> {
@@ -45,20 +45,20 @@ public final class DefaultStore: DataStore {
             })
     }
 
-    /// Returns the number of models that a request asks for.
+    /// Returns the number of models that a request matches.
     public func fetchCount<T: PersistentModel>(_ request: DataStoreFetchRequest<T>) throws -> Int {
         try context(request.editingState).fetchCount(request.descriptor)
     }
 
-    /// The identities of the models that a request asks for.
+    /// Returns the identities of the models that a request matches.
     public func fetchIdentifiers<T: PersistentModel>(
         _ request: DataStoreFetchRequest<T>
     ) throws -> [PersistentIdentifier] {
         try context(request.editingState).fetchIdentifiers(request.descriptor)
     }
 
-    /// Writes all changes in one transaction, over whatever the rows hold. A new model whose unique values a row has gets
-    /// the identity of that row.
+    /// Writes all changes in one transaction, overwriting the rows. If a row already has the unique values of a new
+    /// model, the model gets the identity of that row.
     public func save(
         _ request: DataStoreSaveChangesRequest<DefaultSnapshot>
     ) throws -> DataStoreSaveChangesResult<DefaultSnapshot> {
@@ -66,7 +66,7 @@ public final class DefaultStore: DataStore {
         return try SwiftDataError.translating {
             try objects.perform {
                 var made: [PersistentIdentifier: Object] = [:]
-                // A row that has the unique values of a new object already takes its place.
+                // A row that already has the unique values of a new object replaces it.
                 objects.upserting = { new, kept in
                     for (id, object) in made where object === new { made[id] = kept }
                 }
@@ -79,7 +79,7 @@ public final class DefaultStore: DataStore {
                 for snapshot in request.inserted + request.updated {
                     try set(snapshot, of: try object(snapshot.persistentIdentifier), object)
                 }
-                // What a delete rule has deleted with another cannot be asked for any more.
+                // Look up all objects first: one that a delete rule has deleted can no longer be looked up.
                 let deleted = try request.deleted.map { try object($0.persistentIdentifier) }
                 for object in deleted where !object.isDeleted { try objects.delete(object) }
                 try objects.save()
@@ -106,7 +106,7 @@ public final class DefaultStore: DataStore {
     /// Deletes everything.
     public func erase() throws { try container.erase() }
 
-    /// The models of these identities that there are.
+    /// Returns the models with these identities that the store has.
     public func cachedSnapshots(
         for persistentIdentifiers: [PersistentIdentifier], editingState: EditingState
     ) throws -> [PersistentIdentifier: DefaultSnapshot] {
@@ -138,12 +138,12 @@ public final class DefaultStore: DataStore {
 }
 
 extension DefaultStore: HistoryProviding {
-    /// The saves of the store that a descriptor asks for.
+    /// Returns the saves of the store that a descriptor matches.
     public func fetchHistory(
         _ descriptor: HistoryDescriptor<DefaultHistoryTransaction>
     ) throws -> [DefaultHistoryTransaction] { try ModelContext(container).fetchHistory(descriptor) }
 
-    /// Forgets the saves that a descriptor asks for; what they saved stays.
+    /// Deletes the saves that a descriptor matches from the history; the saved data stays.
     public func deleteHistory(_ descriptor: HistoryDescriptor<DefaultHistoryTransaction>) throws {
         try ModelContext(container).deleteHistory(descriptor)
     }

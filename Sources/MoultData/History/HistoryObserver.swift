@@ -3,26 +3,26 @@ import MoultBasics
 import Observation
 import Synchronization
 
-/// Counts what is saved into the stores of a container: their history's new transactions.
+/// An observer that counts saves to the stores of a container, by the new transactions in their history.
 ///
 ///     let observer = try HistoryObserver(observedModels: [Trip.self], modelContainer: container)
 ///     withObservationTracking { _ = observer.eventCounter } onChange: { … }
 ///
-/// The history is read after each save of a context of the container, on the thread of that save. Transactions that
-/// another process has written in the meantime are found then too, but do not cause a reading themselves.
+/// The observer reads the history after each save of a context of the container, on the thread of that save. It then
+/// also finds transactions of other processes, but those do not trigger a read themselves.
 public final class HistoryObserver: Observable, @unchecked Sendable {
     /// The container whose stores are observed.
     public let modelContainer: ModelContainer
-    /// The models whose changes count; empty for those of all.
+    /// The models whose changes count; empty for all models.
     public let observedModels: [any PersistentModel.Type]
-    /// The authors whose transactions count; empty for those of all.
+    /// The authors whose transactions count; empty for all authors.
     public let authors: Set<String>
     private let names: Set<String>
     private let registrar = ObservationRegistrar()
     private let state: Mutex<State>
-    /// Taken before the lock of the stores, and for nothing that a reader of the counter waits for.
+    /// A lock taken before the lock of the stores. Readers of the counter never wait for it.
     private let reading = RecursiveLock()
-    /// Used while reading only.
+    /// A context that is used only for reading the history.
     private let context: ModelContext
     private var saves: Int?
 
@@ -32,10 +32,11 @@ public final class HistoryObserver: Observable, @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - historyTokens: what was read before, by the identifiers of the stores; nil for all that is there now.
-    ///   - observedModels: the models whose changes count; empty for those of all.
-    ///   - authors: the authors whose transactions count; empty for those of all.
-    /// - Throws: ``SwiftDataError/historyTokenExpired`` where what came after a token has been forgotten in part;
+    ///   - historyTokens: the positions read so far, by the identifiers of the stores; nil to start at the end of the
+    ///     history.
+    ///   - observedModels: the models whose changes count; empty for all models.
+    ///   - authors: the authors whose transactions count; empty for all authors.
+    /// - Throws: ``SwiftDataError/historyTokenExpired`` if history after a token has been deleted;
     ///   ``SwiftDataError/unknownSchema`` for a model that the container does not have.
     public init(
         historyTokens: [String: any HistoryToken]? = nil, observedModels: [any PersistentModel.Type] = [],
@@ -60,24 +61,24 @@ public final class HistoryObserver: Observable, @unchecked Sendable {
 
     deinit { if let saves { modelContainer.coordinator.stopObserving(saves) } }
 
-    /// The number of times that saves have brought transactions that count.
+    /// The number of saves that added matching transactions.
     public var eventCounter: Int {
         registrar.access(self, keyPath: \.eventCounter)
         return state.withLock { $0.events }
     }
 
-    /// The position in the history of each store up to which it has been read, by the identifiers of the stores.
+    /// The position up to which each store's history has been read, by the identifiers of the stores.
     public var historyTokens: [String: any HistoryToken] {
         state.withLock(\.numbers).reduce(into: [:]) { $0[$1.key] = DefaultHistoryToken([$1.key: $1.value]) }
     }
 
     private func noteSave() {
-        // What cannot be read now is read after the next save.
+        // If reading fails now, it is repeated after the next save.
         guard (try? readNew()) == true else { return }
         registrar.withMutation(of: self, keyPath: \.eventCounter) { state.withLock { $0.events += 1 } }
     }
 
-    /// Reads on, and says whether there was anything that counts.
+    /// Reads the new transactions; returns whether any of them matches.
     private func readNew() throws -> Bool {
         let new = try reading.withLock {
             let token = DefaultHistoryToken(state.withLock(\.numbers))

@@ -6,7 +6,7 @@ public protocol HistoryToken: Comparable, Hashable, Codable, Sendable {
     var tokenValue: TokenType? { get }
 }
 
-/// One save, as the history has it.
+/// A save in the history.
 public protocol HistoryTransaction {
     associatedtype TokenType: HistoryToken
     associatedtype TransactionIdentifier: Hashable
@@ -19,7 +19,7 @@ public protocol HistoryTransaction {
     var transactionIdentifier: TransactionIdentifier { get }
 }
 
-/// One object that a save inserted.
+/// The insertion of an object by a save.
 public protocol HistoryInsert<Model>: Hashable, Sendable {
     associatedtype Model: PersistentModel
     associatedtype ChangeIdentifier: Hashable
@@ -30,7 +30,7 @@ public protocol HistoryInsert<Model>: Hashable, Sendable {
     var transactionIdentifier: TransactionIdentifier { get }
 }
 
-/// One object that a save changed.
+/// The change of an object by a save.
 public protocol HistoryUpdate<Model>: Hashable, Sendable {
     associatedtype Model: PersistentModel
     associatedtype ChangeIdentifier: Hashable
@@ -40,11 +40,11 @@ public protocol HistoryUpdate<Model>: Hashable, Sendable {
     var changeIdentifier: ChangeIdentifier { get }
     var changedPersistentIdentifier: PersistentIdentifier { get }
     var transactionIdentifier: TransactionIdentifier { get }
-    /// The properties that changed, relationships among them.
+    /// The changed properties, including relationships.
     var updatedAttributes: [PropertyUpdate] { get }
 }
 
-/// One object that a save deleted.
+/// The deletion of an object by a save.
 public protocol HistoryDelete<Model>: Hashable, Sendable {
     associatedtype Model: PersistentModel
     associatedtype ChangeIdentifier: Hashable
@@ -62,7 +62,7 @@ public enum HistoryChange: Sendable {
     case update(any HistoryUpdate)
     case delete(any HistoryDelete)
 
-    /// The identity of the object, whichever change it is.
+    /// The identity of the object.
     public var changedPersistentIdentifier: PersistentIdentifier {
         switch self {
         case .insert(let change): change.changedPersistentIdentifier
@@ -74,98 +74,98 @@ public enum HistoryChange: Sendable {
 
 /// The preserved values of a deleted object: those of its properties with `@Attribute(.preserveValueOnDeletion)`.
 public struct HistoryTombstone<Model: PersistentModel>: @unchecked Sendable, Hashable {
-    /// Values of attributes, which are values of `Sendable` types or copies that nobody else has.
+    /// The values of attributes: values of `Sendable` types, or private copies.
     let values: [AnyKeyPath: Any]
 
-    /// Nil for NULL, and for a property that is not preserved.
+    /// The preserved value; nil for NULL, and for a property that is not preserved.
     public subscript(keyPath: PartialKeyPath<Model>) -> Any? { values[keyPath] }
 
-    /// Whether both preserve the same properties; the values are not compared.
+    /// Returns whether both preserve the same properties; the values are not compared.
     public static func == (left: Self, right: Self) -> Bool { Set(left.values.keys) == Set(right.values.keys) }
-    /// Hashes how many properties are preserved.
+    /// Hashes the number of preserved properties.
     public func hash(into hasher: inout Hasher) { hasher.combine(values.count) }
 }
 
-/// The position of a transaction in the history of its stores: the number of the last one of each.
+/// The position of a transaction in the history of its stores: the number of the last transaction in each store.
 public struct DefaultHistoryToken: HistoryToken {
-    /// By the identifiers of the stores.
+    /// The transaction numbers, by the identifiers of the stores.
     public let tokenValue: [String: Int64]?
 
     init(_ numbers: [String: Int64]) { tokenValue = numbers }
 
-    /// Earlier in one store at least, and later in none.
+    /// Returns whether the left token is earlier in at least one store and later in none.
     public static func < (left: DefaultHistoryToken, right: DefaultHistoryToken) -> Bool {
         let (one, other) = (left.tokenValue ?? [:], right.tokenValue ?? [:])
         return one != other && one.allSatisfy { $0.value <= other[$0.key] ?? 0 }
     }
 }
 
-/// One save of one store.
+/// A save of one store.
 public struct DefaultHistoryTransaction: HistoryTransaction, Sendable {
-    /// The ``ModelContext/author`` of the context that saved; nil where it had none.
+    /// The ``ModelContext/author`` of the context that saved; nil if it had none.
     public let author: String?
-    /// The bundle identifier of the program that saved; empty where the store names none.
+    /// The bundle identifier of the program that saved; empty if the store has none.
     public let bundleIdentifier: String
-    /// The name of the program that saved; empty where the store names none.
+    /// The name of the program that saved; empty if the store has none.
     public let processIdentifier: String
-    /// The changes that the save made to objects; changes of entities that the schema does not have are left out.
+    /// The changes to objects; changes of entities outside the schema are left out.
     public let changes: [HistoryChange]
-    /// The UUID of the store that was saved to.
+    /// The UUID of the saved store.
     public let storeIdentifier: String
-    /// When the save was made.
+    /// The time of the save.
     public let timestamp: Date
-    /// The position after this transaction, from which later ones are asked for.
+    /// The position after this transaction, from which to fetch later ones.
     public let token: DefaultHistoryToken
     /// The number of the transaction in its store.
     public let transactionIdentifier: Int64
 }
 
-/// An insertion, as a store's persistent history has it.
+/// An insertion in a store's persistent history.
 public struct DefaultHistoryInsert<Model: PersistentModel>: HistoryInsert {
     /// The number of the change in its store.
     public let changeIdentifier: Int64
-    /// The identity of the object that was inserted.
+    /// The identity of the inserted object.
     public let changedPersistentIdentifier: PersistentIdentifier
-    /// The number of the transaction that the change belongs to, in its store.
+    /// The number of the change's transaction in its store.
     public let transactionIdentifier: Int64
 }
 
-/// A change of properties, as a store's persistent history has it.
+/// A change of properties in a store's persistent history.
 public struct DefaultHistoryUpdate<Model: PersistentModel>: HistoryUpdate, @unchecked Sendable {
     /// The number of the change in its store.
     public let changeIdentifier: Int64
-    /// The identity of the object that was changed.
+    /// The identity of the changed object.
     public let changedPersistentIdentifier: PersistentIdentifier
-    /// The number of the transaction that the change belongs to, in its store.
+    /// The number of the change's transaction in its store.
     public let transactionIdentifier: Int64
-    /// The key paths of stored properties, which capture nothing. Of several lists all are named where one changed:
-    /// the history does not say which.
+    /// The key paths of the changed stored properties, which capture nothing. If any to-many relationship changed, all
+    /// candidates are included, because the history does not say which one it was.
     public let updatedAttributes: [PartialKeyPath<Model>]
 }
 
-/// A deletion, as a store's persistent history has it.
+/// A deletion in a store's persistent history.
 public struct DefaultHistoryDelete<Model: PersistentModel>: HistoryDelete {
     /// The number of the change in its store.
     public let changeIdentifier: Int64
-    /// The identity that the deleted object had.
+    /// The identity of the deleted object.
     public let changedPersistentIdentifier: PersistentIdentifier
-    /// The number of the transaction that the change belongs to, in its store.
+    /// The number of the change's transaction in its store.
     public let transactionIdentifier: Int64
-    /// The values that the history preserved of the object.
+    /// The object's values that the history preserved.
     public let tombstone: HistoryTombstone<Model>
 }
 
 /// A request for transactions of the history.
 public struct HistoryDescriptor<Transaction: HistoryTransaction> {
-    /// Nil for all. Its bounds of token, transaction identifier and timestamp leave out others in SQL, where the
-    /// container has one store; the whole is then asked in memory.
+    /// The predicate; nil for all transactions. If the container has one store, bounds of token, transaction identifier
+    /// and timestamp restrict the SQL query; the whole predicate is then evaluated in memory.
     public var predicate: Foundation.Predicate<Transaction>?
-    /// Nothing for the order in which they were saved.
+    /// The order; empty for the order of the saves.
     public var sortBy: [SortDescriptor<Transaction>]
-    /// 0 for no limit.
+    /// The maximum number of transactions; 0 for no limit.
     public var fetchLimit: UInt64 = 0
 
-    /// A request for the transactions that a predicate holds for; for all of them where none is given.
+    /// Creates a request for the transactions that a predicate matches, or for all transactions.
     public init(predicate: Foundation.Predicate<Transaction>? = nil, sortBy: [SortDescriptor<Transaction>] = []) {
         self.predicate = predicate
         self.sortBy = sortBy

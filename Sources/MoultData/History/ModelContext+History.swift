@@ -4,12 +4,12 @@ import MoultModel
 import MoultObjects
 
 extension ModelContext {
-    /// The saves that a descriptor asks for, of all stores of the container, whoever made them.
+    /// Returns the saves that a descriptor matches, from all stores of the container and by any author.
     ///
-    /// A ``DataStore`` that is ``HistoryProviding`` is asked for transactions of its own type.
-    /// - Throws: ``SwiftDataError/invalidTransactionFetchRequest`` for transactions of another type than
-    ///   ``DefaultHistoryTransaction``; ``SwiftDataError/historyTokenExpired`` where what came after a token has been
-    ///   forgotten in part; what the predicate throws.
+    /// A ``DataStore`` that is ``HistoryProviding`` returns transactions of its own type.
+    /// - Throws: ``SwiftDataError/invalidTransactionFetchRequest`` for a transaction type other than
+    ///   ``DefaultHistoryTransaction``; ``SwiftDataError/historyTokenExpired`` if history after a token has been
+    ///   deleted; what the predicate throws.
     public func fetchHistory<Transaction: HistoryTransaction>(
         _ descriptor: HistoryDescriptor<Transaction>
     ) throws -> [Transaction] {
@@ -30,7 +30,7 @@ extension ModelContext {
         return descriptor.fetchLimit > 0 ? Array(found.prefix(Int(clamping: descriptor.fetchLimit))) : found
     }
 
-    /// Forgets the saves that a descriptor asks for; what they saved stays.
+    /// Deletes the saves that a descriptor matches from the history; the saved data stays.
     public func deleteHistory<Transaction: HistoryTransaction>(_ descriptor: HistoryDescriptor<Transaction>) throws {
         let isDone = try objects.perform {
             try graph.stack.customStores.map { try $0.deleteHistory(descriptor) }.contains(true)
@@ -56,13 +56,13 @@ extension SwiftDataError {
     }
 }
 
-/// Makes transactions of what the stores' tables hold.
+/// Makes transactions from the stores' history tables.
 private struct HistoryReading {
     let graph: ModelGraph
 
     init(_ graph: ModelGraph) { self.graph = graph }
 
-    /// Returns the transactions that may be wanted, in the order of their saves.
+    /// Returns the transactions that may match, in the order of their saves.
     func transactions(_ wanted: WantedHistory) throws -> [DefaultHistoryTransaction] {
         let stores = try graph.stack.coordinator.usableStores()
         try checkOrigin(wanted, Set(stores.map(\.identifier.uuidString)))
@@ -83,7 +83,7 @@ private struct HistoryReading {
         }
     }
 
-    /// A token of several stores is put together from the transactions of all.
+    /// Returns the records of a store. A token for several stores needs the transactions of all of them.
     private func wantedRecords(_ wanted: WantedHistory, _ store: ObjectStore, isOnly: Bool) throws -> [HistoryRecord] {
         guard isOnly else { return try store.historyRecords() }
         return try store.historyRecords(
@@ -91,7 +91,7 @@ private struct HistoryReading {
             through: wanted.last(in: store.identifier.uuidString), timestamps: wanted.timestamps)
     }
 
-    /// A token that knows none of the stores is one of a store that was deleted, or of another.
+    /// Throws if a token names none of the stores: it belongs to a deleted store, or to another one.
     private func checkOrigin(_ wanted: WantedHistory, _ stores: Set<String>) throws {
         let origins = wanted.tokensBefore.compactMap { $0.tokenValue.map { Set($0.keys) } }.filter { !$0.isEmpty }
         guard !stores.isEmpty, origins.contains(where: stores.isDisjoint) else { return }
@@ -166,7 +166,7 @@ private struct HistoryReading {
 }
 
 extension Schema.PropertyMetadata {
-    /// Whether what was kept of an object has a value of the property.
+    /// Returns whether the tombstone has a complete value of the property.
     func isWhole(in tombstone: [String: AttributeValue], _ backing: any BackingData) -> Bool {
         guard paths.contains(where: { tombstone[$0] != nil }) else { return false }
         return readsColumnsTogether
@@ -174,9 +174,9 @@ extension Schema.PropertyMetadata {
     }
 }
 
-/// The part of a history that a predicate can hold for, as far as its bounds say: what is joined by `&&`.
+/// The part of the history that a predicate can match, according to the bounds in its terms joined by `&&`.
 struct WantedHistory {
-    /// Tokens after which, or from which on, transactions are wanted.
+    /// The tokens at or after which transactions may match.
     private(set) var tokensBefore: [DefaultHistoryToken] = []
     private var tokensBehind: [DefaultHistoryToken] = []
     private var first = Int64.min
@@ -186,22 +186,22 @@ struct WantedHistory {
 
     init(_ expression: (any PredicateExpression)?) { (expression as? any HistoryCondition)?.narrow(&self) }
 
-    /// The number of the last transaction of a store that is not wanted, or one before it.
+    /// Returns a transaction number in a store. Only later transactions can match.
     func after(in store: String) -> Int64 {
         let number = tokensBefore.reduce(first) { max($0, $1.tokenValue?[store] ?? 0) }
         return number > 0 ? number - 1 : 0
     }
 
-    /// The number of the last transaction of a store that is wanted, or one behind it.
+    /// Returns a transaction number in a store. Only this transaction and earlier ones can match.
     func last(in store: String) -> Int64 { (tokensBehind.compactMap { $0.tokenValue?[store] } + [last]).min() ?? last }
 
-    /// In seconds since 2001-01-01 00:00:00 UTC, both ends included; nil if any will do.
+    /// The range in seconds since 2001-01-01 00:00:00 UTC, both ends included; nil for no restriction.
     var timestamps: ClosedRange<Double>? {
         guard since > -.infinity || until < .infinity else { return nil }
         return since <= until ? since...until : since...since
     }
 
-    /// Takes `path operator bound` into account.
+    /// Applies the bound `path operator bound`.
     fileprivate mutating func take(_ path: AnyKeyPath, _ bound: Any, isLower: Bool) {
         switch (path, bound) {
         case (\DefaultHistoryTransaction.token, let token as DefaultHistoryToken):
@@ -216,7 +216,7 @@ struct WantedHistory {
     }
 }
 
-/// A part of a predicate about transactions that bounds them.
+/// A part of a predicate that sets bounds on transactions.
 private protocol HistoryCondition {
     func narrow(_ wanted: inout WantedHistory)
 }
@@ -241,7 +241,8 @@ extension PredicateExpressions.Comparison: HistoryCondition {
 
 extension PredicateExpressions.Equal: HistoryCondition {
     fileprivate func narrow(_ wanted: inout WantedHistory) {
-        // An equal token need not have anything before it: it is no sign of having read what was saved after it.
+        // A comparison with an equal token sets no bound: it does not mean that the history up to the token has been
+        // read.
         guard let path = (lhs as? any HistoryProperty)?.path, let bound = (rhs as? any HistoryBound)?.known,
             !(bound is DefaultHistoryToken)
         else { return }

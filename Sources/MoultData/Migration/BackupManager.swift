@@ -3,50 +3,50 @@ import MoultBasics
 internal import MoultCoreData
 import MoultEngine
 
-/// Makes, lists, verifies and puts back the backups of one store. Every migration makes one by itself before it changes
-/// anything; this is for a button that says "Create backup now".
+/// Makes, lists, verifies and restores the backups of one store. A migration makes a backup automatically before it
+/// changes anything; use this type for a "Create backup now" button.
 ///
-/// A backup is a whole store in a folder next to it, made through SQLite and verified by its checksum. A store may be
-/// open while it is backed up; what a context has not saved is not in it. To put one back, release the container
-/// first.
+/// A backup is a whole store in a folder next to the original, made through SQLite and verified by its checksum. The
+/// store may be open during a backup; unsaved changes of a context are not included. Release the container before you
+/// restore a backup.
 public struct BackupManager: Sendable {
     /// The store whose backups these are.
     public let url: URL
 
-    /// The backups of the store at a URL; nothing is read or written yet.
+    /// Creates a manager for the backups of the store at a URL. Nothing is read or written yet.
     public init(storeAt url: URL) { self.url = url }
 
-    /// The backups of `default.store` in the program's own folder; in the code of a stage, those of the store that is
-    /// being migrated.
+    /// Creates a manager for the backups of `default.store` in the program's own folder or, in the code of a stage, of
+    /// the store being migrated.
     public init() { url = Self.migrating ?? ModelConfiguration().url }
 
-    /// The store whose stage has its code running on this thread.
+    /// The store whose stage code is running in this task.
     @TaskLocal static var migrating: URL?
 
     /// One backup: a whole store in a folder of its own.
     public struct Backup: Sendable, Hashable, Identifiable {
-        /// The name of its folder: time, version and number.
+        /// The name of the backup's folder: time, version and number.
         public let name: String
-        /// The version of the store, by the store's own name for it.
+        /// The version of the store, as the store names it.
         public let version: String
-        /// When the backup was made, to the second.
+        /// The time of the backup, to the second.
         public let createdAt: Date
         /// The store's size in bytes.
         public let size: Int64
-        /// The store in the backup, which opens as it stands.
+        /// The store in the backup, ready to be opened.
         public let url: URL
-        /// The reason why its manifest cannot be read, so that it cannot be put back; nil for any other backup. Then
-        /// only its name, when it was made and where it is are known.
+        /// The reason why the manifest cannot be read and the backup cannot be restored; nil for a good backup. If set,
+        /// only the backup's name, date and URL are known.
         public let error: MigrationError?
 
-        /// The backup's name, which no other backup of the store has.
+        /// The backup's name, which is unique among the store's backups.
         public var id: String { name }
     }
 
-    /// Copies the store as it was last saved. Saves of this process wait in the meantime. In the code of a stage it
-    /// returns the backup that the migration has made.
+    /// Copies the store as it was last saved. Saves in this process wait until the copy is made. In the code of a
+    /// stage, returns the backup that the migration has made.
     ///
-    /// - Throws: `locked` if another process has the store; `backupNotFound` in a migration that makes no backup.
+    /// - Throws: `locked` if another process is using the store; `backupNotFound` in a migration that makes no backup.
     @discardableResult
     public func createBackup() throws -> Backup {
         if url == Self.migrating {
@@ -59,23 +59,23 @@ public struct BackupManager: Sendable {
         return Backup(try isOpen ? keeper.migrator.backUpOpen(url.path) : keeper.backUp())
     }
 
-    /// The backups next to the store and in the folders that its history names, oldest first; none where there is no
-    /// store and never was. A backup whose manifest cannot be read is among them, with its ``Backup/error``.
+    /// Returns the backups next to the store and in the folders that its history names, oldest first; an empty list if
+    /// there never was a store. A backup with an unreadable manifest is included, with its ``Backup/error``.
     public func backups() throws -> [Backup] {
-        // The file is not looked at: closing it would release the locks of a container that has it open.
+        // Do not open the file: closing it would release the locks of a container that has it open.
         try keeper.hasRecords ? keeper.backups().backups.map(Backup.init) : []
     }
 
-    /// Verifies that a backup still is what it was when it was made.
+    /// Verifies that a backup has not changed since it was made.
     ///
-    /// - Throws: `backupInvalid` that says what differs; `backupNotFound`.
+    /// - Throws: `backupInvalid`, with what differs; `backupNotFound`.
     public func verify(_ backup: Backup) throws { try keeper.verify(keeper.backup(named: backup.name)) }
 
-    /// Puts a backup in place of the store, in one commit, when it has been verified.
+    /// Verifies a backup, then replaces the store with it in one commit.
     ///
-    /// - Returns: the backup of what was there before; nil if there was no store that could be read.
-    /// - Throws: `backupInvalid` before anything is done; `usage` if the store is open in this process, `locked` if
-    ///   another one has it.
+    /// - Returns: a backup of the previous store; nil if there was no readable store.
+    /// - Throws: `backupInvalid` before anything is changed; `usage` if the store is open in this process; `locked` if
+    ///   another process is using it.
     @discardableResult
     public func restore(_ backup: Backup) throws -> Backup? {
         try PersistentStoreCoordinator.checkIsNotOpen(url)

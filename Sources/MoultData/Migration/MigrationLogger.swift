@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Is told of the migration of a store when it begins and when it has ended, one way or the other.
+/// A receiver of the start and the end of a store's migration.
 ///
-/// Nothing is told of a store that is of the right version already. ``MigrationHistory`` keeps the same without anybody
-/// asking for it.
+/// A store that already has the right version is not reported. ``MigrationHistory`` keeps the same record for every
+/// store.
 public protocol MigrationLogging: Sendable {
     func logMigrationStart(from: String, to: String)
-    /// - Parameter duration: measured, in seconds.
+    /// - Parameter duration: the measured time in seconds.
     func logMigrationSuccess(from: String, to: String, duration: TimeInterval)
-    /// Told after the success of a migration that has lost something.
+    /// Called after a successful migration that has lost data.
     func logMigrationLosses(from: String, to: String, losses: [MigrationLoss])
-    /// The store is as it was.
+    /// Called after a failed migration. The store is unchanged.
     func logMigrationFailure(from: String, to: String, duration: TimeInterval, error: any Error)
 }
 
@@ -19,16 +19,16 @@ extension MigrationLogging {
     public func logMigrationLosses(from: String, to: String, losses: [MigrationLoss]) {}
 }
 
-/// Prints the events of migrations on standard error, one line each.
+/// A logger that prints the events of migrations on standard error, one line each.
 public final class MigrationLogger: MigrationLogging {
-    /// The one logger, also for code of a stage that reports its own steps.
+    /// The shared logger, which the code of a stage can use to report its own steps.
     public static let shared = MigrationLogger()
 
     private init() {}
 
     private func log(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
 
-    /// Prints that a migration begins.
+    /// Prints that a migration has started.
     public func logMigrationStart(from: String, to: String) { log("Migration \(from) → \(to) begins.") }
 
     /// Prints how long a migration took, in seconds.
@@ -36,18 +36,18 @@ public final class MigrationLogger: MigrationLogging {
         log("Migration \(from) → \(to) succeeded in \(duration) s.")
     }
 
-    /// Prints what a migration has lost, one line for each loss.
+    /// Prints the losses of a migration, one line each.
     public func logMigrationLosses(from: String, to: String, losses: [MigrationLoss]) {
         for loss in losses { log("Migration \(from) → \(to): \(loss.sentence)") }
     }
 
-    /// Prints why a migration failed; the store is as it was.
+    /// Prints why a migration failed. The store is unchanged.
     public func logMigrationFailure(from: String, to: String, duration: TimeInterval, error: any Error) {
         log("Migration \(from) → \(to) failed after \(duration) s: \(error)")
     }
 }
 
-/// Tells a logger what happens while a store is opened.
+/// Reports the opening of a store to a logger.
 final class LoggedOpening: Sendable {
     private let logger: any MigrationLogging
     private let begun = Mutex<(from: String, to: String, at: ContinuousClock.Instant)?>(nil)
@@ -59,7 +59,7 @@ final class LoggedOpening: Sendable {
         logger.logMigrationStart(from: from, to: to)
     }
 
-    /// - Parameter losses: what the last migration has lost; asked for after a migration.
+    /// - Parameter losses: returns the losses of the last migration; called only after a migration.
     func run<Result>(losses: () -> [MigrationLoss], _ body: () throws -> Result) throws -> Result {
         do {
             let result = try body()

@@ -4,11 +4,11 @@ import MoultObjects
 import MoultPlan
 
 extension MigrationRegistry {
-    /// The versions and the code of a plan, for an app's own command line tool.
+    /// Creates a registry with the versions and the code of a plan, for an app's own command line tool.
     ///
     ///     try MoultCommand.main(registry: MigrationRegistry(plan: AppPlan.self))
     ///
-    /// What is wrong with the plan is said by the first verb that needs the versions.
+    /// The first command that needs the versions reports the plan's faults.
     public init<Plan: SchemaMigrationPlan>(plan: Plan.Type) {
         let resolved = ResolvedPlan(plan)
         let (versions, error) = (resolved.versions, resolved.error)
@@ -21,7 +21,7 @@ extension MigrationRegistry {
         if error == nil { add(resolved) }
     }
 
-    /// Adds what the stages of a plan need, which must have no faults.
+    /// Adds the stages of a plan without faults, and their code.
     mutating func add(_ plan: ResolvedPlan) {
         for edge in plan.edges {
             let mapping = mapping(edge, plan)
@@ -49,7 +49,7 @@ extension MigrationRegistry {
         return step
     }
 
-    /// The mapping of an edge, in which the models that are transformed have a policy.
+    /// Returns the mapping of an edge, with a policy for the models that have a transform.
     private mutating func mapping(_ edge: PlanEdge, _ plan: ResolvedPlan) -> ResolvedMapping? {
         guard var mapping = plan.mappings[edge.older] else { return nil }
         guard !edge.transforms.isEmpty else { return mapping }
@@ -83,13 +83,13 @@ extension PlanEdge {
     }
 }
 
-/// The code of one side of a custom stage, with the models that it knows.
+/// The code of one side of a custom stage, with the schema that it works with.
 struct StageCode: @unchecked Sendable {
     let schema: Schema
-    // A plan's closures are called on the thread that opens the store, one after the other.
+    // A plan's closures are called on the thread that opens the store, one at a time.
     let body: (ModelContext) throws -> Void
 
-    /// Runs the code with a context over the working copy, and saves what it has not.
+    /// Runs the code with a context over the working copy, then saves the changes that the code has not saved.
     func run(on coordinator: ObjectCoordinator) throws {
         let container = ModelContainer(ModelStack(schema, coordinator, []))
         try withExtendedLifetime(container) {
@@ -101,7 +101,7 @@ struct StageCode: @unchecked Sendable {
 }
 
 extension ObjectCoordinator {
-    /// The store of whose working copy the coordinator has the objects.
+    /// The URL of the original store, if the coordinator has its working copy open.
     fileprivate var migratedStore: URL? {
         let path = stores.first?.path ?? ""
         guard let sidecar = path.range(of: "\(Path.sidecarEnding)/", options: .backwards) else { return nil }

@@ -2,18 +2,19 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// A model in two versions, with the code that stands between their objects: ``MigrationStage/transform(from:to:_:)``.
+/// A model in two versions, and the code that converts its objects: ``MigrationStage/transform(from:to:_:)``.
 public struct ModelTransform: @unchecked Sendable {
     let old: any PersistentModel.Type
     let new: any PersistentModel.Type
-    /// Nil if the two classes say which versions are meant.
+    /// The versions of the two classes; nil if the classes alone identify them.
     let versions: (from: any VersionedSchema.Type, to: any VersionedSchema.Type)?
-    /// Calls the code with an old and a new object; false where they are of other classes.
+    /// Calls the code with an old and a new object; returns false if they are of other classes.
     let run: (any PersistentModel, any PersistentModel) throws -> Bool
-    /// Decides what is to become of an old object; nil for one of another class, and where every object is rebuilt.
+    /// Decides the outcome of an old object; returns nil for an object of another class, and if every object becomes a
+    /// new one.
     let decide: (any PersistentModel, TransformRun) throws -> Decision?
 
-    /// ``TransformOutcome`` without its type.
+    /// A ``TransformOutcome`` without its generic type.
     enum Decision {
         case made(key: AnyHashable)
         case merged(into: any PersistentModel)
@@ -50,7 +51,7 @@ public struct ModelTransform: @unchecked Sendable {
     var newName: String { Schema.entityName(for: new) }
 }
 
-/// The outcome of an old object, decided before a new one is made of it.
+/// The outcome for an old object, decided before a new object is made from it.
 public struct TransformOutcome<New: PersistentModel> {
     enum Kind {
         case made(key: AnyHashable?)
@@ -60,35 +61,35 @@ public struct TransformOutcome<New: PersistentModel> {
     }
     let kind: Kind
 
-    /// A new object is made of it.
+    /// The old object becomes a new object.
     public static var made: TransformOutcome { TransformOutcome(kind: .made(key: nil)) }
 
-    /// A new object is made of it, which ``TransformedModels`` finds by that key from now on.
+    /// The old object becomes a new object, which ``TransformedModels`` finds by this key from then on.
     public static func made(as key: some Hashable) -> TransformOutcome {
         TransformOutcome(kind: .made(key: AnyHashable(key)))
     }
 
-    /// It goes into an object that was made of an earlier one; links to it will lead there.
+    /// The old object is merged into an object made earlier, and links to it lead there.
     public static func merged(into model: New) -> TransformOutcome { TransformOutcome(kind: .merged(into: model)) }
 
-    /// Nothing becomes of it. The reason is counted, and stands in the report.
+    /// The old object is dropped. The report counts the objects for each reason.
     public static func dropped(reason: String) -> TransformOutcome { TransformOutcome(kind: .dropped(reason: reason)) }
 
-    /// Nothing becomes of it for now: it goes to the quarantine, from where it can be looked at and brought back.
+    /// The old object is moved to the quarantine, where it can be inspected and restored.
     public static func quarantined(reason: String) -> TransformOutcome {
         TransformOutcome(kind: .quarantined(reason: reason))
     }
 }
 
-/// The new objects of the present run that were made under a key: ``TransformOutcome/made(as:)``.
+/// The new objects of this run that were made under a key: ``TransformOutcome/made(as:)``.
 public struct TransformedModels<New: PersistentModel> {
     let find: (AnyHashable) -> (any PersistentModel)?
 
-    /// The new object that was made under a key in this run; nil where there is none of this class.
+    /// The new object made under a key in this run; nil if there is none of this class.
     public subscript(key: some Hashable) -> New? { find(AnyHashable(key)) as? New }
 }
 
-/// The values of an object of the old version, while a transform runs: to be read only.
+/// The values of an object of the old version while a transform runs, for reading only.
 final class OldBacking: BackingData {
     let source: SourceObject
     private let run: TransformRun
@@ -108,7 +109,7 @@ final class OldBacking: BackingData {
     func setToOne(_ key: String, _ model: (any PersistentModel)?) { refuseChange(key) }
     func setToMany(_ key: String, _ models: [any PersistentModel]?) { refuseChange(key) }
 
-    /// A value that has to be there and is not: what a transform would make of its stand-in is made up.
+    /// Reports a missing or invalid value, so that a transform does not use its stand-in as real data.
     func _noteUnreadable(_ key: String) {
         let place = "\(source.entityName).\(key)"
         run.note(
@@ -127,11 +128,11 @@ final class OldBacking: BackingData {
     }
 }
 
-/// The values of an object of the new version, while a transform runs.
+/// The values of an object of the new version while a transform runs.
 final class NewBacking: BackingData {
     let object: DestinationObject
     private let run: TransformRun
-    /// The relationships that were set, with what they were led to.
+    /// The relationships that the code has set, with their destinations.
     private(set) var relationships: [String: [DestinationObject]] = [:]
 
     init(_ object: DestinationObject, _ run: TransformRun) {

@@ -3,7 +3,7 @@ import MoultModel
 import MoultPlan
 
 extension ResolvedPlan {
-    /// Works out what becomes of every model on every edge, and reports what stands in the way.
+    /// Infers the mapping of every edge, and reports what cannot be inferred.
     mutating func inferEdges() {
         var history = RenamingHistory()
         for edge in edges {
@@ -41,7 +41,7 @@ extension ResolvedPlan {
         history = history.advanced(along: inference.correspondence)
     }
 
-    /// The answers about the newer version of an edge.
+    /// Returns the answers about the newer version of an edge.
     func answers(about edge: PlanEdge) -> [Answer] {
         answers.filter { ObjectIdentifier($0.version) == ObjectIdentifier(types[edge.older + 1]) }
             .map { $0.answer(from: name(of: edge.older), to: name(of: edge.older + 1)) }
@@ -60,7 +60,8 @@ extension ResolvedPlan {
             remedy + words.joined(separator: " or ") + ".")
     }
 
-    /// A model is known by its class's name: where that has changed, SwiftData drops its objects.
+    /// Reports models whose class names changed. SwiftData identifies a model by its class name and drops its objects
+    /// if the name changes.
     private mutating func reportClassNames(_ edge: PlanEdge, _ inference: TransformInference) {
         let sources = inference.correspondence.entitySources
         let added = versions[edge.older + 1].model.entities.map(\.name).filter { sources[$0] == nil }
@@ -88,7 +89,7 @@ extension ResolvedPlan {
 }
 
 extension String {
-    /// `HabitModel` of `HabitModelV2`, `HabitModel2`, `HabitModel_v2` and `V2HabitModel`.
+    /// The name without a version: `HabitModel` for `HabitModelV2`, `HabitModel2`, `HabitModel_v2` and `V2HabitModel`.
     fileprivate var withoutVersion: String {
         let end = replacing(/_?[vV]?[0-9]+(_[0-9]+)*$/, with: "")
         return String(end.replacing(/^[vV][0-9]+_?/, with: ""))
@@ -96,7 +97,7 @@ extension String {
 }
 
 extension Refusal {
-    /// The advice to set the value in a transform. Nil for hierarchies and inverses, which such code cannot change.
+    /// The advice to set the value in a transform; nil for hierarchies and inverses, which a transform cannot change.
     fileprivate var transformRemedy: String? {
         switch reason {
         case .hierarchiesMerged, .inversesDisagree: nil
@@ -107,41 +108,42 @@ extension Refusal {
 }
 
 extension Answer {
-    /// As a plan's answers are written.
+    /// Returns the answer as Swift code for a plan.
     fileprivate func words(in version: String) -> String? {
         switch self.is {
         case .new: ".new(\"\(place)\", in: \(version).self)"
         case .rename: old.map { ".renamed(\"\(place)\", from: \"\($0)\", in: \(version).self)" }
         case .keep: ".kept(\"\(place)\", in: \(version).self)"
         case .drop: ".dropped(\"\(place)\", in: \(version).self)"
-        // A plan has no such answer.
+        // A plan cannot give this answer.
         case .value: nil
         }
     }
 }
 
-/// Infers the mapping of an edge on which code makes some of the values: what the code is there for is no obstacle.
+/// The inference of a mapping for an edge with code. A change that the code can make is not an obstacle.
 struct TransformInference {
     private let older: ModelVersion
     private let newer: ModelVersion
     private let transforms: [ModelTransform]
     private let history: RenamingHistory
     private var answers: [Answer]
-    /// Whether a resemblance counts for nothing: code of a custom stage may have seen to it.
+    /// Whether a resemblance between names raises a question. In a custom stage, code may already have handled a
+    /// rename.
     private let asksAboutRenames: Bool
-    /// Whether the values of a property whose type changes are the code's affair, or may go.
+    /// Decides whether the values of a property whose type changes are left to the code or may be lost.
     private let drops: (Question) -> Bool
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
     private(set) var correspondence: Correspondence
-    /// Nil if something is in its way.
+    /// The inferred mapping; nil if something prevents it.
     private(set) var mapping: ResolvedMapping?
 
     /// - Parameters:
-    ///   - asksAboutRenames: whether a removed thing that resembles an added one is a question.
+    ///   - asksAboutRenames: whether to ask a question when a removed item resembles an added one.
     ///   - drops: whether the values of a property whose type changes are left to the code before the change.
-    ///   - judgesLater: whether code runs before the change that may delete the objects that would lack a value.
-    /// - Throws: `usage` if an answer fits no question that the versions have.
+    ///   - judgesLater: whether code before the change may delete objects that would lack a value.
+    /// - Throws: `usage` if an answer does not fit any question between the versions.
     init(
         from older: ModelVersion, to newer: ModelVersion, _ transforms: [ModelTransform] = [], answers: [Answer],
         history: RenamingHistory, asksAboutRenames: Bool, judgesLater: Bool = false,
@@ -170,7 +172,7 @@ struct TransformInference {
         } while answers.count > known
     }
 
-    /// The answer to a question that the code of the stage makes idle: what is asked about starts again.
+    /// Returns the answer to a question that the stage's code makes irrelevant: the item in question is treated as new.
     private func answerLeftToCode(_ question: Question) -> Answer? {
         let isTransformed = question.property != nil && transforms.contains { $0.newName == question.entity }
         switch question.kind {
@@ -180,9 +182,9 @@ struct TransformInference {
         }
     }
 
-    // MARK: - Models without what code sees to
+    // MARK: - Models without what the code handles
 
-    /// The older version without the constraints that would not fit what is left of it.
+    /// Returns the older version without the constraints that its remaining properties would not meet.
     private static func relaxed(_ version: ModelVersion, _ transforms: [ModelTransform]) throws -> ModelVersion {
         var model = version.model
         for transform in transforms {
@@ -192,7 +194,7 @@ struct TransformInference {
         return ModelVersion(names: version.names, model: model)
     }
 
-    /// The newer version, in which nothing that has no default is required: the code gives it.
+    /// Returns the newer version with every property without a default made optional, because the code sets it.
     private static func relaxedForCode(
         _ version: ModelVersion, _ transforms: [ModelTransform], everywhere: Bool
     ) throws -> ModelVersion {
@@ -212,7 +214,7 @@ struct TransformInference {
 }
 
 extension AttributeDescription {
-    /// Has nothing that has no default be required.
+    /// Makes every property without a default optional.
     fileprivate mutating func leaveToCode() {
         for position in elements.indices { elements[position].leaveToCode() }
         if defaultValue == nil { isOptional = true }
@@ -220,7 +222,7 @@ extension AttributeDescription {
 }
 
 extension EntityDescription {
-    /// Has nothing that has no default be required.
+    /// Makes every property without a default optional.
     fileprivate mutating func leaveToCode() {
         for position in attributes.indices { attributes[position].leaveToCode() }
         for position in relationships.indices {

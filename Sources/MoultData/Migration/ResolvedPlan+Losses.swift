@@ -4,16 +4,16 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-// What a custom stage would lose: its didMigrate has the new version only, so that only its willMigrate, or a transform,
-// can read a value of the old one.
+// The losses of custom stages. Only a transform or a stage's willMigrate can read an old value: didMigrate sees only
+// the new version.
 
 extension ResolvedPlan {
-    /// Whether the code before the change may read what a question is about, or its loss is accepted.
+    /// Whether code before the change may read the value in question, or its loss is accepted.
     func isLeftToCode(_ question: Question, _ edge: PlanEdge) -> Bool {
         edge.code.will != nil || isAccepted(question.oldPlace)
     }
 
-    /// Reports each property that both versions have, of which no code of a custom stage can read the values.
+    /// Reports each property in both versions whose values no code of a custom stage can read.
     mutating func reportUnread(_ mapping: ResolvedMapping, _ edge: PlanEdge) {
         guard edge.isCustom, edge.code.will == nil else { return }
         let (older, newer) = (versions[edge.older], versions[edge.older + 1])
@@ -24,7 +24,7 @@ extension ResolvedPlan {
         }
     }
 
-    /// - Parameter place: as the older version calls it.
+    /// - Parameter place: the name in the older version.
     mutating func reportUnread(_ place: String, _ what: String, _ edge: PlanEdge) {
         guard !isAccepted(place) else { return }
         let (entity, property) = place.entityAndProperty
@@ -44,7 +44,8 @@ extension ResolvedPlan {
         return acceptedLosses.contains(MigrationLoss(.values, .dropped, entity: entity, property: property))
     }
 
-    /// Returns the accepted losses of an edge: what the plan accepts, and without code what its answers say is dropped.
+    /// Returns the accepted losses of an edge: those that the plan accepts and, without code, those that its answers
+    /// drop.
     func acceptedLosses(of edge: PlanEdge, _ mapping: ResolvedMapping?) -> AcceptedLosses {
         var accepted = acceptedLosses
         guard !edge.isCustom else { return accepted }
@@ -66,23 +67,22 @@ extension ResolvedPlan {
 }
 
 extension Question {
-    /// The place that the question is about, by its name in the older version, where the entity kept its name.
+    /// The name of the question's subject in the older version, if the entity kept its name.
     var oldPlace: String {
         [entity, property.map { candidates.first?.name ?? $0 }].compactMap(\.self).joined(separator: ".")
     }
 }
 
 extension String {
-    /// Up to the first full stop that ends a sentence.
+    /// The text up to the end of its first sentence.
     var firstSentence: String { range(of: ". ").map { String(self[..<$0.lowerBound]) + "." } ?? self }
 }
 
-// A value that lies in its column as JSON is as its type has written it. No hash tells what is in it, and no lightweight
-// stage converts it: a later type has to decode it, or code has to.
+// A value stored as JSON stays as its type encoded it. The version hash does not cover its contents, and a lightweight
+// stage does not convert it: either the later type can decode it, or code must convert it.
 
 extension ResolvedPlan {
-    /// Reports each property of which the later version's type cannot decode what the older one's has written, where no
-    /// code converts it.
+    /// Reports each property whose later type cannot decode values of the earlier type, unless code converts them.
     mutating func reportUndecodable(_ edge: PlanEdge) {
         guard edge.code.will == nil else { return }
         let (older, newer) = (schemas[edge.older], schemas[edge.older + 1])
@@ -111,12 +111,12 @@ extension ResolvedPlan {
 }
 
 extension Schema.PropertyMetadata {
-    /// Whether its values lie in one column as the JSON that their type encodes.
+    /// Whether the values are stored in one column, as the JSON that their type encodes.
     fileprivate var isInJSON: Bool {
         switch ValueForm.of(valueType) {
         case .json, .unknown: return true
         case .fields:
-            // `@Attribute(.codable)` keeps what would have columns of its own.
+            // `@Attribute(.codable)` stores in one column what would otherwise have several.
             if case .attribute(let attribute) = shape { return attribute.type != .composite }
             return false
         case .plain, .rawValue, .cases, .archive, .encoded: return false
@@ -124,16 +124,16 @@ extension Schema.PropertyMetadata {
     }
 }
 
-/// The compatibility of the JSON of one type with another type.
+/// The compatibility of the JSON of one type with another.
 enum StoredJSON {
     struct Fault {
-        /// The type that cannot decode.
+        /// The type that cannot decode the JSON.
         let type: Any.Type
         let reason: String
     }
 
-    /// Returns the fault that keeps a type from decoding what another has encoded; nil if there is none, or where that
-    /// cannot be told without a value.
+    /// Returns the reason why one type cannot decode what another has encoded; nil if there is none, or if it takes a
+    /// value to find out.
     static func fault(of type: Any.Type, reading earlier: Any.Type) -> Fault? {
         let (type, earlier) = (withoutOptionals(type), withoutOptionals(earlier))
         guard type != earlier else { return nil }
@@ -144,7 +144,7 @@ enum StoredJSON {
         return reason(new, json).map { Fault(type: type, reason: $0) }
     }
 
-    /// Returns the reason why a type cannot decode a column's bytes; nil if it can, or where JSON is not the reason.
+    /// Returns the reason why a type cannot decode a column's bytes; nil if it can, or if the JSON is not the cause.
     static func reason(_ type: any Decodable.Type, _ bytes: [UInt8]) -> String? {
         func decode<Value: Decodable>(_ type: Value.Type) -> String? {
             do {
@@ -161,10 +161,11 @@ enum StoredJSON {
         return decode(type)
     }
 
-    /// Without a plan nothing is known of the types that wrote a store: the first value of each property tells.
+    /// Checks that the schema's types can decode a store whose writing types are unknown, by the first value of each
+    /// property.
     ///
-    /// - Throws: `dataConflict` for one that the schema's type cannot decode for lack of a key, or because one is of another
-    ///   type. After the migration no row of it could be fetched, and the app that wrote it could not go back.
+    /// - Throws: `dataConflict` for a value that lacks a key or has another type. After the migration its rows could
+    ///   not be fetched, and the app that wrote the store could not open it.
     static func check(_ connection: Connection, against types: [String: any PersistentModel.Type]) throws {
         let columns = Dictionary(
             try connection.catalogue().tables.filter { !$0.isVirtual }.map { table in
@@ -175,7 +176,7 @@ enum StoredJSON {
             for property in model.schemaMetadata.properties where property.isInJSON {
                 let column = "Z" + (property.declared.originalName ?? property.name).uppercased()
                 guard let type = withoutOptionals(property.valueType) as? any Decodable.Type else { continue }
-                // Subentities lie in the table of their root.
+                // Subentities share the table of their root.
                 for table in columns.keys.sorted() where columns[table]?.isSuperset(of: [column, "Z_ENT"]) == true {
                     let bytes = try connection.value(
                         "SELECT \(column.quotedName) FROM \(table.quotedName) WHERE typeof(\(column.quotedName)) = 'blob' "

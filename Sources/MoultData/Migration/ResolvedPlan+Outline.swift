@@ -4,7 +4,7 @@ import MoultObjects
 import MoultPlan
 
 extension ResolvedPlan {
-    /// The plan for rules that judge it, with all its faults and what they do not cover.
+    /// The plan for lint rules, with all its faults and the findings that they do not cover.
     var outline: PlanOutline {
         var whole = self
         if missingStages != nil { whole.checkEdges() }
@@ -27,8 +27,8 @@ extension ResolvedPlan {
 
     // MARK: Types
 
-    /// The value types of which a version's hash has every field or case, used by classes of several versions: an edit
-    /// of one changes the hashes of all these versions.
+    /// The findings about value types whose fields or cases are part of the version hash and which several versions
+    /// share. Editing such a type changes the hashes of all these versions.
     private var sharedTypes: [Finding] {
         var users: [ObjectIdentifier: [TypeUser]] = [:]
         for user in schemas.indices.flatMap(typeUsers) {
@@ -78,7 +78,8 @@ extension ResolvedPlan {
 
     // MARK: Losses
 
-    /// The findings about data that only the older version of a custom stage has: only its `willMigrate` can read it.
+    /// The findings about data that exists only in the older version of a custom stage, where only `willMigrate` can
+    /// read it.
     private var leftToCode: [Finding] {
         edges.filter(\.isCustom).flatMap { edge -> [Finding] in
             guard let mapping = mappings[edge.older] else { return [] }
@@ -117,8 +118,8 @@ extension Optional: Wrapping {
 }
 
 extension AttributeDescription {
-    /// Whether the version hash has the fields or cases of the value's type. An enum with raw values has one column,
-    /// whatever its cases.
+    /// Whether the version hash covers the fields or cases of the value's type. An enum with raw values has one column
+    /// regardless of its cases.
     fileprivate var hashesItsType: Bool {
         guard !elements.isEmpty else { return false }
         return userInfo[Self.enumTypeKey] == nil || userInfo[Self.enumCasesKey] != nil

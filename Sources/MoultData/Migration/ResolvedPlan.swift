@@ -2,24 +2,25 @@ import MoultBasics
 import MoultModel
 import MoultPlan
 
-/// A plan with everything worked out: its versions, what leads from each to the next, and all that is wrong with it.
+/// A plan with its versions, the edges between them, and all its faults.
 struct ResolvedPlan {
     let name: String
-    /// Oldest first, as are the versions and what is known of each.
+    /// The schemas, oldest first, like the types and the versions.
     let schemas: [Schema]
     let types: [any VersionedSchema.Type]
     let answers: [MigrationAnswer]
     let acceptedLosses: AcceptedLosses
-    /// Empty where the models of a version are wrong.
+    /// The versions; empty if the models of one are invalid.
     var versions: [ModelVersion] = []
     var edges: [PlanEdge]
-    /// By edge, where code or answers have a part in it; the engine infers the others.
+    /// The mappings by edge, where code or answers affect them; the engine infers the others.
     var mappings: [Int: ResolvedMapping] = [:]
     var faults: [Finding] = []
-    /// Of a plan without any stage, which opens a new store and one of its newest version: thrown for every other.
+    /// The error for a plan without stages. Such a plan can make a new store and open one of its newest version; for
+    /// any other store this error is thrown.
     private(set) var missingStages: MigrationError?
 
-    /// - Parameter configurations: which entities each of several stores holds, by name.
+    /// - Parameter configurations: the entities of each of several stores, by name.
     init(_ plan: any SchemaMigrationPlan.Type, holding configurations: [String: Set<String>] = [:]) {
         name = "\(plan)"
         types = plan.schemas
@@ -40,7 +41,7 @@ struct ResolvedPlan {
 
     func name(of position: Int) -> String { schemas[position].version.description }
 
-    /// `1.0.0 to 2.0.0`
+    /// The name of an edge, such as `1.0.0 to 2.0.0`.
     func name(of edge: PlanEdge) -> String { "\(name(of: edge.older)) to \(name(of: edge.older + 1))" }
 
     mutating func report(_ code: String, _ place: String, _ message: String, _ remedy: String) {
@@ -48,12 +49,12 @@ struct ResolvedPlan {
         if !faults.contains(finding) { faults.append(finding) }
     }
 
-    /// `stagesInvalid` with everything that is wrong with the plan; nil if nothing is.
+    /// The error `stagesInvalid` with all faults of the plan; nil if there are none.
     var error: MigrationError? { faults.isEmpty ? nil : .planInvalid(name, faults) }
 }
 
 extension MigrationError {
-    /// - Parameter faults: all that is wrong, each with its remedy.
+    /// - Parameter faults: all faults, each with its remedy.
     static func planInvalid(_ plan: String, _ faults: [Finding]) -> MigrationError {
         let list = faults.map { "\n  \($0.message) \($0.remedy)" }.joined()
         return MigrationError(
@@ -66,7 +67,7 @@ extension MigrationError {
 struct PlanEdge {
     /// The position of the older version.
     let older: Int
-    /// The numbers of the stages in the plan, from 1, for messages.
+    /// The stages, each with its number in the plan, from 1, for messages.
     var stages: [(number: Int, stage: MigrationStage)] = []
 
     var isLightweight: Bool { stages.allSatisfy { if case .lightweight = $0.stage { true } else { false } } }
@@ -85,7 +86,7 @@ struct PlanEdge {
 }
 
 extension ResolvedPlan {
-    /// Makes the model of every version, and tells two from each other.
+    /// Makes the model of every version, and checks that the versions differ.
     mutating func resolveVersions(_ configurations: [String: Set<String>]) {
         if schemas.isEmpty {
             report("no-versions", name, "It has no versions.", "Return at least the current schema from schemas.")
@@ -116,7 +117,7 @@ extension ResolvedPlan {
         }
     }
 
-    /// A store's version is known by its hashes: those of two versions must differ.
+    /// Checks that the hashes of any two versions differ, because they identify a store's version.
     private mutating func checkChecksums() {
         for later in versions.indices {
             let same = { versions[$0].hashes.isCompatible(with: versions[later].hashes) }
@@ -131,7 +132,7 @@ extension ResolvedPlan {
         }
     }
 
-    /// The version by its number, and by its type where that is not clear.
+    /// Returns the version's type and number; the number alone may be ambiguous.
     private func label(_ position: Int) -> String { "\(types[position]) (\(name(of: position)))" }
 
     private func differences(_ older: ModelVersion, _ newer: ModelVersion) -> String {
@@ -140,7 +141,7 @@ extension ResolvedPlan {
         return sentences.isEmpty ? "" : " What differs is not in it: \(sentences.joined(separator: " "))"
     }
 
-    /// Finds the two neighbouring versions that a stage stands between.
+    /// Assigns a stage to the edge between its two neighbouring versions.
     mutating func put(_ stage: MigrationStage, number: Int) {
         switch stage {
         case .lightweight(let from, let to), .custom(let from, let to, _, _):
@@ -181,7 +182,7 @@ extension ResolvedPlan {
         types.firstIndex { ObjectIdentifier($0) == ObjectIdentifier(type) }
     }
 
-    /// A transform stands where its old class is followed by its new one.
+    /// Assigns a transform to the edge between its old class and its new one.
     private mutating func put(_ transform: ModelTransform, _ stage: MigrationStage, number: Int) {
         let fitting = edges.indices.filter {
             schemas[$0].has(transform.old) && schemas[$0 + 1].has(transform.new)
@@ -200,7 +201,7 @@ extension ResolvedPlan {
         edges[edge].stages.append((number, stage))
     }
 
-    /// Each edge needs one stage, or several transforms of different models next to a custom one.
+    /// Checks that each edge has one stage, or several transforms of different models and at most one custom stage.
     mutating func checkEdges() {
         for edge in edges {
             guard !edge.stages.isEmpty else {
@@ -234,7 +235,7 @@ extension Schema {
 }
 
 extension ResolvedPlan {
-    /// The models that an app works with must be those of one of the versions, otherwise its stores are of none.
+    /// Checks that the models of the app are those of a version. Otherwise its stores would match no version.
     mutating func checkDrift(of schema: Schema) {
         guard versions.count == schemas.count, let newest = versions.last,
             let current = try? schema.modelVersion(),

@@ -7,30 +7,31 @@ import MoultPlan
 import MoultStore
 
 extension SchemaMigrationPlan {
-    /// Checks the plan, for a test: all that opening a store would find, before there is one.
+    /// Checks the plan for every fault that opening a store would find, without a store. Call it in a test.
     ///
-    /// Two versions with one checksum or one identifier, a stage that is missing, twice there or not between
-    /// neighbours, a model whose class got another name, a property that comes without a default or takes another type,
-    /// what could be a rename and does not say so, and models that are wrong in themselves.
+    /// The faults include two versions with the same checksum or identifier; a stage that is missing, duplicate or not
+    /// between neighbours; a model whose class was renamed; a property that is added without a default or changes its
+    /// type; a possible rename without an answer; and invalid models.
     ///
-    /// - Throws: `stagesInvalid` with everything that is wrong.
+    /// - Throws: `stagesInvalid` with all faults.
     public static func validate() throws {
         if let error = ResolvedPlan(self).error { throw error }
     }
 
-    /// Checks the plan, and that a store's own rows fit it, without changing a byte: with counts, values that are missing
-    /// where they become required, and duplicates where they become unique.
+    /// Checks the plan and the rows of a store, without changing the store. Counts values that are missing where they
+    /// become required, and duplicates where they become unique.
     ///
-    /// What the code of a stage sees to is not known before it has run: rows are checked up to the first such stage.
-    /// - Throws: `stagesInvalid` with everything that is wrong with the plan; `storeUnknown`; `dataConflict` with
-    ///   everything that does not fit.
+    /// The effects of a stage's code are unknown before it runs, so rows are checked only up to the first stage with
+    /// code.
+    /// - Throws: `stagesInvalid` with all faults of the plan; `storeUnknown`; `dataConflict` with all rows that do not
+    ///   fit.
     public static func validate(storeAt url: URL) throws {
         var plan = ResolvedPlan(self)
         if let error = plan.error(countedIn: url) { throw error }
         let snapshot = try StoreProbe.read(url.path) { try StoreSnapshot($0.connection) }
         let part = Self.part(of: snapshot.hashes, in: ModelVersions(versions: plan.versions))
         if let part { plan = ResolvedPlan(self, holding: [part: Set(snapshot.hashes.entities.keys)]) }
-        // As a container opens the store.
+        // Use the options that a container uses to open the store.
         var options = RunOptions()
         options.isExperimental = true
         options.configuration = part
@@ -43,7 +44,8 @@ extension SchemaMigrationPlan {
         try StoreSession(StoreRequest(url.path, .plan, options), context).check()
     }
 
-    /// A name for the configuration of a store that has a part of a version's entities; nil for any other store.
+    /// Returns a name for the configuration of a store that has only some entities of a version; nil for any other
+    /// store.
     private static func part(of hashes: VersionHashes, in versions: ModelVersions) -> String? {
         let name = "the store"
         let isPart = versions.place(of: hashes) == nil && versions.place(of: hashes, as: .configuration(name)) != nil
@@ -52,10 +54,11 @@ extension SchemaMigrationPlan {
 }
 
 extension ResolvedPlan {
-    /// The error of the plan, which says of each value that becomes required how many objects of a store have none.
+    /// Returns the error of the plan, with a count of the objects that lack a value for each property that becomes
+    /// required.
     ///
-    /// - Parameter url: a store; where it is none, of no version of the plan, or open in this process, nothing is
-    ///   counted.
+    /// - Parameter url: the store; nothing is counted if it is not a store, matches no version of the plan, or is open
+    ///   in this process.
     func error(countedIn url: URL) -> MigrationError? {
         var counted = self
         try? counted.count(in: url)
@@ -86,7 +89,7 @@ extension ResolvedPlan {
         }
     }
 
-    /// - Parameter place: `Entity.property`, as the version after calls it.
+    /// - Parameter place: `Entity.property`, as the later version names it.
     private static func sentence(
         about place: String, _ model: MoultModel.ManagedObjectModel, _ store: ObjectStore
     ) throws -> String? {

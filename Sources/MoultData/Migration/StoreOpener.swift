@@ -6,33 +6,33 @@ import MoultObjects
 import MoultPlan
 import MoultStore
 
-/// Opens the stores of a container: makes one where there is none, and brings one of an earlier version along the plan.
+/// Opens the stores of a container. Makes a store if there is none, and migrates an earlier version along the plan.
 ///
-/// The store is recognised by its hashes before anything is opened for writing; a migration is backed up, works on a
-/// copy, is verified, and is one commit.
+/// The store's hashes identify its version before anything is opened for writing. A migration makes a backup, verifies
+/// its result and takes effect in one commit. It works on a copy only if code runs or a table is rebuilt.
 package struct StoreOpener {
-    /// The model of the schema, with the configurations; all stores of a container are opened with it.
+    /// The schema's model with its configurations. All stores of a container are opened with it.
     package let model: MoultModel.ManagedObjectModel
-    /// Told often while a store is migrated, on the thread that opens it.
+    /// Called often during a migration, on the thread that opens the store.
     package var onProgress: (@Sendable (MigrationProgress) -> Void)?
-    /// Asked often; true ends a migration with the error `cancelled`, and the store as it was.
+    /// Called often; returning true ends the migration with the error `cancelled` and leaves the store unchanged.
     package var isCancelled: (@Sendable () -> Bool)?
-    /// Told of a migration's start and end.
+    /// Receives the start and the end of a migration.
     var logger: (any MigrationLogging)?
     var system: any System = POSIXSystem()
-    /// Nil without a plan.
+    /// The resolved plan; nil if there is none.
     private var plan: ResolvedPlan?
     /// The models by their names.
     private let types: [String: any PersistentModel.Type]
     private var registry = MoultObjects.MigrationRegistry()
-    /// Told what a migration has deleted.
+    /// Receives the losses of a migration.
     private var onLosses: (@Sendable ([MigrationLoss]) -> Void)?
 
     /// - Parameters:
-    ///   - configurations: which entities each of several stores holds, by name; empty where one store holds all.
-    ///   - store: where the only store may lie, to count what stands in the way of the plan.
+    ///   - configurations: the entities of each of several stores, by name; empty if one store holds all entities.
+    ///   - store: the URL of the store, if there is only one, for counting the rows that conflict with the plan.
     /// - Throws: `modelInvalid` for the first fault of the models; `stagesInvalid` with every fault of the plan, such
-    ///   as models that are none of its versions.
+    ///   as models that match none of its versions.
     package init(
         schema: Schema, plan: (any SchemaMigrationPlan.Type)? = nil, configurations: [String: Set<String>] = [:],
         store: URL? = nil
@@ -49,15 +49,15 @@ package struct StoreOpener {
         self.plan = resolved
     }
 
-    /// Opens a store, or makes it.
+    /// Opens a store, making it if there is none.
     ///
     /// - Parameters:
-    ///   - url: nil or `/dev/null` for a store in memory.
-    ///   - configuration: one of the configurations given; nil if the store holds all entities.
-    /// - Returns: the open store; it stays open until it is closed, and `store` of it is what a coordinator takes.
-    /// - Throws: `storeUnknown` for a store of no version; `storeAhead` for one of a later version, or one that is to
-    ///   be migrated and only opened for reading; `noPath`, `cannotInfer`, `dataConflict`, `stageFailed` if the plan
-    ///   does not bring it here; `locked` where somebody else has it.
+    ///   - url: the store; nil or `/dev/null` for a store in memory.
+    ///   - configuration: the name of one of the configurations; nil if the store holds all entities.
+    /// - Returns: the store, which stays open until you close it; pass its `store` to a coordinator.
+    /// - Throws: `storeUnknown` for a store that matches no version; `storeAhead` for a store of a later version, or
+    ///   one that needs a migration but is opened for reading only; `noPath`, `cannotInfer`, `dataConflict` or
+    ///   `stageFailed` if the plan cannot migrate it; `locked` if another process is using it.
     package func open(
         at url: URL?, configuration: String? = nil, isReadOnly: Bool = false, _ run: RunOptions = RunOptions()
     ) throws -> MoultCoreData.PersistentStore {
@@ -67,7 +67,7 @@ package struct StoreOpener {
             if plan?.missingStages == nil { opening.willMigrate = logged.begin }
             return try logged.run(losses: { Self.lastLosses(of: url) }, { try opening.open() })
         } catch var error as MoultBasics.MigrationError where error.code == .storeAhead && !isReadOnly {
-            // What is behind is migrated: it is of a later version.
+            // An earlier store would have been migrated, so this one is of a later version.
             error.code = .incompatibleVersion
             throw error
         }
@@ -77,11 +77,11 @@ package struct StoreOpener {
         url.flatMap { try? MigrationHistory(storeAt: $0).events().last }?.losses ?? []
     }
 
-    /// Returns the opening of a store, which migrates it first where it is behind.
+    /// Returns a loader for a store, which migrates an earlier version first.
     func opening(at url: URL?, configuration: String?, isReadOnly: Bool, _ run: RunOptions) throws -> StoreLoader {
         var options = try StoreOptions(nil, migratesByDefault: true)
         (options.isReadOnly, options.tracksHistory, options.run) = (isReadOnly, true, run)
-        // Who shares a store with SwiftData says so, and is refused what is uncertain (`Schema.checkMappings()`).
+        // Apps that share a store with SwiftData declare it, and `Schema.checkMappings()` refuses uncertain mappings.
         options.run.isExperimental = true
         let isInMemory = url.map { $0.path == "/dev/null" } ?? true
         var opening = StoreLoader(
@@ -103,21 +103,21 @@ package struct StoreOpener {
     }
 }
 
-/// A store of none of a plan's versions: of a release before the plan, or of a build in between two versions.
+/// A store that matches no version of a plan: from a release before the plan, or from a build between two versions.
 struct UnknownStore {
     private let snapshot: StoreSnapshot
     private let part: StorePart
 
-    /// - Parameter configuration: the one that the store is opened with; nil for none.
+    /// - Parameter configuration: the configuration to open the store with; nil for none.
     init(_ snapshot: StoreSnapshot, configuration: String?) {
         self.snapshot = snapshot
         part = configuration.map(StorePart.configuration) ?? .whole
     }
 
-    /// The versions to go through: the model that the store carries stands before the last version that has just its
-    /// models and properties, whatever else the two differ in.
+    /// Returns the versions of the migration: those of the plan, with the store's own model inserted before the last
+    /// version that has the same models and properties, regardless of other differences.
     ///
-    /// - Throws: `storeUnknown` with the nearest version and all that differs, where there is no such version.
+    /// - Throws: `storeUnknown`, with the nearest version and all differences, if there is no such version.
     func versions(adoptedBy versions: ModelVersions, of plan: String) throws -> ModelVersions {
         guard let carried = snapshot.cachedModel,
             let own = try? ModelVersion(names: [""], model: carried).held(by: snapshot.hashes).model,
@@ -153,7 +153,7 @@ struct UnknownStore {
 }
 
 extension ManagedObjectModel {
-    /// Whether the tables of the two have the same columns of the same types.
+    /// Whether the tables of both models have the same columns with the same types.
     fileprivate func hasStructure(of other: ManagedObjectModel) -> Bool {
         entities.count == other.entities.count
             && entities.allSatisfy { entity in
@@ -176,7 +176,7 @@ extension RelationshipDescription {
     }
 }
 
-/// The words of remedies for a store that has a ``ModelConfiguration``.
+/// The wording of remedies for a store with a ``ModelConfiguration``.
 package struct ConfigurationWords: RemedyWords {
     package init() {}
 

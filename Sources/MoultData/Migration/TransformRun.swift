@@ -2,14 +2,15 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// Shows the objects of one migration as models, and makes rows of the models that a transform makes.
+/// A run of transforms. It presents the objects of a migration as models, and makes rows from the models that a
+/// transform creates.
 final class TransformRun {
     private let oldTypes: [String: any PersistentModel.Type]
     private let newTypes: [String: any PersistentModel.Type]
     private unowned let manager: MigrationManager
-    /// The objects that were made under a key.
+    /// The objects made under a key.
     private var made: [AnyHashable: DestinationObject] = [:]
-    /// The first thing that could not be thrown where it happened.
+    /// The first error that could not be thrown where it occurred.
     private var fault: (any Error)?
 
     init(from old: Schema, to new: Schema, _ manager: MigrationManager) {
@@ -34,7 +35,7 @@ final class TransformRun {
 
     // MARK: - Rows
 
-    /// The object of the new version that a model shows; a model that was just made becomes one.
+    /// Returns the object of the new version behind a model; a newly created model becomes an object.
     func object(_ model: any PersistentModel) throws -> DestinationObject {
         switch model.persistentBackingData {
         case let backing as NewBacking: return backing.object
@@ -88,13 +89,13 @@ final class TransformRun {
     }
 }
 
-/// Runs the transforms of one edge over the objects of their models.
+/// The policy that runs the transforms of one edge over the objects of their models.
 final class TransformPolicy: EntityMigrationPolicy {
     private let transforms: [ModelTransform]
     private let schemas: (from: Schema, to: Schema)
     private var run: TransformRun?
-    /// The destinations that the code has set, by new entity, key and relationship: a mapping has its own idea of some
-    /// of them.
+    /// The destinations that the code has set, by new entity, key and relationship. They override the links that the
+    /// mapping makes.
     private var relationships: [String: [Int64: [String: [DestinationObject]]]] = [:]
 
     init(_ transforms: [ModelTransform], from old: Schema, to new: Schema) {
@@ -127,13 +128,13 @@ final class TransformPolicy: EntityMigrationPolicy {
         relationships[object.entityName, default: [:]][object.objectID.key] = backing.relationships
     }
 
-    /// The first that a transform has to say about an object.
+    /// Returns the first decision that a transform makes about an object.
     private func decision(on old: any PersistentModel, _ run: TransformRun) throws -> ModelTransform.Decision? {
         for transform in transforms { if let decision = try transform.decide(old, run) { return decision } }
         return nil
     }
 
-    /// Nil if an object is to be made.
+    /// Returns the outcome of a decision; nil if an object is to be made.
     private func outcome(_ decision: ModelTransform.Decision?, _ run: TransformRun) throws -> InstanceOutcome? {
         switch decision {
         case nil, .made?: nil

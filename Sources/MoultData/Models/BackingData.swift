@@ -2,38 +2,39 @@ import MoultBasics
 import MoultModel
 import Synchronization
 
-/// The storage of a model's values: ``OwnValues`` until a context takes the object in, then storage of the context.
+/// The storage of a model's values: ``OwnValues`` until the model is inserted in a context, then storage of the
+/// context.
 public protocol BackingData: AnyObject {
     var persistentModelID: PersistentIdentifier { get }
 
     /// The value of an attribute; nil for NULL.
     func attribute(_ key: String) -> AttributeValue?
     func setAttribute(_ key: String, _ value: AttributeValue?)
-    /// Sets the columns of one property, each by its path: all of them, or none where one cannot be kept.
+    /// Sets the columns of one property by path: all of them, or none if one cannot be stored.
     func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)])
 
     func toOne(_ key: String) -> (any PersistentModel)?
     func setToOne(_ key: String, _ model: (any PersistentModel)?)
 
-    /// The objects of a to-many relationship; nil if an optional one was never set.
+    /// The objects of a to-many relationship; nil for an optional relationship that was never set.
     func toMany(_ key: String) -> [any PersistentModel]?
     func setToMany(_ key: String, _ models: [any PersistentModel]?)
 
-    /// Remembers that a value cannot be kept. The property has its old value; the next save throws the error.
+    /// Records that a value cannot be stored. The property keeps its old value, and the next save throws the error.
     func refuse(_ key: String, _ error: MigrationError)
 
-    /// Remembers that a property showed a value that stands for none, or for one that its type cannot have. The next
-    /// save throws the error, unless the property was set before.
+    /// Records that a property showed a stand-in for a missing value, or for one that its type cannot represent. The
+    /// next save throws an error unless the property is set first.
     func _noteUnreadable(_ key: String)
 
-    /// The value that the source of the model gives a property; nil if it gives none.
+    /// The initial value of a property in the model's source; nil if there is none.
     func _initialValue(_ key: String) -> Any?
 
-    /// Called when a property of the model was set, and at the end of its initialiser: a new model that leads to one of
-    /// a context, which leads back to it, belongs to that context.
+    /// Called after a property of the model is set, and at the end of its initialiser. A new model that refers to an
+    /// object of a context, and is referred back to, is inserted in that context.
     func _wasWritten<Model: PersistentModel>(by model: Model)
 
-    /// The context that took the object in or read it; nil if none has it.
+    /// The context that the model belongs to; nil if there is none.
     var _context: AnyObject? { get }
     /// Whether the next save of the context writes the object.
     var hasChanges: Bool { get }
@@ -46,13 +47,13 @@ extension BackingData {
     public func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
         for (path, value) in values { setAttribute(path, value) }
     }
-    /// Does nothing: nothing is remembered.
+    /// Does nothing.
     public func _noteUnreadable(_ key: String) {}
-    /// No value, as if the source gave none.
+    /// Nil, as if the source had no initial value.
     public func _initialValue(_ key: String) -> Any? { nil }
     /// Does nothing: no context is looked for.
     public func _wasWritten<Model: PersistentModel>(by model: Model) {}
-    /// No context.
+    /// Nil: there is no context.
     public var _context: AnyObject? { nil }
     /// False: no save writes the object.
     public var hasChanges: Bool { false }
@@ -60,9 +61,9 @@ extension BackingData {
     public var isDeleted: Bool { false }
 }
 
-/// The values of a model that no context has taken in, in the form that a store keeps them in.
+/// The values of a model that belongs to no context, in the form in which a store keeps them.
 ///
-/// A context that takes the object in copies `values` and `refusals` of every part in the object's `_$ownValues`,
+/// When a context inserts the object, it copies `values` and `refusals` from every part of the object's `_$ownValues`,
 /// then sets its `persistentBackingData`.
 public final class OwnValues: BackingData {
     /// One property's value.
@@ -79,39 +80,39 @@ public final class OwnValues: BackingData {
         }
     }
 
-    /// In the order in which they were set first. A class has few properties: looking through their names is faster than
-    /// a dictionary of them.
+    /// The values, in the order in which they were first set. A class has few properties, so a linear search is faster
+    /// than a dictionary.
     @exclusivity(unchecked) package private(set) var values: [(name: String, value: Value)] = []
-    /// Values that could not be kept, by property.
+    /// The errors of values that could not be stored, by property.
     @exclusivity(unchecked) package private(set) var refusals: [String: MigrationError] = [:]
 
-    /// The objects among which a relationship leads, once one does; ``_wasWritten(by:)`` has them take the model in.
+    /// The graph of a destination's context, if any; ``_wasWritten(by:)`` offers the model to it.
     private var host: WeakReference<ModelGraph>?
 
     private static let count = Atomic<Int64>(0)
     private lazy var number = Self.count.add(1, ordering: .relaxed).newValue
 
-    /// Values of a new model, none of which is set.
+    /// Creates the storage of a new model, without values.
     public init() {}
 
-    /// A temporary identity of no entity: a context gives the object its own.
+    /// A temporary identity without an entity. A context replaces it.
     public var persistentModelID: PersistentIdentifier {
         PersistentIdentifier(ObjectID(temporary: -number, entityName: ""))
     }
 
-    /// The value that was set for an attribute; nil where none was.
+    /// The value set for an attribute; nil if there is none.
     public func attribute(_ key: String) -> AttributeValue? {
         if case .attribute(let value)? = value(key) { value } else { nil }
     }
-    /// Sets an attribute, and forgets a refusal of its value.
+    /// Sets an attribute, and clears any refusal of its value.
     public func setAttribute(_ key: String, _ value: AttributeValue?) { set(key, .attribute(value)) }
-    /// Sets all columns of a property, and forgets a refusal of its value.
+    /// Sets all columns of a property, and clears any refusal of its value.
     public func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
         for (path, value) in values { set(path, .attribute(value)) }
         if !refusals.isEmpty { refusals[key] = nil }
     }
 
-    /// The model that was set for a to-one relationship; nil where none was.
+    /// The model set for a to-one relationship; nil if there is none.
     public func toOne(_ key: String) -> (any PersistentModel)? {
         if case .toOne(let model)? = value(key) { model } else { nil }
     }
@@ -121,7 +122,7 @@ public final class OwnValues: BackingData {
         if let model { note(model) }
     }
 
-    /// The models that were set for a to-many relationship; nil where it was never set.
+    /// The models set for a to-many relationship; nil if it was never set.
     public func toMany(_ key: String) -> [any PersistentModel]? {
         if case .toMany(let models)? = value(key) { models } else { nil }
     }
@@ -131,7 +132,7 @@ public final class OwnValues: BackingData {
         for model in models ?? [] { note(model) }
     }
 
-    /// Keeps the error for the context that takes the object in, unless the property is set again before.
+    /// Keeps the error for the context that inserts the object, unless the property is set again first.
     public func refuse(_ key: String, _ error: MigrationError) { refusals[key] = error }
 
     private func note(_ destination: any PersistentModel) {
@@ -141,7 +142,7 @@ public final class OwnValues: BackingData {
         host = WeakReference(backing.graph)
     }
 
-    /// Offers the model to the context of an object that one of its relationships leads to, where there is one.
+    /// Offers the model to the context of an object that one of its relationships refers to, if there is one.
     public func _wasWritten<Model: PersistentModel>(by model: Model) { host?.object?.insertIfChild(model) }
 
     private func value(_ key: String) -> Value? { values.first { $0.name == key }?.value }
@@ -150,7 +151,7 @@ public final class OwnValues: BackingData {
         if let place = values.firstIndex(where: { $0.name == key }) {
             values[place].value = value
         } else if !value.isEmpty {
-            // An object that a context reads begins with the nil of its optional properties, which is released at once.
+            // Objects read by a context start with nil in their optional properties; do not allocate storage for those.
             if values.isEmpty { values.reserveCapacity(12) }
             values.append((key, value))
         }
@@ -158,13 +159,13 @@ public final class OwnValues: BackingData {
     }
 }
 
-/// Stands for a property whose value the backing data has.
+/// A placeholder for a property whose value is in the backing data.
 public struct _Kept {
-    /// A placeholder without a value.
+    /// Creates a placeholder without a value.
     public init() {}
 }
 
-/// The values of a model that no store here has, none or those that were kept of it.
+/// The values of a model that no store here holds: none, or those that were kept.
 final class AbsentBacking: BackingData {
     let persistentModelID: PersistentIdentifier
     private let kept: [String: AttributeValue]
@@ -174,7 +175,7 @@ final class AbsentBacking: BackingData {
         self.kept = kept
     }
 
-    /// Values of which it does not matter whose they are.
+    /// Creates values without an identity, for uses where it does not matter.
     convenience init(_ kept: [String: AttributeValue]) {
         self.init(PersistentIdentifier(ObjectID(temporary: 0, entityName: "")), kept)
     }

@@ -2,36 +2,36 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// The values of a model that a context has: those of an object of it.
+/// The values of a model in a context, read from and written to the context's object.
 ///
-/// Every reading is of what the object holds now. An object that has left its context, deleted and saved or rolled back
-/// before its first save, is read as it was last.
+/// Reading a value returns what the object holds now. For an object that has left its context, because it was deleted
+/// and saved or was rolled back before its first save, reading returns the last known value.
 final class ObjectBacking: BackingData {
     let object: Object
     let graph: ModelGraph
-    /// The context holds the model for its changes as long as this equals ``ModelGraph/releases``.
+    /// The context keeps a changed model alive as long as this equals ``ModelGraph/releases``.
     private var keptSince = -1
-    /// The last destinations of the to-one relationships of an object that was never saved: of those that may not be
-    /// empty, and of all of them when it is rolled back.
+    /// The last to-one destinations of an object that was never saved: the required ones, or all of them once it is
+    /// rolled back.
     var lastDestinations: [String: any PersistentModel] = [:]
-    /// The model that the context has for the object, where this is of another: of one that was inserted with the unique
-    /// values of the object.
+    /// The main model of the object, if this backing belongs to another model: one that was inserted with the same
+    /// unique values.
     private let first: (any PersistentModel)?
-    /// The others that show the object, of the context's model.
+    /// The other models of the object, kept by the backing of its main model.
     private var others: [WeakReference<AnyObject>] = []
 
     init(_ object: Object, _ graph: ModelGraph, next first: (any PersistentModel)? = nil) {
         (self.object, self.graph, self.first) = (object, graph, first)
     }
 
-    /// Has a model show what another one shows.
+    /// Makes a model show the same object as another one.
     static func show(_ model: any PersistentModel, next first: any PersistentModel) {
         guard model !== first, let backing = first.persistentBackingData as? ObjectBacking else { return }
         model.persistentBackingData = ObjectBacking(backing.object, backing.graph, next: first)
         backing.others = backing.others.filter { $0.object != nil } + [WeakReference(model as AnyObject)]
     }
 
-    /// Every model that shows the object, the context's first.
+    /// All models of the object, the main one first.
     var models: [any PersistentModel] {
         guard let main = first ?? (object.publicObject as? any PersistentModel) else { return [] }
         guard let backing = main.persistentBackingData as? ObjectBacking, !backing.others.isEmpty else { return [main] }
@@ -50,7 +50,7 @@ final class ObjectBacking: BackingData {
         do {
             return try object.attribute(key)
         } catch {
-            // The row is gone, or nobody keeps the context's stores open.
+            // The row is gone, or the context's stores are no longer open.
             if case .attribute(let value)? = object.lastValue(key) { return value }
             note(error, key)
             return nil
@@ -75,8 +75,8 @@ final class ObjectBacking: BackingData {
         }
     }
 
-    /// Returns the last destination of a relationship that may not be empty and is, because its destination was
-    /// deleted: a save refuses that, and until then the property has to read as something.
+    /// Returns the last destination of a required relationship whose destination was deleted. A save would refuse the
+    /// NULL, but until then the property must return a value.
     private func lostDestination(_ key: String) throws -> (any PersistentModel)? {
         let binding = try graph.binding(object.entityName)
         guard binding.requiredNames.contains(key) else { return nil }
@@ -105,15 +105,15 @@ final class ObjectBacking: BackingData {
         }
     }
 
-    // MARK: - What cannot be read
+    // MARK: - Unreadable values
 
     func _noteUnreadable(_ key: String) {
-        // Of an object that is gone nothing is known, and one that is new is validated by the save.
+        // A deleted object has no known values, and the save validates a new one.
         guard paths(key).contains(where: { object.lastValue($0) != nil }), !object.isInserted else { return }
         noteUnreadable(key)
     }
 
-    /// The columns of a property.
+    /// Returns the columns of a property.
     private func paths(_ key: String) -> [String] {
         let binding = try? graph.binding(object.entityName)
         return binding?.type.schemaMetadata.propertiesByName[key]?.paths ?? [key]
@@ -124,14 +124,14 @@ final class ObjectBacking: BackingData {
         return binding?.type.schemaMetadata.propertiesByName[key]?.initialValue?()
     }
 
-    /// Remembers why a value could not be read, unless its object is gone.
+    /// Records why a value could not be read, unless its object is gone.
     private func note(_ error: any Error, _ path: String) {
         let key = String(path.prefix { $0 != "." })
         guard !object.isDetached, let error = error as? MigrationError, error.code != .objectGone else { return }
         if error.code == .dataConflict { noteUnreadable(key) } else { refuse(key, error) }
     }
 
-    /// A destination that cannot be shown is left out; a save would take that for a change.
+    /// Records a destination that cannot be shown and is left out, because a save would take the omission for a change.
     private func noteUnshowable(_ destination: Object, _ key: String) {
         guard graph.refusals[ObjectIdentifier(object)]?[key] == nil else { return }
         refuse(key, .unshowable(destination))
@@ -163,7 +163,7 @@ final class ObjectBacking: BackingData {
         keep()
     }
 
-    /// Runs a change of the object. Nothing is changed where the object is deleted, or has left its context.
+    /// Runs a change of the object. Does nothing if the object is deleted or has left its context.
     private func change(_ key: String, _ body: () throws -> Void) {
         do {
             guard try object.changing(body) else { return }
@@ -178,7 +178,7 @@ final class ObjectBacking: BackingData {
         }
     }
 
-    /// Tells those who observe another model of the object of a change.
+    /// Notifies observers of the object's other models of a change.
     private func noteOthers(_ key: String) {
         guard first != nil || !others.isEmpty, let binding = try? graph.binding(object.entityName) else { return }
         for property in binding.distinctProperties where property.name == key || property.paths.contains(key) {
@@ -188,7 +188,7 @@ final class ObjectBacking: BackingData {
         }
     }
 
-    /// Has the context hold the model until the next save, with what only the model has: transient properties.
+    /// Makes the context keep the model until the next save, because its transient properties exist only there.
     func keep() {
         guard keptSince != graph.releases, let model = object.publicObject else { return }
         keptSince = graph.releases

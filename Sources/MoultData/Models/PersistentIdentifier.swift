@@ -2,29 +2,29 @@ import Foundation
 import MoultModel
 import Synchronization
 
-/// The identity of an object in its store: good in every thread and, once permanent, in every process.
+/// The identity of an object in its store, valid in every thread and, once permanent, in every process.
 public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable, CustomStringConvertible {
-    /// Core Data's identity of the same object.
+    /// The Core Data identity of the same object.
     package let objectID: ObjectID
 
     package init(_ objectID: ObjectID) { self.objectID = objectID }
 
-    /// The value that tells the object apart from others; equal exactly where the identifiers are.
+    /// A value that identifies the object; two are equal exactly if the identifiers are.
     public var id: ID { ID(objectID: objectID) }
-    /// The name of the object's own entity, which may inherit from the one that was asked for.
+    /// The name of the object's own entity, which may be a subentity of the one that was fetched.
     public var entityName: String { objectID.entityName }
 
-    /// The UUID of the store, or the identifier of a ``DataStore``; nil for an object that is not saved.
+    /// The UUID of the store, or the identifier of a ``DataStore``; nil for an unsaved object.
     public var storeIdentifier: String? { objectID.store.map { CustomIdentities.shared.name(of: $0) ?? $0.uuidString } }
 
-    /// A value that tells two objects apart.
+    /// A value that identifies an object.
     public struct ID: Sendable, Hashable {
         let objectID: ObjectID
     }
 
-    /// By store, entity and key: the order of insertion within an entity.
+    /// Orders identifiers by store, entity and key; within an entity, that is the order of insertion.
     public static func < (left: Self, right: Self) -> Bool {
-        // A save sorts what it has written, nearly always of one entity of one store.
+        // A save sorts the objects that it wrote, nearly always of one entity in one store.
         if left.objectID.origin === right.objectID.origin { return left.objectID.key < right.objectID.key }
         if left.objectID.store != right.objectID.store {
             return (left.storeIdentifier ?? "") < (right.storeIdentifier ?? "")
@@ -32,14 +32,14 @@ public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable
         return (left.entityName, left.objectID.key) < (right.entityName, right.objectID.key)
     }
 
-    /// The URI, `x-coredata://UUID/Entity/p1`; that of a model in a ``DataStore`` names its store and its primary key.
+    /// The URI, `x-coredata://UUID/Entity/p1`. For a model in a ``DataStore``, it names the store and the primary key.
     public var description: String {
         guard let custom = CustomIdentities.shared.identity(objectID) else { return objectID.description }
         return "x-swiftdata://\(custom.store)/\(custom.entityName)/\(custom.primaryKey)"
     }
 }
 
-// In the shape that SwiftData encodes: an object `implementation` with the URI and its parts.
+// The format that SwiftData encodes: an object `implementation` with the URI and its parts.
 extension PersistentIdentifier: Codable {
     private enum CodingKeys: String, CodingKey { case implementation }
 
@@ -51,7 +51,7 @@ extension PersistentIdentifier: Codable {
         var entityName: String
     }
 
-    /// - Throws: `DecodingError` if the URI is none, or the temporary one of another process.
+    /// - Throws: `DecodingError` if the URI is invalid, or is a temporary one of another process.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let found = try container.decode(Implementation.self, forKey: .implementation)
@@ -68,7 +68,7 @@ extension PersistentIdentifier: Codable {
         }
     }
 
-    /// Encodes the identifier as SwiftData does: its URI and the parts of it.
+    /// Encodes the identifier as SwiftData does: as its URI and the URI's parts.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         let uri = description
@@ -81,10 +81,10 @@ extension PersistentIdentifier: Codable {
 }
 
 extension PersistentIdentifier {
-    /// The identity of a model in a data store of your own.
+    /// Returns the identity of a model in a custom data store.
     ///
-    /// - Parameter primaryKey: what tells the model apart in its store. Its description counts, which the identity keeps
-    ///   for as long as the process runs.
+    /// - Parameter primaryKey: the value that identifies the model in its store. Only its description matters; it is
+    ///   kept until the process ends.
     public static func identifier<Key>(
         for storeIdentifier: String, entityName: String, primaryKey: Key
     ) throws -> PersistentIdentifier
@@ -95,8 +95,8 @@ extension PersistentIdentifier {
     }
 }
 
-/// The identities of data stores of the program's own, whose primary keys may be anything: each stands for an
-/// ``ObjectID`` with a number of this process.
+/// The identities in custom data stores, whose primary keys may be of any type. Each is represented by an ``ObjectID``
+/// with a number that is valid in this process.
 final class CustomIdentities: Sendable {
     static let shared = CustomIdentities()
 
@@ -138,9 +138,9 @@ final class CustomIdentities: Sendable {
         }
     }
 
-    /// Nil for an identity of a SQLite store.
+    /// Returns nil for an identity of a SQLite store.
     func identity(_ id: ObjectID) -> Identity? { known.withLock { $0.identities[id] } }
 
-    /// Nil for a SQLite store.
+    /// Returns nil for a SQLite store.
     func name(of store: UUID) -> String? { known.withLock { $0.names[store] } }
 }

@@ -2,18 +2,18 @@ import Foundation
 public import MoultCoreData
 import Observation
 
-/// A class whose objects a store keeps. `@Model` writes the conformance; nobody else should.
+/// A class whose objects a store keeps. Use `@Model` to add the conformance; do not write it yourself.
 ///
-/// An object that no context has taken in keeps its values in itself; from then on its context keeps them, and the
-/// object is a face of them. A model is equal to itself only: a context has one object a row.
+/// An object keeps its own values until it is inserted in a context; from then on it is a view of values that the
+/// context keeps. A model is equal only to itself: a context has one object per row.
 public protocol PersistentModel: _ManagedObjectModelClass, Observable, Hashable, Identifiable, SendableMetatype {
-    /// An object whose values a context has.
+    /// Creates an object whose values are kept in backing data.
     init(backingData: any BackingData)
 
     /// The storage of the object's values.
     var persistentBackingData: any BackingData { get set }
 
-    /// The values of an object that no context has taken in, one part for each class of its lineage.
+    /// The values of an object that belongs to no context, one part for each class of its lineage.
     var _$ownValues: [OwnValues] { get }
 
     var _$observationRegistrar: ObservationRegistrar { get }
@@ -26,28 +26,28 @@ extension PersistentModel {
     /// The identity of the object in its store; a temporary one until the object is saved.
     public var persistentModelID: PersistentIdentifier { persistentBackingData.persistentModelID }
 
-    /// The object's identifier, for `Identifiable`; it changes once, when the first save makes it permanent.
+    /// The object's identifier, for `Identifiable`. It changes once, when the first save makes it permanent.
     public var id: PersistentIdentifier { persistentModelID }
 
-    /// Whether the next save of its context writes the object; false for one that no context has taken in.
+    /// Whether the next save of its context writes the object; false without a context.
     public var hasChanges: Bool { persistentBackingData.hasChanges }
 
-    /// Whether the next save of its context deletes the object; false again after it.
+    /// Whether the next save of its context deletes the object; false again after the save.
     public var isDeleted: Bool { persistentBackingData.isDeleted }
 
-    /// Whether both are the same object in memory.
+    /// Returns whether both are the same object in memory.
     public static func == (left: Self, right: Self) -> Bool { left === right }
 
-    /// Hashes which object in memory it is.
+    /// Hashes the identity of the object in memory.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-// By key path, in the spelling of SwiftData's generated code.
+// Access by key path, with the names that SwiftData's generated code uses.
 extension PersistentModel {
-    /// The value of a property, as reading the property itself gives it.
+    /// Returns the value of a property, the same as reading the property itself.
     public func getValue<Value>(forKey key: KeyPath<Self, Value>) -> Value { self[keyPath: key] }
 
-    /// Sets a property that can be set; for any other, the next save throws what was wrong.
+    /// Sets a writable property. For any other key path, the next save throws an error.
     public func setValue<Value>(forKey key: KeyPath<Self, Value>, to newValue: Value) {
         if let path = key as? ReferenceWritableKeyPath<Self, Value> {
             self[keyPath: path] = newValue
@@ -61,7 +61,7 @@ extension PersistentModel {
         }
     }
 
-    /// The value of a transformable property; the same as ``getValue(forKey:)``.
+    /// Returns the value of a transformable property; the same as ``getValue(forKey:)``.
     public func getTransformableValue<Value>(forKey key: KeyPath<Self, Value>) -> Value { getValue(forKey: key) }
 
     /// Sets a transformable property; the same as ``setValue(forKey:to:)``.
@@ -69,11 +69,11 @@ extension PersistentModel {
         setValue(forKey: key, to: newValue)
     }
 
-    /// The context that has the object; nil for one that none took in, or that left it.
+    /// The context that the object belongs to; nil if it was never inserted in one, or has left it.
     public var modelContext: ModelContext? { persistentBackingData._context as? ModelContext }
 }
 
-/// Stands for an object of an entity that the container's schema has not: a model without properties.
+/// A placeholder for an object whose entity is not in the container's schema: a model without properties.
 final class UnknownModel: PersistentModel {
     static let schemaMetadata = Schema.ModelMetadata(name: "", properties: [])
 

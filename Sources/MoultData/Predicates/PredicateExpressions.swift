@@ -2,8 +2,8 @@ import Foundation
 import MoultModel
 
 extension PredicateExpressions {
-    /// `other.evaluate(model)`: a predicate in a predicate, which Foundation does not have on Linux and whose
-    /// `#Predicate` does not spell there. It cannot be encoded.
+    /// The expression `other.evaluate(model)`, a predicate within a predicate. On Linux, Foundation does not have it
+    /// and `#Predicate` does not support it. It cannot be encoded.
     ///
     ///     Predicate<Note> { note in
     ///         PredicateExpressions.build_Conjunction(
@@ -11,12 +11,12 @@ extension PredicateExpressions {
     ///             rhs: PredicateExpressions.build_evaluate(isRecent, note))
     ///     }
     public struct PredicateEvaluate<each Input: PredicateExpression>: PredicateExpression {
-        /// The predicate that is evaluated inside the other.
+        /// The inner predicate.
         public let predicate: Foundation.Predicate<repeat (each Input).Output>
-        /// The expressions whose values the predicate is evaluated with.
+        /// The expressions whose values are the input of the predicate.
         public let input: (repeat each Input)
 
-        /// An expression that is true where the predicate holds for the values of `input`.
+        /// Creates an expression that is true if the predicate holds for the values of `input`.
         public init(predicate: Foundation.Predicate<repeat (each Input).Output>, input: repeat each Input) {
             self.predicate = predicate
             self.input = (repeat each input)
@@ -24,15 +24,15 @@ extension PredicateExpressions {
 
         /// Evaluates the inputs, then the predicate with their values.
         ///
-        /// - Throws: what any of them throws.
+        /// - Throws: what the inputs or the predicate throw.
         public func evaluate(_ bindings: PredicateBindings) throws -> Bool {
             try predicate.evaluate(repeat (each input).evaluate(bindings))
         }
     }
 
-    // The name that the macro gives it.
+    // The name that the macro uses.
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// Builds `predicate.evaluate(input)` for a predicate that is written by hand.
+    /// Builds `predicate.evaluate(input)` for a handwritten predicate.
     public static func build_evaluate<each Input: PredicateExpression>(
         _ predicate: Foundation.Predicate<repeat (each Input).Output>, _ input: repeat each Input
     ) -> PredicateEvaluate<repeat each Input> { PredicateEvaluate(predicate: predicate, input: repeat each input) }
@@ -60,22 +60,22 @@ extension PredicateExpressions.PredicateEvaluate: StandardPredicateExpression
 where repeat each Input: StandardPredicateExpression {}
 
 extension PredicateExpressions {
-    /// `text.caseInsensitiveCompare(other)`, which Foundation's predicates on Linux do not have.
+    /// The expression `text.caseInsensitiveCompare(other)`, which Foundation's predicates on Linux do not have.
     public struct StringCaseInsensitiveCompare<Root: PredicateExpression, Other: PredicateExpression>:
         PredicateExpression
     where Root.Output: StringProtocol, Other.Output: StringProtocol {
-        /// The text on the left of the comparison.
+        /// The left string.
         public let root: Root
-        /// The text that ``root`` is compared with.
+        /// The right string.
         public let other: Other
 
-        /// A comparison of two texts that does not tell upper from lower case.
+        /// Creates a case-insensitive comparison of two strings.
         public init(root: Root, other: Other) {
             self.root = root
             self.other = other
         }
 
-        /// The order of the two texts without regard to case.
+        /// Returns the order of the two strings, ignoring case.
         ///
         /// - Throws: what either expression throws.
         public func evaluate(_ bindings: PredicateBindings) throws -> ComparisonResult {
@@ -84,9 +84,9 @@ extension PredicateExpressions {
         }
     }
 
-    // The name that the macro gives it.
+    // The name that the macro uses.
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// Builds `root.caseInsensitiveCompare(other)`, as the code that `#Predicate` writes does.
+    /// Builds `root.caseInsensitiveCompare(other)`, as the code that `#Predicate` generates does.
     public static func build_caseInsensitiveCompare<Root: PredicateExpression, Other: PredicateExpression>(
         _ root: Root, _ other: Other
     ) -> StringCaseInsensitiveCompare<Root, Other> { StringCaseInsensitiveCompare(root: root, other: other) }
@@ -96,7 +96,7 @@ extension PredicateExpressions.StringCaseInsensitiveCompare: StandardPredicateEx
 where Root: StandardPredicateExpression, Other: StandardPredicateExpression {}
 
 extension ExpressionFunction.InSwift {
-    /// Returns the order that a function gives two texts.
+    /// Returns the order of two strings according to a function.
     func order(_ left: some StringProtocol, _ right: some StringProtocol) throws -> ComparisonResult {
         guard case .integer(let order) = try value([.string(String(left)), .string(String(right))]) else {
             return .orderedSame
@@ -106,22 +106,22 @@ extension ExpressionFunction.InSwift {
 }
 
 extension PredicateExpressions {
-    /// `text.localizedCompare(other)`, which Foundation's predicates on Linux do not have. The order is that of no
-    /// language in particular, so that it is the same on every machine.
+    /// The expression `text.localizedCompare(other)`, which Foundation's predicates on Linux do not have. The order is
+    /// independent of any language, so that it is the same on every machine.
     public struct StringLocalizedCompare<Root: PredicateExpression, Other: PredicateExpression>: PredicateExpression
     where Root.Output: StringProtocol, Other.Output: StringProtocol {
-        /// The text on the left of the comparison.
+        /// The left string.
         public let root: Root
-        /// The text that ``root`` is compared with.
+        /// The right string.
         public let other: Other
 
-        /// A comparison of two texts in the order of people, the same on every machine.
+        /// Creates a comparison of two strings in a natural order that is the same on every machine.
         public init(root: Root, other: Other) {
             self.root = root
             self.other = other
         }
 
-        /// The order of the two texts.
+        /// Returns the order of the two strings.
         ///
         /// - Throws: what either expression throws.
         public func evaluate(_ bindings: PredicateBindings) throws -> ComparisonResult {
@@ -130,9 +130,9 @@ extension PredicateExpressions {
         }
     }
 
-    // The name that the macro gives it.
+    // The name that the macro uses.
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// Builds `root.localizedCompare(other)`, as the code that `#Predicate` writes does.
+    /// Builds `root.localizedCompare(other)`, as the code that `#Predicate` generates does.
     public static func build_localizedCompare<Root: PredicateExpression, Other: PredicateExpression>(
         _ root: Root, _ other: Other
     ) -> StringLocalizedCompare<Root, Other> { StringLocalizedCompare(root: root, other: other) }
@@ -142,23 +142,23 @@ extension PredicateExpressions.StringLocalizedCompare: StandardPredicateExpressi
 where Root: StandardPredicateExpression, Other: StandardPredicateExpression {}
 
 extension PredicateExpressions {
-    /// `text.localizedStandardContains(other)`, which Foundation's predicates on Linux do not have: case and marks do
-    /// not count.
+    /// The expression `text.localizedStandardContains(other)`, which Foundation's predicates on Linux do not have. It
+    /// ignores case and diacritics.
     public struct StringLocalizedStandardContains<Root: PredicateExpression, Other: PredicateExpression>:
         PredicateExpression
     where Root.Output: StringProtocol, Other.Output: StringProtocol {
-        /// The text that is searched.
+        /// The string to search in.
         public let root: Root
-        /// The text that is searched for.
+        /// The string to search for.
         public let other: Other
 
-        /// A search for one text in another without regard to case and marks.
+        /// Creates a search for one string in another, ignoring case and diacritics.
         public init(root: Root, other: Other) {
             self.root = root
             self.other = other
         }
 
-        /// Whether the one text contains the other; false for an empty one.
+        /// Returns whether the one string contains the other; false if the latter is empty.
         ///
         /// - Throws: what either expression throws.
         public func evaluate(_ bindings: PredicateBindings) throws -> Bool {
@@ -169,9 +169,9 @@ extension PredicateExpressions {
         }
     }
 
-    // The name that the macro gives it.
+    // The name that the macro uses.
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// Builds `root.localizedStandardContains(other)`, as the code that `#Predicate` writes does.
+    /// Builds `root.localizedStandardContains(other)`, as the code that `#Predicate` generates does.
     public static func build_localizedStandardContains<Root: PredicateExpression, Other: PredicateExpression>(
         _ root: Root, _ other: Other
     ) -> StringLocalizedStandardContains<Root, Other> { StringLocalizedStandardContains(root: root, other: other) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A part of a predicate as its author would have written it, for errors.
+/// A part of a predicate that can be spelled as its author would write it, for error messages.
 protocol PredicateSpelled {
     var spelling: String { get }
 }

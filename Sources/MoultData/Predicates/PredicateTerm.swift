@@ -4,21 +4,21 @@ import MoultModel
 package typealias StoredPredicate = MoultModel.Predicate
 package typealias StoredExpression = MoultModel.Expression
 
-/// The meaning of a part of a Swift predicate for a store.
+/// A part of a Swift predicate, translated for a store.
 package indirect enum PredicateTerm {
-    /// A Swift value that is known now, because it depends on no object.
+    /// A Swift value that is already known, because it depends on no object.
     case constant(Any)
-    /// One value; null for nil.
+    /// A single value; null for nil.
     case value(StoredExpression)
-    /// A value of several columns, which are elements of a composite attribute; nil if all of them are null.
+    /// A value with several columns, the elements of a composite attribute; nil if all of them are null.
     case composite(StoredExpression, ValueForm)
     /// A model or its identity; null for nil.
     case object(StoredExpression, any PersistentModel.Type)
-    /// A Bool; nil if `present` does not hold.
+    /// A Bool; nil if `present` is false.
     case condition(StoredPredicate, present: StoredPredicate? = nil)
-    /// The objects of a to-many relationship, or some of them; nil if `present` does not hold.
+    /// The objects of a to-many relationship, or some of them; nil if `present` is false.
     case collection(StoredExpression, any PersistentModel.Type, present: StoredPredicate? = nil)
-    /// A range of values; a bound that is missing is none.
+    /// A range of values; without a bound, it is unlimited on that side.
     case range(lower: PredicateTerm?, upper: PredicateTerm?, isClosed: Bool)
 }
 
@@ -37,12 +37,12 @@ extension StoredPredicate {
         compare(expression, .notEqual, .constant(.null))
     }
 
-    /// Whether a collection has an element.
+    /// Returns whether a collection has an element.
     static func hasElement(_ collection: StoredExpression) -> StoredPredicate {
         .comparison(Comparison(collection, .notEqual, .constant(.null), modifier: .any))
     }
 
-    /// Both, without brackets in brackets.
+    /// Joins two predicates with AND, without nesting their brackets.
     static func both(_ left: StoredPredicate, _ right: StoredPredicate) -> StoredPredicate {
         if left == .constant(true) { return right }
         if right == .constant(true) { return left }
@@ -77,19 +77,20 @@ extension StoredPredicate {
 }
 
 extension StoredExpression {
-    /// The value of a property of an object.
+    /// Returns the value of a property of an object.
     func property(_ name: String) -> StoredExpression {
         switch self {
         case .constant(.null): self
         case .keyPath(let path, let base): .keyPath("\(path).\(name)", of: base)
-        // One of two objects has the property of the one or of the other: each path keeps a row of its own.
+        // The property of a choice between two objects is a choice between two properties: each path joins rows of its
+        // own.
         case .conditional(let condition, let first, let second):
             .conditional(condition, first.property(name), second.property(name))
         default: .keyPath(name, of: self)
         }
     }
 
-    /// An object where it is of one of the entities, otherwise nil.
+    /// Returns the object if it belongs to one of the entities, otherwise nil.
     func cast(to entities: [String]) -> StoredExpression {
         switch self {
         case .constant(.null): self
@@ -106,7 +107,7 @@ extension StoredExpression {
         }
     }
 
-    /// Whether the expression is null wherever `other` is.
+    /// Returns whether the expression is null wherever `other` is.
     func isNull(with other: StoredExpression) -> Bool {
         if self == other { return true }
         switch self {
@@ -124,7 +125,8 @@ extension StoredExpression {
 }
 
 extension ExpressionValue {
-    /// A value that a predicate captured, as a store has it; nil for one of a type that has no column of its own.
+    /// Creates the stored form of a value that a predicate captured; returns nil for a type without a column of its
+    /// own.
     init?(predicateConstant value: Any) {
         switch value {
         case let optional as any NilTest:
@@ -148,7 +150,7 @@ extension ExpressionValue {
         }
     }
 
-    /// The name of an enum's case without raw value and associated values, which its column holds.
+    /// Returns the name of an enum's case without raw value and associated values, which its column holds.
     private static func caseName(_ value: Any) -> String? {
         func name<Value>(_ value: Value) -> String? {
             EnumCases.names(of: Value.self) == nil ? nil : EnumCases.name(of: value)
@@ -157,7 +159,7 @@ extension ExpressionValue {
     }
 }
 
-/// An optional whose type nobody knows.
+/// An optional of an unknown type.
 protocol NilTest {
     var wrapped: Any? { get }
     static var wrappedType: Any.Type { get }
@@ -168,10 +170,10 @@ extension Optional: NilTest {
     static var wrappedType: Any.Type { Wrapped.self }
 }
 
-/// Whether a value is an optional that is nil.
+/// Returns whether a value is an optional that is nil.
 func isNilValue(_ value: Any) -> Bool { (value as? any NilTest).map { $0.wrapped == nil } ?? false }
 
-/// A type without its optionals.
+/// Returns a type with all its optionals removed.
 func withoutOptionals(_ type: Any.Type) -> Any.Type {
     (type as? any NilTest.Type).map { withoutOptionals($0.wrappedType) } ?? type
 }

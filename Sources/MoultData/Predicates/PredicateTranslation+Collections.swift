@@ -73,7 +73,7 @@ extension PredicateExpressions.SequenceMaximum: PredicateTranslatable {
 }
 
 extension PredicateTranslation {
-    /// A to-many relationship and a name for its elements.
+    /// Returns a to-many relationship and a name for its elements.
     fileprivate mutating func collection(
         _ term: PredicateTerm, of part: some PredicateExpression
     ) throws -> (name: String, model: any PersistentModel.Type, StoredExpression) {
@@ -83,7 +83,7 @@ extension PredicateTranslation {
         return (newVariable(), model, collection)
     }
 
-    /// The elements of a list that is known now.
+    /// Returns the elements of a list that is already known.
     fileprivate func elements(_ list: Any, of part: some PredicateExpression) throws -> [ExpressionValue] {
         guard let sequence = list as? any Sequence else { throw refuse(part, "it is not a list") }
         return try sequence.map { element in
@@ -94,7 +94,7 @@ extension PredicateTranslation {
         }
     }
 
-    /// A test for each element of a list that is known now.
+    /// Returns a test for each element of a list that is already known.
     fileprivate mutating func tests<Element, Test: PredicateExpression>(
         _ list: Any, _ variable: PredicateExpressions.Variable<Element>, _ test: Test
     ) throws -> [StoredPredicate] {
@@ -148,7 +148,7 @@ extension PredicateExpressions.RangeExpressionContains: PredicateTranslatable {
     }
 }
 
-/// A range whose bounds can be had.
+/// A range whose bounds are accessible.
 private protocol BoundedRange {
     var term: PredicateTerm { get }
 }

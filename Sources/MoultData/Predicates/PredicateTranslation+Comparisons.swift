@@ -29,8 +29,8 @@ extension PredicateExpressions.Comparison: PredicateTranslatable {
 }
 
 extension PredicateExpressions.Comparison {
-    /// An enum in the order of its own operator, which is asked here of every case; nil for anything but an enum whose
-    /// cases are known and a constant.
+    /// Returns the comparison of an enum with a constant, as a list of the cases for which the enum's own operator
+    /// holds; nil for any other type, and if the cases are unknown.
     private func caseOrder(
         _ left: PredicateTerm, _ right: PredicateTerm, _ translation: PredicateTranslation
     ) -> StoredPredicate? {
@@ -50,7 +50,7 @@ extension PredicateExpressions.Comparison {
     }
 }
 
-/// Every value of an enum without associated values, or of a type that names them; nil for any other.
+/// Returns all values of an enum without associated values, or of a type that lists them; nil for any other type.
 func allCases<Value>(_ type: Value.Type) -> [Value]? {
     if let type = type as? any CaseIterable.Type { return type.cases as? [Value] }
     return EnumCases.values(of: type)?.map(\.value)
@@ -61,7 +61,7 @@ extension CaseIterable {
 }
 
 extension PredicateTranslation {
-    /// An enum of several columns as one value; any other term as it is.
+    /// Returns an enum of several columns as a single value, and any other term unchanged.
     fileprivate func value(of term: PredicateTerm, _ part: some PredicateExpression) -> PredicateTerm {
         guard case .composite(_, .cases) = term, let value = try? expression(term, of: part) else { return term }
         return .value(value)
@@ -91,7 +91,7 @@ extension PredicateExpressions.ComparisonOperator {
 }
 
 extension PredicateTranslation {
-    /// `==` of two values of a type, not both of them known now.
+    /// Translates `==` for two values of a type, at least one of which is not known yet.
     func equality(
         _ left: PredicateTerm, _ right: PredicateTerm, of type: Any.Type, _ part: some PredicateExpression
     ) throws -> StoredPredicate {
@@ -114,13 +114,13 @@ extension PredicateTranslation {
         return StoredText.isText(type) ? StoredText.equal(left, right) : .compare(left, .equal, right)
     }
 
-    /// A value without its optionals; nil stays an optional.
+    /// Returns a value with its optionals removed; nil stays an optional.
     private func plain(_ value: Any) -> Any {
         guard let optional = value as? any NilTest, let wrapped = optional.wrapped else { return value }
         return plain(wrapped)
     }
 
-    /// `<` and its like of two values of a type.
+    /// Translates `<` and the other order operators for two values of a type.
     func order(
         _ left: StoredExpression, _ operator: StoredPredicate.Operator, _ right: StoredExpression, of type: Any.Type,
         _ part: some PredicateExpression
@@ -163,7 +163,7 @@ extension PredicateExpressions.IntRemainder: PredicateTranslatable {
 
 extension PredicateExpressions.FloatDivision: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        // SQLite's own operator gives nil if the divisor is 0, Swift's an infinity.
+        // For the divisor 0, SQLite's operator returns NULL and Swift's returns an infinity.
         try translation.reckoned(ExpressionFunction.InSwift.quotient.rawValue, lhs, rhs, self)
     }
 }
@@ -190,16 +190,17 @@ extension PredicateTranslation {
         }
         let result = StoredExpression.function(
             selector, [try expression(terms.0, of: left), try expression(terms.1, of: right)])
-        // A sum of two floats, made of doubles and then rounded, is the very sum of floats.
+        // A sum of two floats, computed with doubles and then rounded, equals the sum of the floats.
         return .value(
             Left.Output.self == Float.self
                 ? .function(ExpressionFunction.InSwift.singlePrecision.rawValue, [result]) : result)
     }
 }
 
-/// The form of numbers in columns that have no unsigned types: one above the signed range is kept as the same bits.
+/// The form of numbers in columns, which have no unsigned types: a number above the signed range is stored with the
+/// same bits.
 enum StoredNumber {
-    /// The number that a column of the type holds.
+    /// Returns the number that a column of the type holds.
     static func expression(_ column: StoredExpression, of type: Any.Type) -> StoredExpression {
         switch withoutOptionals(type) {
         case is UInt16.Type: .function("bitwiseAnd:with:", [column, .constant(.integer(0xFFFF))])
@@ -208,15 +209,15 @@ enum StoredNumber {
         }
     }
 
-    /// Whether numbers of the type that are above the signed range are kept as negative ones.
+    /// Returns whether numbers of the type above the signed range are stored as negative ones.
     static func isFolded(_ type: Any.Type) -> Bool {
         let type = withoutOptionals(type)
         return type == UInt.self || type == UInt64.self
     }
 
-    /// In the order of the signed numbers, for one that is kept as the same bits.
+    /// Returns a number that sorts like the unsigned one that is stored with the same bits.
     static func ordered(_ number: StoredExpression) -> StoredExpression {
-        // The lowest number has no literal in the format language.
+        // The format language has no literal for the lowest number.
         let lowest = StoredExpression.function(
             StoredExpression.Arithmetic.subtract.rawValue, [.constant(.integer(-.max)), .constant(.integer(1))])
         return .function("bitwiseXor:with:", [number, lowest])

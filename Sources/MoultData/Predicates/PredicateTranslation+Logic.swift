@@ -32,7 +32,7 @@ extension PredicateExpressions.Conditional: PredicateTranslatable {
 }
 
 extension PredicateTranslation {
-    /// One term where a condition holds, another where it does not.
+    /// Returns one term if a condition holds, and another if it does not.
     func choice(
         _ condition: StoredPredicate, _ first: PredicateTerm, _ second: PredicateTerm, _ part: some PredicateExpression
     ) throws -> PredicateTerm {
@@ -66,7 +66,7 @@ extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
 }
 
 extension PredicateTranslation {
-    /// A term that is nil if another one is.
+    /// Returns a term that is nil if another one is.
     fileprivate func given(
         _ whole: PredicateTerm, _ result: PredicateTerm, _ part: some PredicateExpression
     ) throws -> PredicateTerm {
@@ -94,7 +94,7 @@ extension PredicateTerm {
         }
     }
 
-    /// The term where it is known that it is not nil.
+    /// The term, known not to be nil.
     fileprivate var unwrapped: PredicateTerm {
         switch self {
         case .condition(let condition, _): .condition(condition)
@@ -117,12 +117,12 @@ extension PredicateExpressions.NilCoalesce: PredicateTranslatable {
         switch (first, second) {
         case (.condition(let condition, _), _):
             guard let other = try translation.condition(second) else { break }
-            // `x ?? false` is x where there is one.
+            // `x ?? false` is x if there is one.
             if other == .constant(false) { return .condition(.both(present, condition)) }
             if other == .constant(true) { return .condition(.either(present.negated, condition)) }
             return .condition(.either(.both(present, condition), .both(present.negated, other)))
         case (.collection(let collection, let model, _), .constant(let value)):
-            // A path through nil leads to no objects.
+            // A path through nil has no objects.
             if let list = value as? any Collection, list.isEmpty { return .collection(collection, model) }
             throw translation.refuse(self, "a list of objects can only stand for another where it is empty")
         default: break
@@ -133,7 +133,7 @@ extension PredicateExpressions.NilCoalesce: PredicateTranslatable {
 
 extension PredicateExpressions.ForcedUnwrap: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        // Where it is nil, `evaluate` throws: such an object is not found.
+        // If the value is nil, `evaluate` throws, so such an object does not match.
         switch try translation.term(inner) {
         case .constant(let value) where isNilValue(value): return .value(.constant(.null))
         case .constant: return try translation.constant(self)
@@ -162,7 +162,7 @@ extension PredicateExpressions.ConditionalCast: PredicateTranslatable {
 }
 
 extension PredicateExpressions.ForceCast: PredicateTranslatable {
-    /// Translates the cast. An object of another type is not found, because `evaluate` throws for it.
+    /// Translates the cast. An object of another type does not match, because `evaluate` throws for it.
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         try translation.cast(input, to: Desired.self, self)
     }
@@ -185,7 +185,7 @@ extension PredicateTranslation {
         throw refuse(part, "the store cannot convert it to \(type)")
     }
 
-    /// The entities whose objects are of a class, the class's own first.
+    /// Returns the entities whose objects are of a class, the class's own first.
     fileprivate func entities(of type: Any.Type, _ part: some PredicateExpression) throws -> [String] {
         guard let model = withoutOptionals(type) as? any PersistentModel.Type else {
             throw refuse(part, "\(type) is not a model")
@@ -202,7 +202,7 @@ extension PredicateTranslation {
 }
 
 extension PersistentModel {
-    /// Whether every object of the class is one of the other.
+    /// Returns whether every object of the class is also one of the other.
     fileprivate static func isSubclass(of other: any PersistentModel.Type) -> Bool {
         var type: (any PersistentModel.Type)? = self
         while let current = type {
@@ -219,14 +219,14 @@ extension PredicateExpressions.PredicateEvaluate: PredicateTranslatable {
         return try translation.term(predicate.expression)
     }
 
-    /// A function of its own, because what it needs would take room on the stack at every level.
+    /// Binds the variables. As a separate function, it takes no stack space at every level of nesting.
     private func bindVariables(_ translation: inout PredicateTranslation) throws {
         repeat try translation.bind(each predicate.variable, to: each input)
     }
 }
 
 extension PredicateTranslation {
-    /// Has a variable stand for another part.
+    /// Binds a variable to another part.
     mutating func bind<Input: PredicateExpression>(
         _ variable: PredicateExpressions.Variable<Input.Output>, to input: Input
     ) throws {

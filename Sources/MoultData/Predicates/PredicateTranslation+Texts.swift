@@ -36,7 +36,7 @@ extension PredicateExpressions.StringLocalizedCompare: PredicateTranslatable {
 }
 
 extension PredicateTranslation {
-    /// Translates an operation on two texts. The closure makes the term of texts that are not both known now.
+    /// Translates an operation on two strings. The closure makes the term if the strings are not both known yet.
     fileprivate mutating func texts<Left: PredicateExpression, Right: PredicateExpression>(
         _ left: Left, _ right: Right, _ part: some PredicateExpression,
         _ body: (StoredExpression, StoredExpression) -> PredicateTerm
@@ -50,10 +50,10 @@ extension PredicateTranslation {
     }
 }
 
-/// Texts compared as Swift compares them: by characters, and equal where they are canonically equivalent.
+/// Strings compared as Swift compares them: by characters, with canonical equivalence.
 ///
-/// Where a constant has one form only (``Swift/String/hasOneForm``), SQL's own operators come to the same, or leave out
-/// all rows that cannot be meant.
+/// For a constant with a single form (``Swift/String/hasOneForm``), SQL's own operators give the same result, or
+/// exclude only rows that cannot match.
 enum StoredText {
     typealias InSwift = ExpressionFunction.InSwift
 
@@ -87,14 +87,14 @@ enum StoredText {
         search(.starts, text, start, narrowedBy: .beginsWith)
     }
 
-    /// Case and marks do not count; the empty text is in none.
+    /// Returns whether a string contains another, ignoring case and diacritics. No string contains the empty one.
     static func containsLocalized(_ text: StoredExpression, _ part: StoredExpression) -> StoredPredicate {
         let found = StoredPredicate.compare(text, .contains, part, options: [.caseInsensitive, .diacriticInsensitive])
         if case .constant(let constant) = part { return constant.text?.isEmpty == true ? .constant(false) : found }
         return .both(found, .compare(part, .notEqual, .constant(.string(""))))
     }
 
-    /// The number of characters.
+    /// Returns the number of characters.
     static func count(_ text: StoredExpression) -> StoredExpression {
         .function(InSwift.characterCount.rawValue, [text])
     }

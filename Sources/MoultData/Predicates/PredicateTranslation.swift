@@ -2,19 +2,19 @@ import Foundation
 import MoultBasics
 import MoultModel
 
-/// One translation of a Swift predicate into the words that a store is asked in.
+/// A translation of a Swift predicate into a store's predicate.
 ///
-/// The meaning is that of `Predicate.evaluate`. Parts that depend on no object are evaluated at once.
+/// The translation has the meaning of `Predicate.evaluate`. Parts that depend on no object are evaluated at once.
 package struct PredicateTranslation {
     let schema: Schema
-    /// The entity that is fetched, for errors.
+    /// The fetched entity, for error messages.
     let entity: String
-    /// The terms that the variables of the predicate stand for.
+    /// The terms that the predicate's variables are bound to.
     var terms: [PredicateExpressions.VariableID: PredicateTerm] = [:]
-    /// The values of those that are known now.
+    /// The values of the variables that are already known.
     var bindings = PredicateBindings()
     private var depth = 0
-    /// The number of parts so far, with those of a variable counted wherever it stands.
+    /// The number of parts so far; the parts of a variable are counted at each of its uses.
     private(set) var size = 0
     private var sizes: [PredicateExpressions.VariableID: Int] = [:]
     private var variableCount = 0
@@ -24,9 +24,9 @@ package struct PredicateTranslation {
         self.entity = entity
     }
 
-    /// The greatest depth to which parts may lie in one another: well below what SQLite takes.
+    /// The maximum nesting depth of parts, well below SQLite's limit.
     static var depthLimit: Int { 400 }
-    /// The greatest number of parts, those of variables counted wherever these stand.
+    /// The maximum number of parts; those of a variable are counted at each of its uses.
     static var sizeLimit: Int { 50_000 }
 
     // MARK: - Parts
@@ -48,7 +48,7 @@ package struct PredicateTranslation {
         try expression(try term(part), of: part)
     }
 
-    // The parts of an error would take room on the stack at every level, so these are functions of their own.
+    // Error handling is in separate functions, because it would take stack space at every level of nesting.
 
     private func checkLimits() throws {
         guard depth > Self.depthLimit || size > Self.sizeLimit else { return }
@@ -71,28 +71,28 @@ package struct PredicateTranslation {
         return condition
     }
 
-    /// Counts parts once more, because what is made of them stands there once more.
+    /// Counts parts again, because their translation appears a second time.
     mutating func repeatParts(since start: Int) { size += size - start }
 
-    /// Has a variable stand for a term that was made since then.
+    /// Binds a variable to a term whose parts were counted since `start`.
     mutating func bind(_ key: PredicateExpressions.VariableID, to term: PredicateTerm, since start: Int) {
         terms[key] = term
         sizes[key] = size - start
     }
 
-    /// Returns the term that a variable stands for; nil for one of another predicate.
+    /// Returns the term that a variable is bound to; nil for a variable of another predicate.
     mutating func term(of key: PredicateExpressions.VariableID) -> PredicateTerm? {
         size += sizes[key] ?? 0
         return terms[key]
     }
 
-    /// A name for the elements of a collection.
+    /// Returns a new name for the elements of a collection.
     mutating func newVariable() -> String {
         variableCount += 1
         return "v\(variableCount)"
     }
 
-    /// The value of a part whose own parts are all known now.
+    /// Returns the value of a part whose own parts are all known.
     func constant<Part: PredicateExpression>(_ part: Part) throws -> PredicateTerm {
         do {
             return .constant(try part.evaluate(bindings))
@@ -103,7 +103,7 @@ package struct PredicateTranslation {
 
     // MARK: - Forms of a term
 
-    /// A Bool as a condition; nil for anything else.
+    /// Returns a Bool as a condition; nil for any other term.
     func condition(_ term: PredicateTerm) throws -> StoredPredicate? {
         switch term {
         case .constant(let value): (value as? Bool).map(StoredPredicate.constant)
@@ -125,7 +125,7 @@ package struct PredicateTranslation {
         case .condition(let condition, let present?):
             return .conditional(present, .boolean(condition), .constant(.null))
         case .composite(let attribute, .cases(let names)):
-            // The column of the case in use holds its name, the others are null.
+            // The column of the current case holds its name; the others are null.
             return names.reversed().reduce(.constant(.null)) { rest, name in
                 let column = attribute.property(name)
                 return .conditional(.isPresent(column), column, rest)
@@ -135,7 +135,7 @@ package struct PredicateTranslation {
         }
     }
 
-    /// When a term is not nil; nil if it never is.
+    /// Returns the condition under which a term is not nil; nil if it never is nil.
     func presence(_ term: PredicateTerm) -> StoredPredicate? {
         switch term {
         case .constant(let value): isNilValue(value) ? .constant(false) : nil
@@ -158,7 +158,7 @@ package struct PredicateTranslation {
     }
 }
 
-/// A part of a Swift predicate that a store can be asked for, or that says why it cannot.
+/// A part of a Swift predicate that can be translated for a store, or that reports why it cannot.
 package protocol PredicateTranslatable: PredicateExpression {
     func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm
 }
@@ -198,10 +198,10 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
     private func property(
         of object: StoredExpression, _ model: any PersistentModel.Type, by translation: PredicateTranslation
     ) throws -> PredicateTerm {
-        // The key path starts at the class that it was written for, which may be one above the object's.
+        // The key path begins at the class that it was written for, which may be a superclass of the object's.
         let owner = Root.Output.self as? any PersistentModel.Type ?? model
         guard let property = ModelProperties.of(owner)[keyPath] else {
-            // persistentModelID, id: the object itself stands for them in the store.
+            // persistentModelID and id: in a store, the object itself represents its identity.
             if Output.self == PersistentIdentifier.self { return .object(object, model) }
             throw translation.refuse(self, "it is not a stored property of \(model)")
         }
@@ -213,14 +213,14 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
             if case .rawValue = form { return .value(value.property(property.name)) }
             return .composite(value, form)
         case .toOne(let destination, _): return .object(object.property(property.name), destination)
-        // Of one of two objects it is the list of whichever it is.
+        // For a choice between two objects, it is the list of the chosen one.
         case .toMany(let destination, _):
             if case .conditional = object { return .collection(.keyPath(property.name, of: object), destination) }
             return .collection(object.property(property.name), destination)
         }
     }
 
-    /// A field of a struct, by its own column or columns.
+    /// Returns a field of a struct, from its column or columns.
     private func field(
         of attribute: StoredExpression, _ form: ValueForm, by translation: PredicateTranslation
     ) throws -> PredicateTerm {
@@ -246,7 +246,7 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
         throw translation.refuse(self, "of a to-many relationship only count and isEmpty are known")
     }
 
-    /// Something of an attribute's value.
+    /// Returns a value derived from an attribute.
     private func part(of value: StoredExpression, by translation: PredicateTranslation) throws -> PredicateTerm {
         if Root.Output.self == String.self {
             switch kind {
@@ -273,7 +273,8 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
 }
 
 extension RawRepresentable {
-    /// Whether a key path means the raw value: seen from all cases, because key paths of the same property can differ.
+    /// Whether a key path refers to the raw value, judged by all cases, because key paths of the same property can
+    /// differ.
     fileprivate static func hasRawValue(at keyPath: AnyKeyPath) -> Bool {
         guard let path = keyPath as? KeyPath<Self, RawValue>, let cases = MoultData.allCases(Self.self) else {
             return keyPath == \Self.rawValue

@@ -2,11 +2,11 @@ import Foundation
 import MoultBasics
 import MoultModel
 
-/// A property of any other `Codable` type, optional ones included, kept as its form says (``ValueForm``).
+/// A property of any other `Codable` type, including optionals, stored in the form of the type (``ValueForm``).
 public struct _CodableProperty<Value: Codable>: _ModelProperty {
     private let form: ValueForm
     private let isOptional: Bool
-    /// The paths of the columns of a composite attribute in it; empty for any other.
+    /// The paths of the columns, relative to a composite attribute; empty for any other attribute.
     private let columns: [String]
 
     init() { self.init(form: ValueForm.of(Value.self)) }
@@ -17,12 +17,13 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         columns = form.columns
     }
 
-    /// Decodes the value. What cannot be decoded reads as nil or as a stand-in, and the next save throws the error.
+    /// Decodes the value. A value that cannot be decoded reads as nil or as a stand-in, and the next save throws the
+    /// error.
     public func read(_ key: String, of backing: any BackingData) -> Value {
         do {
             if let value = try value(key, of: backing) { return value }
         } catch {
-            // A row that is gone holds nothing at all.
+            // A deleted row has no values at all.
             if !FormReader(backing: backing).isEmpty(form, form.start(key)) {
                 backing.refuse(key, .notDecoded(Value.self, key, of: backing, error))
             }
@@ -31,7 +32,7 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         return standIn(key, of: backing)
     }
 
-    /// Nil if an optional is nil, and where a required value is missing altogether.
+    /// Decodes the value; returns nil if an optional is nil, or if a required value is missing altogether.
     private func value(_ key: String, of backing: any BackingData) throws -> Value? {
         let (reader, path) = (FormReader(backing: backing), form.start(key))
         if reader.isEmpty(form, path) {
@@ -47,7 +48,7 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         return try read(wrapped)
     }
 
-    /// Encodes the value and sets its columns; where it cannot be encoded, the next save throws the error.
+    /// Encodes the value and sets its columns. If it cannot be encoded, the next save throws the error.
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         do {
             let values = try columnValues(of: value, key)
@@ -58,10 +59,10 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         }
     }
 
-    /// True: a value may be spread over several columns.
+    /// True: a value may have several columns.
     public var readsColumnsTogether: Bool { true }
 
-    /// Whether the columns decode to a value of the type.
+    /// Returns whether the columns decode to a value of the type.
     public func canRead(_ key: String, of backing: any BackingData) -> Bool {
         do {
             return try value(key, of: backing) != nil
@@ -70,10 +71,10 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         }
     }
 
-    /// An attribute in the form of the type, composite where the form has several columns.
+    /// Returns an attribute in the form of the type, composite if the form has several columns.
     public func shape(_ name: String) -> _PropertyShape { .attribute(form.attribute(name, isOptional: isOptional)) }
 
-    /// The columns of the encoded value, by their paths.
+    /// Returns the columns of the encoded value, by path.
     ///
     /// - Throws: what encoding the value throws.
     public func columnValues(of value: Value, _ key: String) throws -> [String: AttributeValue] {
@@ -82,16 +83,16 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         return writer.columns.values
     }
 
-    /// Nil as a value, where the type is optional.
+    /// A nil of the type, if the type is optional.
     private static var none: Value? { (Value.self as? any OptionalValue.Type)?.none as? Value }
 }
 
 extension ValueForm {
-    /// The path of the only column of a property, or where the paths of its columns begin.
+    /// Returns the path of a property's only column, or the common prefix of its columns.
     fileprivate func start(_ key: String) -> String { if case .rawValue = self { "\(key).\(key)" } else { key } }
 }
 
-/// The interface that all optionals have in common.
+/// The common interface of all optionals.
 protocol OptionalValue {
     static var none: Self { get }
     static var decodableType: (any Decodable.Type)? { get }
@@ -122,10 +123,10 @@ extension MigrationError {
     }
 }
 
-/// The encoding of a `Codable` value without columns of its own as bytes.
+/// The encoding of a `Codable` value without columns of its own, as bytes.
 ///
-/// An array of strings, numbers or flags is a keyed archive of an `NSArray`, any other array of plain values one of the
-/// JSON's `NSData`, as SwiftData's are. Anything else is JSON, with sorted keys.
+/// As in SwiftData, an array of strings, numbers or flags is a keyed archive of an `NSArray`, and any other array of
+/// plain values is a keyed archive of its JSON as `NSData`. Anything else is JSON with sorted keys.
 enum CodableForm {
     static func bytes<Value: Encodable>(of value: Value) throws -> [UInt8] {
         guard let array = value as? any ArchivedArray else { return try json(of: value) }
@@ -138,7 +139,7 @@ enum CodableForm {
         return archive.archive(root: root)
     }
 
-    /// - Throws: `EncodingError.invalidValue` for what could not be decoded again.
+    /// - Throws: `EncodingError.invalidValue` for a value that could not be decoded again.
     static func json<Value: Encodable>(of value: Value) throws -> [UInt8] {
         let data = try encoder.encode(value)
         if mayHoldUnreadableNumber(data), let type = Value.self as? any Decodable.Type {
@@ -150,7 +151,8 @@ enum CodableForm {
         return [UInt8](data)
     }
 
-    /// Foundation writes a `Decimal` that is not a number, and the largest ones, as what it does not read.
+    /// Returns whether JSON may have a number that Foundation writes but cannot read: a `Decimal` that is NaN or very
+    /// large.
     private static func mayHoldUnreadableNumber(_ json: Data) -> Bool {
         var digits = 0
         for byte in json {
@@ -188,7 +190,7 @@ enum CodableForm {
         return decoder
     }
 
-    /// An element of an archived list, as any decoder reads it.
+    /// An element of an archived list, which any decoder can read.
     private struct Element: Encodable {
         let content: PropertyList
 
@@ -206,9 +208,9 @@ enum CodableForm {
     }
 }
 
-/// An array whose values have columns of their own elsewhere.
+/// An array whose element type has a column type of its own.
 private protocol ArchivedArray {
-    /// The elements of an `NSArray`; nil if they stand in JSON instead.
+    /// The elements for an `NSArray`; nil if they are stored as JSON instead.
     var archived: [PropertyList]? { get }
 }
 

@@ -1,8 +1,8 @@
 import MoultModel
 
-/// A property that is one other model.
+/// A property that refers to one other model.
 public struct _ToOneProperty<Value: PersistentModel>: _ModelProperty {
-    /// The destination. Where there is none, a model with empty values stands for it and the next save throws the
+    /// Returns the destination. If there is none, returns a placeholder with empty values, and the next save throws the
     /// error.
     public func read(_ key: String, of backing: any BackingData) -> Value {
         if let model = backing.toOne(key) as? Value { return model }
@@ -11,29 +11,29 @@ public struct _ToOneProperty<Value: PersistentModel>: _ModelProperty {
         return Value(backingData: AbsentBacking(id))
     }
 
-    /// Leads the relationship to another model.
+    /// Sets the destination.
     public func write(_ value: Value, _ key: String, to backing: any BackingData) { backing.setToOne(key, value) }
 
-    /// A required to-one relationship to the class.
+    /// Returns a required to-one relationship to the class.
     public func shape(_ name: String) -> _PropertyShape { .toOne(Value.self, isOptional: false) }
 }
 
-/// A property that is one other model or none.
+/// A property that refers to one other model or to none.
 public struct _OptionalToOneProperty<Value: PersistentModel>: _ModelProperty {
-    /// The destination; nil where there is none of this class.
+    /// Returns the destination; nil if there is none of this class.
     public func read(_ key: String, of backing: any BackingData) -> Value? { backing.toOne(key) as? Value }
-    /// Leads the relationship to another model, or to none.
+    /// Sets the destination; nil for none.
     public func write(_ value: Value?, _ key: String, to backing: any BackingData) { backing.setToOne(key, value) }
 
-    /// An optional to-one relationship to the class.
+    /// Returns an optional to-one relationship to the class.
     public func shape(_ name: String) -> _PropertyShape { .toOne(Value.self, isOptional: true) }
 }
 
-/// A type that a to-many relationship can have: an array or a set of models, or an optional one.
+/// A type for to-many relationships: an array or a set of models, or an optional of either.
 public protocol RelationshipCollection {
     associatedtype PersistentElement: PersistentModel
     static var isOptionalRelationship: Bool { get }
-    /// `nil` if an optional relationship was never set.
+    /// Creates the collection; nil means that an optional relationship was never set.
     init(persistentElements: [PersistentElement]?)
     var persistentElements: [PersistentElement]? { get }
 }
@@ -44,23 +44,23 @@ extension RelationshipCollection {
 }
 
 extension Array: RelationshipCollection where Element: PersistentModel {
-    /// An array of the models; an empty one for nil.
+    /// Creates an array of the models; an empty one for nil.
     public init(persistentElements: [Element]?) { self = persistentElements ?? [] }
     /// The models, in the order of the array.
     public var persistentElements: [Element]? { self }
 }
 
 extension Set: RelationshipCollection where Element: PersistentModel {
-    /// A set of the models; an empty one for nil.
+    /// Creates a set of the models; an empty one for nil.
     public init(persistentElements: [Element]?) { self.init(persistentElements ?? []) }
-    /// The models of the set, in no order.
+    /// The models of the set, in no particular order.
     public var persistentElements: [Element]? { Array(self) }
 }
 
 extension Optional: RelationshipCollection where Wrapped: RelationshipCollection {
     /// True: the collection may be nil.
     public static var isOptionalRelationship: Bool { true }
-    /// A collection of the models; nil for nil.
+    /// Creates a collection of the models; nil for nil.
     public init(persistentElements: [Wrapped.PersistentElement]?) {
         self = persistentElements.map { Wrapped(persistentElements: $0) }
     }
@@ -68,19 +68,19 @@ extension Optional: RelationshipCollection where Wrapped: RelationshipCollection
     public var persistentElements: [Wrapped.PersistentElement]? { flatMap(\.persistentElements) }
 }
 
-/// A property that is any number of other models.
+/// A property that refers to any number of other models.
 public struct _ToManyProperty<Value: RelationshipCollection>: _ModelProperty {
-    /// The destinations; models of another class than the element's are left out.
+    /// Returns the destinations, without models of a class other than the element's.
     public func read(_ key: String, of backing: any BackingData) -> Value {
         Value(persistentElements: backing.toMany(key)?.compactMap { $0 as? Value.PersistentElement })
     }
 
-    /// Makes the models of the collection the destinations, in place of those that were.
+    /// Replaces the destinations with the models of the collection.
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         backing.setToMany(key, value.persistentElements)
     }
 
-    /// A to-many relationship to the class of the elements.
+    /// Returns a to-many relationship to the class of the elements.
     public func shape(_ name: String) -> _PropertyShape {
         .toMany(Value.PersistentElement.self, isOptional: Value.isOptionalRelationship)
     }

@@ -3,43 +3,44 @@ import MoultBasics
 public import MoultCoreData
 import MoultModel
 
-/// A property of a type that has a column type of its own.
+/// A property of a type with a column type of its own.
 public struct _ValueProperty<Value: PersistentValue>: _ModelProperty {
-    // Specialised where the model is: a type that is generic there costs a look-up for each value.
-    /// The column's value, or what stands for one that the type cannot have; the next save throws the error then.
+    // Inlinable, so that it is specialised in the model's module: generic code there would look up the type for each
+    // value.
+    /// Returns the column's value, or a stand-in if the type has no such value; the next save then throws the error.
     @inlinable public func read(_ key: String, of backing: any BackingData) -> Value {
         let attribute = backing.attribute(key)
         if !Value.canBe(attribute) { backing._noteUnreadable(key) }
         return Value(attribute: attribute) ?? Value.valueForNull
     }
 
-    /// Whether the stored value is one of the type.
+    /// Returns whether the type has a value for the stored one.
     public func canRead(_ value: AttributeValue) -> Bool { Value.canBe(value) }
-    /// Whether the column can hold no value but those of the type.
+    /// Whether the type has a value for every value of the column.
     public var readsEveryValue: Bool { Value.fillsColumn }
 
-    /// Sets the column to the value, or empties it for nil.
+    /// Sets the column to the value, or to NULL for nil.
     @inlinable public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         backing.setAttribute(key, value.attributeValue)
     }
 
-    /// An attribute of the type's own column type, optional where the type is.
+    /// Returns an attribute with the type's own column type, optional if the type is.
     public func shape(_ name: String) -> _PropertyShape {
         .attribute(ValueForm.plain(Value.self).attribute(name, isOptional: Value.isOptionalAttribute))
     }
 
-    /// The value, under the property's name; nothing for nil.
+    /// Returns the value under the property's name; nothing for nil.
     public func columnValues(of value: Value, _ key: String) -> [String: AttributeValue] {
         [key: value.attributeValue].compactMapValues(\.self)
     }
 }
 
-/// A property of an enum with raw values, kept as the raw value.
+/// A property of an enum with raw values, stored as the raw value.
 public struct _RawValueProperty<Value: RawRepresentable & Codable>: _ModelProperty
 where Value.RawValue: PersistentValue {
     private let column = RawValueColumn<Value>()
 
-    /// The enum's case of the stored raw value; a stand-in where there is none, and the next save throws the error.
+    /// Returns the case of the stored raw value; if there is none, a stand-in, and the next save throws the error.
     public func read(_ key: String, of backing: any BackingData) -> Value {
         column.value(backing.attribute(column.path(key))) ?? standIn(key, of: backing)
     }
@@ -49,24 +50,24 @@ where Value.RawValue: PersistentValue {
         backing.setElements(key, [(column.path(key), value.rawValue.attributeValue)])
     }
 
-    /// Whether the stored value is the raw value of a case.
+    /// Returns whether the stored value is the raw value of a case.
     public func canRead(_ value: AttributeValue) -> Bool { column.value(value) != nil }
 
-    /// A required attribute of the raw value, composite for an enum as in SwiftData.
+    /// Returns a required attribute for the raw value, composite for an enum as in SwiftData.
     public func shape(_ name: String) -> _PropertyShape { .attribute(column.attribute(name, isOptional: false)) }
 
-    /// The raw value, under the path of its column.
+    /// Returns the raw value under the path of its column.
     public func columnValues(of value: Value, _ key: String) -> [String: AttributeValue] {
         [column.path(key): value.rawValue.attributeValue].compactMapValues(\.self)
     }
 }
 
-/// A property of an optional enum with raw values. A raw value that is no case reads as nil, and the next save throws.
+/// A property of an optional enum with raw values. A raw value without a case reads as nil, and the next save throws.
 public struct _OptionalRawValueProperty<Value: RawRepresentable & Codable>: _ModelProperty
 where Value.RawValue: PersistentValue {
     private let column = RawValueColumn<Value>()
 
-    /// The enum's case of the stored raw value; nil for an empty column and for a raw value that is no case.
+    /// Returns the case of the stored raw value; nil for NULL and for a raw value without a case.
     public func read(_ key: String, of backing: any BackingData) -> Value? {
         guard let attribute = backing.attribute(column.path(key)) else { return nil }
         if let value = column.value(attribute) { return value }
@@ -74,26 +75,27 @@ where Value.RawValue: PersistentValue {
         return nil
     }
 
-    /// Sets the column to the case's raw value, or empties it for nil.
+    /// Sets the column to the case's raw value, or to NULL for nil.
     public func write(_ value: Value?, _ key: String, to backing: any BackingData) {
         backing.setElements(key, [(column.path(key), value?.rawValue.attributeValue)])
     }
 
-    /// Whether the stored value is the raw value of a case.
+    /// Returns whether the stored value is the raw value of a case.
     public func canRead(_ value: AttributeValue) -> Bool { column.value(value) != nil }
 
-    /// An optional attribute of the raw value, composite for an enum as in SwiftData.
+    /// Returns an optional attribute for the raw value, composite for an enum as in SwiftData.
     public func shape(_ name: String) -> _PropertyShape { .attribute(column.attribute(name, isOptional: true)) }
 
-    /// The raw value, under the path of its column; nothing for nil.
+    /// Returns the raw value under the path of its column; nothing for nil.
     public func columnValues(of value: Value?, _ key: String) -> [String: AttributeValue] {
         [column.path(key): value?.rawValue.attributeValue].compactMapValues(\.self)
     }
 }
 
-/// The column in which raw values of a type are kept.
+/// The column for the raw values of a type.
 private struct RawValueColumn<Value: RawRepresentable>: Sendable where Value.RawValue: PersistentValue {
-    /// Only an enum is a composite attribute; how SwiftData keeps any other type with raw values is not known.
+    /// Whether the type is an enum, which is a composite attribute. SwiftData's form of other types with raw values is
+    /// unknown.
     private let isEnum = EnumCases.isEnum(Value.self)
 
     func path(_ key: String) -> String { isEnum ? "\(key).\(key)" : key }
@@ -111,7 +113,7 @@ private struct RawValueColumn<Value: RawRepresentable>: Sendable where Value.Raw
     }
 }
 
-/// A property whose values a ``ValueTransformer`` turns into data: `@Attribute(.transformable(by:))`.
+/// A property whose values a ``ValueTransformer`` converts to data: `@Attribute(.transformable(by:))`.
 public struct _TransformedProperty<Value>: _ModelProperty {
     enum Transformer: Sendable {
         case type(ValueTransformer.Type)
@@ -134,7 +136,7 @@ public struct _TransformedProperty<Value>: _ModelProperty {
 
     let transformer: Transformer
 
-    /// Has the transformer turn the stored data back. Data that it cannot turn back reads as nil or as a stand-in.
+    /// Converts the stored data back with the transformer. Data that it cannot convert reads as nil or as a stand-in.
     public func read(_ key: String, of backing: any BackingData) -> Value {
         var data: Data?
         if case .transformable(let bytes)? = backing.attribute(key)?.fitted(to: .transformable) { data = Data(bytes) }
@@ -146,8 +148,8 @@ public struct _TransformedProperty<Value>: _ModelProperty {
         return standIn(key, of: backing)
     }
 
-    /// Stores the data that the transformer makes. Without a registered transformer, or where it makes something else,
-    /// the next save throws the error.
+    /// Stores the data that the transformer makes. If no transformer is registered, or its result is not data, the next
+    /// save throws the error.
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         do {
             backing.setAttribute(key, try attributeValue(of: value))
@@ -156,23 +158,23 @@ public struct _TransformedProperty<Value>: _ModelProperty {
         }
     }
 
-    /// Whether the transformer turns the stored data back into a value of the type.
+    /// Returns whether the transformer converts the stored data back to a value of the type.
     public func canRead(_ value: AttributeValue) -> Bool {
         guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
         return transformer.found?.value(of: Data(bytes)) is Value
     }
 
-    /// A value of the type made of nothing, or what the transformer makes of empty data.
+    /// A stand-in for the type, or the transformer's result for empty data.
     public var blank: Value? { StandIn.value(of: Value.self) ?? transformer.found?.value(of: Data()) as? Value }
 
-    /// A transformable attribute, optional where the type is.
+    /// Returns a transformable attribute, optional if the type is.
     public func shape(_ name: String) -> _PropertyShape {
         .attribute(AttributeDescription(name: name, type: .transformable, isOptional: Optional<Any>.none is Value))
     }
 
-    /// The transformer's data, under the property's name.
+    /// Returns the transformer's data under the property's name.
     ///
-    /// - Throws: `wrongType` where no transformer of that name is registered, or it makes something other than data.
+    /// - Throws: `wrongType` if no transformer with that name is registered, or its result is not data.
     public func columnValues(of value: Value, _ key: String) throws -> [String: AttributeValue] {
         [key: try attributeValue(of: value)].compactMapValues(\.self)
     }
@@ -194,7 +196,8 @@ public struct _TransformedProperty<Value>: _ModelProperty {
     }
 }
 
-// A transformer makes the data with `transformedValue(_:)`; one that archives, the other way round, as in Core Data.
+// As in Core Data, a transformer makes the data with `transformedValue(_:)`, and an archiving one with the reverse
+// method.
 extension ValueTransformer {
     fileprivate func data(of value: Any?) -> Any? {
         self is NSSecureUnarchiveFromDataTransformer ? reverseTransformedValue(value) : transformedValue(value)
@@ -213,7 +216,7 @@ public typealias NSValueTransformerName = MoultCoreData.NSValueTransformerName
 public typealias NSSecureUnarchiveFromDataTransformer = MoultCoreData.NSSecureUnarchiveFromDataTransformer
 
 extension ValueTransformer {
-    /// Makes a transformer known by a name, for `.transformable(by: "Name")`.
+    /// Registers a transformer under a name, for `.transformable(by: "Name")`.
     public static func setValueTransformer(_ transformer: ValueTransformer.Type, forName name: String) {
         setValueTransformer(transformer.init(), forName: NSValueTransformerName(name))
     }

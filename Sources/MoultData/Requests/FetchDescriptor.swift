@@ -3,31 +3,32 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// A description of a fetch: which objects of a model are found, in which order, and how many of them.
+/// A description of a fetch: the objects to find, their order, and their number.
 ///
-/// A predicate and a sort are asked of the store in SQL and mean what they mean in Swift. What SQL cannot answer is
-/// refused by the fetch, with the part named.
+/// The store evaluates the predicate and the sort in SQL, with the meaning that they have in Swift. If SQL cannot
+/// express a part, the fetch throws an error that names it.
 public struct FetchDescriptor<T: PersistentModel> {
-    /// Nil for all objects.
+    /// The predicate that objects must match; nil for all objects.
     public var predicate: Foundation.Predicate<T>?
-    /// The first decides; objects that are the same by all come in the order of their insertion.
+    /// The sort descriptors, in order of precedence. Objects that they do not distinguish come in the order of
+    /// insertion.
     public var sortBy: [SortDescriptor<T>]
-    /// Nil for no limit.
+    /// The maximum number of objects; nil for no limit.
     public var fetchLimit: Int?
-    /// The number of found objects that are left out at the beginning.
+    /// The number of matching objects to skip at the beginning.
     public var fetchOffset: Int?
-    /// Whether objects are found as the next save of the context would leave them.
+    /// Whether the fetch takes unsaved changes of the context into account.
     public var includePendingChanges = true
-    /// The attributes to read at once; the others of an object are read when the first of them is asked for. Empty for
-    /// all.
+    /// The attributes to read at once. An object's other attributes are read when the first of them is accessed. Empty
+    /// for all attributes.
     public var propertiesToFetch: [PartialKeyPath<T>] = []
-    /// Relationships whose objects are read together with those found, `\.author` or `\.author.books`.
+    /// The relationships whose objects are read together with the results, such as `\.author` or `\.author.books`.
     public var relationshipKeyPathsForPrefetching: [PartialKeyPath<T>] = []
-    /// Whether a predicate or a sort that no store can answer is answered in memory, with every object of the model read.
-    /// SwiftData has no such property: it is false unless asked for, and such a fetch is refused.
+    /// Whether to evaluate in memory a predicate or a sort that no store can evaluate, which reads every object of the
+    /// model. SwiftData has no such property. The default is false, which refuses such a fetch.
     public var allowsInMemoryEvaluation = false
 
-    /// A fetch of the objects that a predicate holds for, in an order; of all objects where none is given.
+    /// Creates a fetch of the objects that match a predicate, or of all objects, in an order.
     public init(predicate: Foundation.Predicate<T>? = nil, sortBy: [SortDescriptor<T>] = []) {
         self.predicate = predicate
         self.sortBy = sortBy
@@ -38,10 +39,10 @@ public struct FetchDescriptor<T: PersistentModel> {
 extension FetchDescriptor: @unchecked Sendable {}
 
 extension FetchDescriptor {
-    /// The fetch as a store is asked for it.
+    /// Returns the fetch in the form for a store.
     ///
-    /// - Throws: `usage` for a model that the schema does not have, `fetchUnsupported` for a part of the predicate or
-    ///   the sort that no store can answer.
+    /// - Throws: `usage` for a model that the schema does not have; `fetchUnsupported` for a part of the predicate or
+    ///   the sort that no store can evaluate.
     package func objectFetch(in schema: Schema) throws -> ObjectFetch {
         let entity = try schema.fetchedEntity(T.self)
         var fetch = ObjectFetch(entityName: entity, predicate: try predicate.map(schema.predicate))
@@ -51,7 +52,7 @@ extension FetchDescriptor {
         fetch.includesPendingChanges = includePendingChanges
         fetch.prefetched = try relationshipKeyPathsForPrefetching.map { try relationship($0, of: entity) }
         fetch.properties = Set(try propertiesToFetch.flatMap { try columns($0, of: entity) })
-        // A relationship that is read ahead starts at the object's own row.
+        // Prefetching a relationship starts from the object's own row.
         if !fetch.properties.isEmpty {
             fetch.properties.formUnion(fetch.prefetched.compactMap { $0.split(separator: ".").first.map(String.init) })
         }
@@ -74,10 +75,10 @@ extension FetchDescriptor {
 }
 
 extension Schema {
-    /// A predicate in the words that a store is asked in. Values that it captured are read now.
+    /// Returns a predicate in the form for a store. The values that it captured are read now.
     ///
-    /// - Throws: `usage` for a model that the schema does not have, `fetchUnsupported` for a part that no store can
-    ///   answer, with that part.
+    /// - Throws: `usage` for a model that the schema does not have; `fetchUnsupported`, with the part that no store can
+    ///   evaluate.
     package func predicate<T>(_ predicate: Foundation.Predicate<T>) throws -> MoultModel.Predicate {
         guard let model = T.self as? any PersistentModel.Type else {
             throw MigrationError(
@@ -88,7 +89,7 @@ extension Schema {
         return try translation.predicate(predicate.expression)
     }
 
-    /// The name of the entity of a model that the schema has.
+    /// Returns the entity name of a model, which must be in the schema.
     func fetchedEntity(_ model: any PersistentModel.Type) throws -> String {
         let name = ModelProperties.of(model).entityName
         if types[name].map({ $0 == model }) == true { return name }
@@ -99,14 +100,14 @@ extension Schema {
     }
 }
 
-/// A fetch whose predicate or sort is left to memory, because its descriptor allows that and a store cannot answer it.
+/// A fetch whose predicate or sort is evaluated in memory, because the store cannot and the descriptor allows it.
 package struct MemoryFetch<T: PersistentModel> {
-    /// The fetch that the store is asked for: all objects that may be wanted.
+    /// The fetch for the store, which finds all objects that may match.
     package let fetch: ObjectFetch
     fileprivate let descriptor: FetchDescriptor<T>
     fileprivate let sorts: Bool
 
-    /// Returns the models that the descriptor asks for, out of all that the store has found.
+    /// Returns the models that the descriptor matches, from all that the store has found.
     /// - Throws: what `evaluate` throws.
     package func result(of models: [T]) throws -> [T] {
         var found = models
@@ -118,7 +119,8 @@ package struct MemoryFetch<T: PersistentModel> {
 }
 
 extension FetchDescriptor {
-    /// Returns the fetch that memory answers; nil if the store answers it, or where memory was not allowed to.
+    /// Returns the fetch to evaluate in memory; nil if the store can evaluate it, or if the descriptor does not allow
+    /// it.
     package func memoryFetch(in schema: Schema) throws -> MemoryFetch<T>? {
         guard allowsInMemoryEvaluation else { return nil }
         do {
@@ -136,13 +138,14 @@ extension FetchDescriptor {
     }
 }
 
-/// The results of a fetch, read a batch at a time as they are reached.
+/// The results of a fetch, read in batches as they are accessed.
 ///
-/// It belongs to the thread or actor of its context. One batch is kept; going back reads an earlier one again.
+/// The collection belongs to the thread or actor of its context. It keeps one batch; going back reads an earlier one
+/// again.
 public struct FetchResultsCollection<Element>: RandomAccessCollection {
     private final class Batches {
         let read: (Range<Int>) -> [Element]
-        /// The place of the first of the elements.
+        /// The index of the first element.
         var start = 0
         var elements: [Element] = []
 
@@ -151,19 +154,19 @@ public struct FetchResultsCollection<Element>: RandomAccessCollection {
 
     private let batches: Batches
     private let batchSize: Int
-    /// The number of elements, decided when the collection was fetched.
+    /// The number of elements, fixed when the collection was fetched.
     public let endIndex: Int
     /// Always 0.
     public var startIndex: Int { 0 }
 
-    /// - Parameter read: gives an element for each of a range.
+    /// - Parameter read: returns the elements in a range.
     init(count: Int, batchSize: Int, read: @escaping (Range<Int>) -> [Element]) {
         batches = Batches(read)
         endIndex = count
         self.batchSize = Swift.max(batchSize, 1)
     }
 
-    /// - Parameter position: one of the indices, as of an array.
+    /// - Parameter position: a valid index, as for an array.
     public subscript(position: Int) -> Element {
         if !batches.elements.indices.contains(position - batches.start) {
             precondition(indices.contains(position), "There is no element \(position) among \(endIndex).")

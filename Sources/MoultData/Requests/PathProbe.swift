@@ -1,16 +1,16 @@
 import Foundation
 import MoultModel
 
-/// Backing data that notes what it is asked for.
+/// Backing data that records the properties a key path reads, to find out what the key path refers to.
 final class PathProbe: BackingData {
-    /// The record of what one walk along a key path has met.
+    /// The record of one walk along a key path.
     final class Walk {
-        /// Nil once a step did not follow from the one before.
+        /// The names of the properties read; nil after a step that did not follow from the one before.
         var names: [String]? = []
-        /// The model that was handed out last.
+        /// The model returned last.
         var last: AnyObject?
         var value: AttributeValue?
-        /// The values that were handed out for the columns of a composite attribute, by their paths in it.
+        /// The values returned for the columns of a composite attribute, by path within it.
         var columns: [String: AttributeValue]?
         var isToMany = false
         let round: Int
@@ -26,18 +26,19 @@ final class PathProbe: BackingData {
         (self.model, self.walk, self.depth) = (model, walk, depth)
     }
 
-    /// The path that a key path means; nil if it gives something else than a stored property.
+    /// Returns the path of a key path; nil if the key path is not one of stored properties.
     static func walk<Model: PersistentModel>(_ keyPath: PartialKeyPath<Model>) -> StoredPath? {
-        // One step that is no stored property is a computed one, which would run for nothing, but for the identity.
+        // A key path of one step to something other than a stored property is computed, so do not run it, unless it is
+        // the identity.
         let isLong = "\(keyPath)".filter { $0 == "." }.count > 1
         guard isLong || type(of: keyPath).valueType == PersistentIdentifier.self else { return nil }
-        // More rounds than a composite attribute has columns of two values each, had it hundreds of them.
+        // With two values in each round, twelve rounds can distinguish more columns than a composite attribute has.
         let found = (0..<12).map { paths(keyPath, round: $0) }
         let same = found[0].filter { path in found.allSatisfy { $0.contains { $0.names == path.names } } }
         return same.count == 1 && isLong != same[0].names.isEmpty ? same.first : nil
     }
 
-    /// The paths that a key path may mean, as far as one walk tells it.
+    /// Returns the paths that a key path may have, according to one walk.
     private static func paths<Model: PersistentModel>(_ keyPath: PartialKeyPath<Model>, round: Int) -> [StoredPath] {
         let walk = Walk(round: round)
         let probe = PathProbe(Model.self, walk, depth: 0)
@@ -65,7 +66,7 @@ final class PathProbe: BackingData {
         return end(result, value, keyPath).map { [StoredPath(names, $0)] } ?? []
     }
 
-    /// Returns the end of a key path whose result is the value of a column; nil if the result is another.
+    /// Returns the end of a key path whose result is the value of a column; nil for any other result.
     private static func end(_ result: Any, _ value: AttributeValue, _ keyPath: AnyKeyPath) -> StoredPath.End? {
         if let order = unwrapped(result) as? _LocalizedOrder, case .string(let text) = value {
             if order == text._localizedOrder, order != text._localizedStandardOrder { return .localizedOrder }
@@ -82,11 +83,11 @@ final class PathProbe: BackingData {
         return unwrapped(wrapped)
     }
 
-    // MARK: - What is handed out
+    // MARK: - Returned values
 
     var persistentModelID: PersistentIdentifier { Self.identity(depth) }
 
-    /// That of the object so many steps away.
+    /// Returns the identity of the object at a depth.
     private static func identity(_ depth: Int) -> PersistentIdentifier {
         PersistentIdentifier(ObjectID(temporary: Int64(depth), entityName: ""))
     }
@@ -134,13 +135,13 @@ final class PathProbe: BackingData {
         }
     }
 
-    /// A value that nobody makes of another by chance.
+    /// Returns a value that a computed property is unlikely to produce from another.
     static func value(of type: AttributeType, round: Int, column: Int = 0) -> AttributeValue? {
         let number = Int64([23_117, 31_013, 8][round % 3]) + Int64(round / 3 * 5 + column * 41)
         switch type {
         case .integer16: return .integer(number % 97)
         case .integer32, .integer64: return .integer(number)
-        // The bits of a number of its own, so that two columns differ in some round.
+        // A bit of the column's own number, so that two columns differ in some round.
         case .boolean: return .boolean((column + 2) & (1 << (round % 12)) != 0)
         case .double, .float: return .double(0.25 - Double(number))
         case .decimal: return .decimal("-\(number).125")
@@ -162,7 +163,7 @@ final class PathProbe: BackingData {
 }
 
 extension CaseIterable {
-    /// One of the cases, as a column holds it.
+    /// Returns one of the cases, in stored form.
     fileprivate static func storedCase(_ number: Int) -> AttributeValue? {
         let cases = Array(allCases)
         guard !cases.isEmpty, let value = cases[number % cases.count] as? any RawRepresentable else { return nil }
@@ -170,10 +171,10 @@ extension CaseIterable {
     }
 }
 
-// A value of several columns asks for one after the other; which of them a key path means, its result tells.
+// A value of several columns reads them one after the other; the result shows which of them the key path refers to.
 
 extension PathProbe {
-    /// The value of a column of a composite attribute.
+    /// Returns the value of a column of a composite attribute.
     func column(_ path: String, of key: String) -> AttributeValue? {
         if walk.columns == nil {
             note(key)
@@ -184,7 +185,7 @@ extension PathProbe {
         return walk.columns?[path]
     }
 
-    /// A value for each column of a composite attribute, by its path in it.
+    /// Returns a value for each column of a composite attribute, by path within it.
     private func columns(of key: String) -> [String: AttributeValue] {
         guard let property = ModelProperties.of(model)[key] else { return [:] }
         var columns = Columns(round: walk.round)

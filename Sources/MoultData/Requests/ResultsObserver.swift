@@ -2,19 +2,19 @@ import Foundation
 import Observation
 import Synchronization
 
-/// The models that a descriptor asks for, kept as the context and its stores change.
+/// The models that a descriptor matches, kept up to date with the context and its stores.
 ///
 ///     let observer = try ResultsObserver<Book, Never>(sortBy: [SortDescriptor(\.title)], modelContext: context)
 ///     withObservationTracking { show(observer.results) } onChange: { … }
 ///
-/// It belongs to the thread or actor of its context. Every change of the context, saved or not, and every save of another
-/// context of the container tells those who observe ``results`` or ``sections``; the models are fetched again when one of
-/// these is read next. What another process saves is seen with the next change or save in this one. `SectionTitle` is
-/// `Never` for no sections.
+/// The observer belongs to the thread or actor of its context. Any change in the context, saved or not, and any save by
+/// another context of the container notifies the observers of ``results`` and ``sections``; the next read of either
+/// fetches the models again. Saves by other processes become visible with the next change or save in this one. Use
+/// `Never` as the `SectionTitle` for no sections.
 public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hashable>: Observable {
     /// The context that the models are fetched from.
     public let modelContext: ModelContext
-    /// The property that sections are made by; nil for no sections.
+    /// The property that determines the sections; nil for no sections.
     public let sectionBy: PartialKeyPath<Element>?
     private let sectioning: Sections?
     private var wanted: FetchDescriptor<Element>
@@ -23,11 +23,11 @@ public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hasha
     private let registrar = ObservationRegistrar()
     private var saves: Int?
 
-    /// The rule by which models are put into sections.
+    /// The rule that assigns models to sections.
     struct Sections {
         let keyPath: PartialKeyPath<Element>
-        /// In an array: an optimised client could not be linked with what copies a `SortDescriptor` itself, because
-        /// Foundation's library hides the type of its comparison.
+        /// An array, because optimised clients that copy a `SortDescriptor` itself do not link: Foundation's library
+        /// hides the type of its comparison.
         let sortBy: [SortDescriptor<Element>]
         let title: (Element) -> SectionTitle
     }
@@ -48,14 +48,14 @@ public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hasha
 
     // MARK: - Results
 
-    /// The models found now. If a later fetch fails, they stay what they were, and the next reading tries again.
+    /// The current models. If a later fetch fails, they stay as they are, and the next read tries again.
     public var results: FetchResultsCollection<Element> {
         registrar.access(self, keyPath: \.results)
         update()
         return found.results
     }
 
-    /// The models that are found now, in sections; nil without ``sectionBy``.
+    /// The current models in sections; nil without ``sectionBy``.
     public var sections: SectionedResults<Element, SectionTitle>? {
         registrar.access(self, keyPath: \.sections)
         update()
@@ -82,12 +82,12 @@ public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hasha
         return (results, sections.map { SectionedResults(results, title: $0.title) })
     }
 
-    // MARK: - What is asked for
+    // MARK: - The fetch
 
-    /// The descriptor of the present fetch, sorted by sections first.
+    /// The descriptor of the current fetch, sorted by section first.
     public var fetchDescriptor: FetchDescriptor<Element> { wanted }
 
-    /// The predicate of the models that are found; nil for all.
+    /// The predicate of the fetch; nil for all models.
     public var filterBy: Foundation.Predicate<Element>? {
         get { wanted.predicate }
         set {
@@ -96,7 +96,7 @@ public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hasha
         }
     }
 
-    /// The order of the models, within their sections; nil for none.
+    /// The order of the models within their sections; nil for none.
     public var sortBy: [SortDescriptor<Element>]? {
         get {
             let given = sectioning == nil ? wanted.sortBy : Array(wanted.sortBy.dropFirst())
@@ -115,7 +115,7 @@ extension ResultsObserver: ContextObserver {
             defer { stale = true }
             return stale
         }
-        // Readers that were notified and have not read since need no second notification.
+        // Readers that have been notified and have not read since do not need another notification.
         guard !wasStale else { return }
         registrar.withMutation(of: self, keyPath: \.results) {}
         registrar.withMutation(of: self, keyPath: \.sections) {}
@@ -141,10 +141,10 @@ extension ModelGraph {
     }
 }
 
-// MARK: - Making one
+// MARK: - Creating an observer
 
 extension ResultsObserver where SectionTitle == Never {
-    /// Observes what a descriptor asks for.
+    /// Observes the models that a descriptor matches.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -152,7 +152,7 @@ extension ResultsObserver where SectionTitle == Never {
         isolation: isolated (any Actor)? = #isolation
     ) throws { try self.init(fetchDescriptor, nil, modelContext) }
 
-    /// Observes what a descriptor asks for, in a context of its own.
+    /// Observes the models that a descriptor matches, in a context of its own.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -160,7 +160,7 @@ extension ResultsObserver where SectionTitle == Never {
         isolation: isolated (any Actor)? = #isolation
     ) throws { try self.init(fetchDescriptor, nil, ModelContext(modelContainer)) }
 
-    /// Observes the models that a predicate holds for.
+    /// Observes the models that a predicate matches.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -168,7 +168,7 @@ extension ResultsObserver where SectionTitle == Never {
         modelContext: ModelContext, isolation: isolated (any Actor)? = #isolation
     ) throws { try self.init(FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), nil, modelContext) }
 
-    /// Observes the models that a predicate holds for, in a context of its own.
+    /// Observes the models that a predicate matches, in a context of its own.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -180,7 +180,7 @@ extension ResultsObserver where SectionTitle == Never {
 }
 
 extension ResultsObserver where SectionTitle == String {
-    /// Observes what a descriptor asks for, in sections by a text.
+    /// Observes the models that a descriptor matches, in sections by a string.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -188,7 +188,7 @@ extension ResultsObserver where SectionTitle == String {
         modelContext: ModelContext, isolation: isolated (any Actor)? = #isolation
     ) throws { try self.init(fetchDescriptor, Sections(sectionBy), modelContext) }
 
-    /// Observes what a descriptor asks for, in sections by a text that may be missing; its title is then empty.
+    /// Observes the models that a descriptor matches, in sections by an optional string; the title is empty for nil.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -196,7 +196,7 @@ extension ResultsObserver where SectionTitle == String {
         modelContext: ModelContext, isolation: isolated (any Actor)? = #isolation
     ) throws { try self.init(fetchDescriptor, Sections(sectionBy), modelContext) }
 
-    /// Observes what a descriptor asks for, in sections by a text, in a context of its own.
+    /// Observes the models that a descriptor matches, in sections by a string, in a context of its own.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -204,7 +204,7 @@ extension ResultsObserver where SectionTitle == String {
         modelContainer: ModelContainer, isolation: isolated (any Actor)? = #isolation
     ) throws { try self.init(fetchDescriptor, Sections(sectionBy), ModelContext(modelContainer)) }
 
-    /// Observes what a descriptor asks for, in sections by a text that may be missing, in a context of its own.
+    /// Observes the models that a descriptor matches, in sections by an optional string, in a context of its own.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -212,7 +212,7 @@ extension ResultsObserver where SectionTitle == String {
         modelContainer: ModelContainer, isolation: isolated (any Actor)? = #isolation
     ) throws { try self.init(fetchDescriptor, Sections(sectionBy), ModelContext(modelContainer)) }
 
-    /// Observes the models that a predicate holds for, in sections by a text.
+    /// Observes the models that a predicate matches, in sections by a string.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -222,7 +222,7 @@ extension ResultsObserver where SectionTitle == String {
         try self.init(FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), Sections(sectionBy), modelContext)
     }
 
-    /// Observes the models that a predicate holds for, in sections by a text that may be missing.
+    /// Observes the models that a predicate matches, in sections by an optional string.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -232,7 +232,7 @@ extension ResultsObserver where SectionTitle == String {
         try self.init(FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), Sections(sectionBy), modelContext)
     }
 
-    /// Observes the models that a predicate holds for, in sections by a text, in a context of its own.
+    /// Observes the models that a predicate matches, in sections by a string, in a context of its own.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -245,8 +245,7 @@ extension ResultsObserver where SectionTitle == String {
             ModelContext(modelContainer))
     }
 
-    /// Observes the models that a predicate holds for, in sections by a text that may be missing, in a context of its
-    /// own.
+    /// Observes the models that a predicate matches, in sections by an optional string, in a context of its own.
     ///
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
@@ -274,12 +273,12 @@ extension ResultsObserver.Sections where SectionTitle == String {
     }
 }
 
-/// The models of an observer in sections, in the order in which their titles first come.
+/// The models of an observer in sections, ordered by the first appearance of their titles.
 public struct SectionedResults<Element: PersistentModel, SectionTitle: Hashable>: RandomAccessCollection {
     private let sections: [ResultsSection<Element, SectionTitle>]
     private let places: [SectionTitle: Int]
 
-    /// Every model under its title; models of one title stay in their order.
+    /// Groups the models by title, keeping the order of models with the same title.
     init(_ models: some Sequence<Element>, title: (Element) -> SectionTitle) {
         var places: [SectionTitle: Int] = [:]
         var sections: [ResultsSection<Element, SectionTitle>] = []
@@ -300,19 +299,19 @@ public struct SectionedResults<Element: PersistentModel, SectionTitle: Hashable>
     public var startIndex: Int { 0 }
     /// The number of sections.
     public var endIndex: Int { sections.count }
-    /// The section at a place, which must be one of the indices.
+    /// The section at a valid index.
     public subscript(position: Int) -> ResultsSection<Element, SectionTitle> { sections[position] }
-    /// The section of a title; nil if there is none.
+    /// The section with a title; nil if there is none.
     public subscript(sectionTitle title: SectionTitle) -> ResultsSection<Element, SectionTitle>? {
         places[title].map { sections[$0] }
     }
-    /// The titles of the sections, in their order.
+    /// The titles of the sections, in order.
     public var sectionTitles: [SectionTitle] { sections.map(\.title) }
 }
 
-/// The models of one section, in their order.
+/// The models of one section, in order.
 public struct ResultsSection<Element: PersistentModel, SectionTitle: Hashable>: RandomAccessCollection, Identifiable {
-    /// The value that the models of the section have in common: that of the property that the sections are made by.
+    /// The value that the models of the section share, from the property that determines the sections.
     public let title: SectionTitle
     fileprivate(set) var elements: [Element] = []
 
@@ -324,6 +323,6 @@ public struct ResultsSection<Element: PersistentModel, SectionTitle: Hashable>: 
     public var startIndex: Int { 0 }
     /// The number of models in the section.
     public var endIndex: Int { elements.count }
-    /// The model at a place, which must be one of the indices.
+    /// The model at a valid index.
     public subscript(position: Int) -> Element { elements[position] }
 }

@@ -3,31 +3,30 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-/// A comparison of texts as people order them, for `SortDescriptor(\.name, comparator: .localizedStandard)`:
-/// Foundation's on Linux knows `.lexical` only. The order is that of no language in particular, so that it is the same
-/// on every machine.
+/// A comparison of strings in natural order, for `SortDescriptor(\.name, comparator: .localizedStandard)`: on Linux,
+/// Foundation has only `.lexical`. The order is independent of any language, so that it is the same on every machine.
 public struct LocalizedStringComparator: Sendable, Hashable {
     let isNumeric: Bool
 
-    /// Marks and case count only where the letters are the same, and numbers in a text by their value, as file names
-    /// are listed. It is what a sort by a `String` has where none is given.
+    /// A comparison that considers diacritics and case only if the letters are the same, and compares numbers in
+    /// strings by value, as file lists do. It is the default for sorting by a `String`.
     public static let localizedStandard = LocalizedStringComparator(isNumeric: true)
-    /// Marks and case count only where the letters are the same.
+    /// A comparison that considers diacritics and case only if the letters are the same.
     public static let localized = LocalizedStringComparator(isNumeric: false)
 }
 
 extension SortDescriptor {
-    /// Sorts texts as people do: ``LocalizedStringComparator/localizedStandard``.
+    /// Sorts strings in natural order: ``LocalizedStringComparator/localizedStandard``.
     public init(_ keyPath: any KeyPath<Compared, String> & Sendable, order: SortOrder = .forward) {
         self.init(keyPath, comparator: LocalizedStringComparator.localizedStandard, order: order)
     }
 
-    /// Sorts texts as people do, nil first.
+    /// Sorts optional strings in natural order, nil first.
     public init(_ keyPath: any KeyPath<Compared, String?> & Sendable, order: SortOrder = .forward) {
         self.init(keyPath, comparator: LocalizedStringComparator.localizedStandard, order: order)
     }
 
-    /// Sorts texts as the comparator does.
+    /// Sorts strings with a comparator.
     public init(
         _ keyPath: any KeyPath<Compared, String> & Sendable, comparator: LocalizedStringComparator,
         order: SortOrder = .forward
@@ -37,7 +36,7 @@ extension SortDescriptor {
             ? .ordered(keyPath, by: \._localizedStandardOrder, order) : .ordered(keyPath, by: \._localizedOrder, order)
     }
 
-    /// Sorts optional texts as the comparator does, nil first.
+    /// Sorts optional strings with a comparator, nil first.
     public init(
         _ keyPath: any KeyPath<Compared, String?> & Sendable, comparator: LocalizedStringComparator,
         order: SortOrder = .forward
@@ -63,39 +62,39 @@ extension SortDescriptor {
 }
 
 extension KeyPath {
-    /// The same key path, to be sent: one of stored properties captures nothing, which its type does not say, nor that of
-    /// one that `appending` makes.
+    /// The same key path as a `Sendable` one. A key path of stored properties captures nothing, but neither its type
+    /// nor that of an appended key path says so.
     var sendable: any KeyPath<Root, Value> & Sendable {
         unsafeBitCast(self, to: (any KeyPath<Root, Value> & Sendable).self)
     }
 }
 
-/// A text in the order of people.
+/// A string in natural order.
 public struct _LocalizedOrder: Comparable, Sendable {
     let key: String
-    /// Whether the left text comes first; the bytes of their sort keys are compared.
+    /// Returns whether the left string comes first, comparing the bytes of their sort keys.
     public static func < (left: Self, right: Self) -> Bool { left.key.utf8.lexicographicallyPrecedes(right.key.utf8) }
 }
 
 extension String {
-    /// The text's place in the order of ``LocalizedStringComparator/localized``; key paths of sort descriptors end
-    /// here.
+    /// The string's sort key for ``LocalizedStringComparator/localized``; key paths of sort descriptors end in this
+    /// property.
     public var _localizedOrder: _LocalizedOrder { _LocalizedOrder(key: collationKey(isNumeric: false)) }
-    /// The text's place in the order of ``LocalizedStringComparator/localizedStandard``.
+    /// The string's sort key for ``LocalizedStringComparator/localizedStandard``.
     public var _localizedStandardOrder: _LocalizedOrder { _LocalizedOrder(key: collationKey(isNumeric: true)) }
 }
 
 extension Optional where Wrapped == String {
-    /// The wrapped text's place in the order of ``LocalizedStringComparator/localized``; nil for nil.
+    /// The wrapped string's sort key for ``LocalizedStringComparator/localized``; nil for nil.
     public var _localizedOrder: _LocalizedOrder? { self?._localizedOrder }
-    /// The wrapped text's place in the order of ``LocalizedStringComparator/localizedStandard``; nil for nil.
+    /// The wrapped string's sort key for ``LocalizedStringComparator/localizedStandard``; nil for nil.
     public var _localizedStandardOrder: _LocalizedOrder? { self?._localizedStandardOrder }
 }
 
 extension SortDescriptor where Compared: PersistentModel {
-    /// The sort as a store is asked for it.
+    /// Returns the sort in the form for a store.
     ///
-    /// - Throws: `fetchUnsupported` for a key path that leads to no stored value.
+    /// - Throws: `fetchUnsupported` for a key path that does not lead to a stored value.
     func sortTerm() throws -> ObjectFetch.SortTerm {
         guard let keyPath, let found = StoredPath(keyPath), found.hasOrder else {
             throw MigrationError(
@@ -110,7 +109,7 @@ extension SortDescriptor where Compared: PersistentModel {
 }
 
 extension StoredPath {
-    /// Returns the expression that stands behind ORDER BY for the value.
+    /// Returns the expression for the value in ORDER BY.
     fileprivate func sortExpression(isLexical: Bool) -> StoredExpression {
         let value: StoredExpression = names.isEmpty ? .evaluatedObject : .keyPath(names.joined(separator: "."))
         switch end {
@@ -119,9 +118,9 @@ extension StoredPath {
         case .count:
             let count = StoredExpression.keyPath((names + ["@count"]).joined(separator: "."))
             let owner = names.dropLast().joined(separator: ".")
-            // Nil has no objects, and no number of them either.
+            // Nil has no objects, and so no count of them.
             return owner.isEmpty ? count : .conditional(.isPresent(.keyPath(owner)), count, .constant(.null))
-        // By its key: the order of insertion within an entity.
+        // Sort by the key, which is the order of insertion within an entity.
         case .relationship, .identity: return value
         case .attribute(let type):
             if isLexical { return value }

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// The properties that a key path goes through.
+/// The properties that a key path traverses.
 ///
-/// A key path of one step is found among those of the model. A longer one tells nothing of itself: it is walked by a
-/// model that notes what it is asked for, several times, and is understood where it always gives the very value that
-/// was handed out.
+/// A key path of one step is looked up among the model's key paths. A longer key path cannot be inspected: it is
+/// applied several times to a model that records which properties are read, and is understood if it always returns
+/// exactly the value that the model supplied.
 struct StoredPath: Sendable {
     let names: [String]
     let end: End
@@ -15,13 +15,13 @@ struct StoredPath: Sendable {
         /// The number of objects of a to-many relationship.
         case count
         case relationship
-        /// The identity of the object: `persistentModelID`, or `id` where that is not a property of its own.
+        /// The identity of the object: `persistentModelID`, or `id` if the model has no such property of its own.
         case identity
         case localizedOrder
         case localizedStandardOrder
     }
 
-    /// Whether each object has one value at the end, of a type whose order a store has too.
+    /// Whether each object has a single value at the end, of a type that a store can sort.
     var hasOrder: Bool {
         switch end {
         case .attribute(let type): withoutOptionals(type) is any PersistentValue.Type
@@ -52,7 +52,7 @@ struct StoredPath: Sendable {
     }
 }
 
-/// The properties of a model, as a predicate or a sort has to know them, found once for each model.
+/// The properties of a model for predicates and sorts, determined once for each model.
 final class ModelProperties: @unchecked Sendable {
     struct Property {
         let name: String
@@ -62,10 +62,10 @@ final class ModelProperties: @unchecked Sendable {
     }
 
     let entityName: String
-    // Key paths of stored properties capture nothing, so that they can go from thread to thread.
+    // Key paths of stored properties capture nothing, so they can be shared between threads.
     private let byKeyPath: [AnyKeyPath: Property]
     private let byName: [String: Property]
-    /// The stored paths of longer key paths, as far as they were looked up.
+    /// The stored paths of the longer key paths looked up so far.
     private let paths: Mutex<Paths>
 
     private struct Paths: @unchecked Sendable {
@@ -100,7 +100,7 @@ final class ModelProperties: @unchecked Sendable {
     subscript(keyPath: AnyKeyPath) -> Property? { byKeyPath[keyPath] }
     subscript(name: String) -> Property? { byName[name] }
 
-    /// Returns the stored path of a longer key path, found out once.
+    /// Returns the stored path of a longer key path, determined once.
     func path(_ keyPath: AnyKeyPath, otherwise find: () -> StoredPath?) -> StoredPath? {
         if let known = paths.withLock({ $0.known[keyPath] }) { return known }
         let found = find()

@@ -3,8 +3,8 @@ public import MoultCoreData
 import MoultModel
 
 extension Schema {
-    /// The model that SwiftData makes of the same classes, so that version hashes are the same, but
-    /// for the entities in ``unknownMappings``.
+    /// Returns the model that SwiftData makes from the same classes, with the same version hashes except for the
+    /// entities in ``unknownMappings``.
     ///
     /// - Throws: `MigrationError` with code `modelInvalid`, for the first fault of the models.
     public func managedObjectModel() throws -> ManagedObjectModel {
@@ -14,8 +14,8 @@ extension Schema {
             documentAttributes: ["usedWithSwiftData": "YES"])
     }
 
-    /// The entities whose version hash may differ from SwiftData's, each with the reason: it is not publicly known how
-    /// SwiftData keeps one of their values. Apple's frameworks may refuse a store with them.
+    /// The entities whose version hash may differ from SwiftData's, each with the reason: how SwiftData stores one of
+    /// their values is not publicly known. Apple's frameworks may refuse a store with such entities.
     public var unknownMappings: [String: String] {
         let byName = entitiesByName
         return entities.reduce(into: [:]) { reasons, entity in
@@ -32,9 +32,9 @@ extension Schema {
         }
     }
 
-    /// Refuses models whose stores Apple's frameworks may refuse: see ``unknownMappings``.
+    /// Throws if Apple's frameworks might refuse stores of the schema: see ``unknownMappings``.
     ///
-    /// - Throws: code `unsupported`, with the reason of every such entity.
+    /// - Throws: an error with code `unsupported`, with the reason for every such entity.
     public func checkMappings() throws(MigrationError) {
         let reasons = unknownMappings.sorted { $0.key.precedesInByteOrder($1.key) }
         guard !reasons.isEmpty else { return }
@@ -67,7 +67,7 @@ extension Schema {
         return described
     }
 
-    /// A to-one relationship that is not optional has minimum 0 anyway.
+    /// Returns the description of a relationship. A required to-one relationship has a minimum of 0, too.
     private static func description(of relationship: Relationship) -> RelationshipDescription {
         RelationshipDescription(
             name: relationship.name, destinationEntityName: relationship.destination,
@@ -78,7 +78,7 @@ extension Schema {
             versionHashModifier: relationship.hashModifier)
     }
 
-    /// Named as SwiftData names them.
+    /// Returns the description of an index, named as SwiftData names it.
     private static func description(of index: Entity.Indexed) -> FetchIndexDescription {
         FetchIndexDescription(
             name: "SwiftDataIndexOn\(index.isRTree ? "RTree" : "Binary")\(index.properties.joined())",
@@ -91,7 +91,7 @@ extension Schema {
 extension Schema: _ManagedObjectModelSource {}
 
 extension PersistentModel {
-    /// The managed object model of models of SwiftData.
+    /// Returns the managed object model of SwiftData models.
     public static func _managedObjectModel(
         of classes: [any _ManagedObjectModelClass.Type]
     ) throws -> ManagedObjectModel {
@@ -100,7 +100,7 @@ extension PersistentModel {
 }
 
 extension ManagedObjectModel {
-    /// The managed object model of SwiftData models: what `NSManagedObjectModel.makeManagedObjectModel(for:)` makes.
+    /// Returns the managed object model of SwiftData models, like `NSManagedObjectModel.makeManagedObjectModel(for:)`.
     /// - Throws: `MigrationError` with code `modelInvalid`.
     public static func makeManagedObjectModel(for types: [any PersistentModel.Type]) throws -> ManagedObjectModel {
         try Schema(types).managedObjectModel()
@@ -108,17 +108,17 @@ extension ManagedObjectModel {
 }
 
 extension Schema {
-    /// The schema as the engine knows it, by its number, such as `1.0.0`.
+    /// Returns the schema as a version for the engine, named by its number, such as `1.0.0`.
     ///
-    /// - Parameter configurations: which entities each of several stores holds, by name.
-    /// - Throws: `modelInvalid` for the first fault of its models.
+    /// - Parameter configurations: the entities of each of several stores, by name.
+    /// - Throws: `modelInvalid` for the first fault of the models.
     func modelVersion(holding configurations: [String: Set<String>] = [:]) throws -> ModelVersion {
         ModelVersion(names: [version.description], model: try managedObjectModel().holding(configurations))
     }
 }
 
 extension ManagedObjectModel {
-    /// The model with configurations of those of its entities that each of them names.
+    /// Returns the model with configurations, each of them with the entities that it names.
     func holding(_ configurations: [String: Set<String>]) throws -> ManagedObjectModel {
         guard !configurations.isEmpty else { return self }
         return try ManagedObjectModel(

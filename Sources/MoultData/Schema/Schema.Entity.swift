@@ -2,25 +2,25 @@ import MoultBasics
 import MoultModel
 
 extension Schema {
-    /// One model: its own properties, and those of its parents.
+    /// A model: its own properties and those that it inherits.
     public final class Entity: @unchecked Sendable {
-        /// The entity's name, that of the class without the types around it; unique in the schema.
+        /// The entity's name, which is the class name without its enclosing types; unique in the schema.
         public let name: String
-        /// The name of the entity of the parent class; nil for a class without one.
+        /// The name of the superclass's entity; nil if the superclass is not a model.
         public internal(set) var superentityName: String?
-        /// The names of the properties that no two objects share together, `.unique` ones first.
+        /// The names of the properties in each uniqueness constraint, those of `.unique` first.
         public var uniquenessConstraints: [[String]]
         /// The names of the properties of each index.
         public var indices: [[String]] { indexes.map(\.properties) }
         package let indexes: [Indexed]
 
-        // What can be set is set before a schema is made of the entity, and never after.
+        // The settable properties are set before a schema is made from the entity, and never afterwards.
 
-        /// The properties that the class declares itself, in the order of the source.
+        /// The properties that the class itself declares, in source order.
         package internal(set) var own: [Property]
-        /// The entity of the parent class, as long as the schema is there.
+        /// The entity of the superclass, as long as the schema exists.
         public internal(set) weak var superentity: Entity?
-        /// The entities of the classes that inherit from this one directly.
+        /// The entities of the direct subclasses.
         public internal(set) var subentities: Set<Entity> = []
 
         init(
@@ -48,7 +48,7 @@ extension Schema.Entity {
         }
     }
 
-    /// Properties that are looked up together.
+    /// The properties of an index, and its kind.
     package struct Indexed: Sendable, Hashable {
         package let properties: [String]
         package let isRTree: Bool
@@ -56,7 +56,7 @@ extension Schema.Entity {
 }
 
 extension Schema.Entity: Hashable, CustomDebugStringConvertible {
-    /// Whether both describe the same entity: name, parent, own properties, uniqueness constraints and indexes.
+    /// Returns whether both describe the same entity: name, parent, own properties, uniqueness constraints and indexes.
     public static func == (left: Schema.Entity, right: Schema.Entity) -> Bool {
         left === right
             || left.name == right.name && left.superentityName == right.superentityName && left.own == right.own
@@ -71,13 +71,13 @@ extension Schema.Entity: Hashable, CustomDebugStringConvertible {
 }
 
 extension Schema.Entity {
-    /// The properties that the class declares itself, in the order of the source.
+    /// The properties that the class itself declares, in source order.
     public var storedProperties: [any SchemaProperty] { own.map(\.described) }
 
-    /// The properties that the parents declare, the eldest's first.
+    /// The inherited properties, those of the topmost class first.
     public var inheritedProperties: [any SchemaProperty] { superentity.map(\.properties) ?? [] }
 
-    /// All properties: the inherited ones first, then those that the class declares itself.
+    /// All properties: the inherited ones first, then those that the class itself declares.
     public var properties: [any SchemaProperty] { inheritedProperties + storedProperties }
 
     /// The entity's own attributes, without inherited ones.
@@ -95,19 +95,19 @@ extension Schema.Entity {
         own = own.filter { !isOld($0.described) } + new.sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
-    /// The class's own attributes.
+    /// The class's own attributes, by name.
     public var attributesByName: [String: Schema.Attribute] {
         own.reduce(into: [:]) { if case .attribute(let attribute) = $1 { $0[attribute.name] = attribute } }
     }
 
-    /// The class's own relationships.
+    /// The class's own relationships, by name.
     public var relationshipsByName: [String: Schema.Relationship] {
         own.reduce(into: [:]) { if case .relationship(let found) = $1 { $0[found.name] = found } }
     }
 
-    /// The properties that the class declares itself, by name.
+    /// The properties that the class itself declares, by name.
     public var storedPropertiesByName: [String: any SchemaProperty] { Self.byName(storedProperties) }
-    /// The properties that the parents declare, by name.
+    /// The inherited properties, by name.
     public var inheritedPropertiesByName: [String: any SchemaProperty] { Self.byName(inheritedProperties) }
 
     private static func byName(_ properties: [any SchemaProperty]) -> [String: any SchemaProperty] {
@@ -115,20 +115,20 @@ extension Schema.Entity {
     }
 }
 
-// Entities without a class: for a model to be made of them, not for objects to be fetched.
+// Entities without a class can be part of a model, but their objects cannot be fetched.
 
 extension Schema.Entity {
-    /// An entity of these properties.
+    /// Creates an entity with these properties.
     public convenience init(_ name: String, properties: any SchemaProperty...) {
         self.init(name, [], properties)
     }
 
-    /// An entity from which others inherit its properties.
+    /// Creates an entity whose properties other entities inherit.
     public convenience init(_ name: String, subentities: Schema.Entity..., properties: any SchemaProperty...) {
         self.init(name, subentities, properties)
     }
 
-    /// An entity without properties.
+    /// Creates an entity without properties.
     public convenience init(_ name: String) { self.init(name, [], []) }
 
     private convenience init(_ name: String, _ subentities: [Schema.Entity], _ properties: [any SchemaProperty]) {
@@ -151,9 +151,9 @@ extension Schema.Entity {
 }
 
 extension Schema.Attribute {
-    /// An attribute of values of a type, optional where the type is.
+    /// Creates an attribute for values of a type. It is optional if the type is.
     ///
-    /// A type that no store keeps is a fault of the schema; a default value that cannot be encoded is left out.
+    /// A type that cannot be stored is a fault of the schema; a default value that cannot be encoded is left out.
     public init(
         name: String, originalName: String? = nil, options: [Option] = [], valueType: any Any.Type,
         defaultValue: Any? = nil, hashModifier: String? = nil
@@ -171,7 +171,7 @@ extension Schema.Attribute {
 }
 
 extension Schema.Relationship {
-    /// A relationship to be named and to be led to an entity: set ``name``, ``destination`` and ``inverseName``.
+    /// Creates a relationship without a name and a destination: set ``name``, ``destination`` and ``inverseName``.
     ///
     /// - Parameter maximumModelCount: 1 for one object; 0 or nil for any number.
     public init(
@@ -188,7 +188,7 @@ extension Schema.Relationship {
 }
 
 extension Schema {
-    /// A schema of entities, and of those that inherit from them. They have no classes: its models cannot be fetched.
+    /// Creates a schema of entities and their subentities. They have no classes, so their objects cannot be fetched.
     public convenience init(_ entities: Schema.Entity..., version: Schema.Version = Version(1, 0, 0)) {
         var found: [Entity] = []
         var waiting = entities

@@ -1,40 +1,41 @@
 import MoultModel
 
 extension Schema {
-    /// The description that `@Model` gives of one property.
+    /// The description of a property, as `@Model` generates it.
     public struct PropertyMetadata {
         /// The property's name in the source and in the store's model.
         public let name: String
-        /// The property in the class that was asked; good as the key of a dictionary.
+        /// The key path of the property in the class that owns this metadata, for use as a dictionary key.
         public let keyPath: AnyKeyPath
         package let shape: _PropertyShape
         package let declared: Declaration
         /// The Swift type of the property.
         package let valueType: any Any.Type
-        /// The value that the source gives, computed again; nil if it gives none.
+        /// The initial value in the source, computed at each call; nil if there is none.
         package let initialValue: (() -> Any)?
-        /// Tells those who observe an object that the property changed without having been set: by the other side of a
-        /// relationship, or by a context that reads the object again.
+        /// Notifies observers of an object that the property changed without being set: through the other side of a
+        /// relationship, or because a context read the object again.
         package let noteChange: (any PersistentModel) -> Void
-        /// Reads the value of the type from backing data, for a model in the hand of someone who knows no type.
+        /// Reads the value from backing data, for callers that do not know the property's type.
         package let read: (String, any BackingData) -> Any
-        /// The columns of an attribute: its name, or the paths of a composite's leaves in the order of declaration.
+        /// The columns of an attribute: its name or, for a composite, the paths of its leaves in order of declaration.
         package let paths: [String]
-        /// Whether a value of the only column is one that the property can have.
+        /// Whether the property can have a value of its only column.
         package let canRead: (AttributeValue) -> Bool
-        /// The same of all columns, where ``readsColumnsTogether`` says so.
+        /// Whether the property can have the values of all its columns; used if ``readsColumnsTogether`` is true.
         package let canReadColumns: (any BackingData) -> Bool
-        /// Whether the columns say only together whether they hold a value.
+        /// Whether only all columns together show whether there is a value.
         package let readsColumnsTogether: Bool
-        /// Whether ``canRead`` holds for every value that the column can hold.
+        /// Whether ``canRead`` is true for every value that the column can hold.
         package let readsEveryValue: Bool
-        /// Whether there is something to show where a row holds no value of the property.
+        /// Whether there is a stand-in for a missing value of the property.
         package let hasStandIn: () -> Bool
-        /// The columns' values for a value of the property's type, by their paths; nil for one of another type.
+        /// Returns the values of the columns for a value of the property's type, by path; nil for a value of another
+        /// type.
         package let columnValues: (Any) throws -> [String: AttributeValue]?
 
-        /// Creates the description of one property, as `@Model` writes it: `initial` computes the value that the source
-        /// gives, and `declared` is what its macro says.
+        /// Creates the description of a property, as `@Model` generates it: `initial` computes the initial value in the
+        /// source, and `declared` holds the arguments of the property's macro.
         public init<Model: PersistentModel, Property: _ModelProperty>(
             _ name: String, _ keyPath: KeyPath<Model, Property.Value>, _ property: Property,
             default initial: (() -> Property.Value)? = nil, _ declared: Declaration = .attribute()
@@ -73,7 +74,7 @@ extension Schema.PropertyMetadata {
         var inverse: AnyKeyPath?
         let hashModifier: String?
 
-        /// Returns the declaration by `@Attribute`; without arguments, that of a property that has no macro.
+        /// Returns the declaration by `@Attribute`; without arguments, that of a property without a macro.
         public static func attribute(
             _ options: Schema.Attribute.Option..., originalName: String? = nil, hashModifier: String? = nil
         ) -> Declaration {
@@ -97,23 +98,23 @@ extension Schema.PropertyMetadata {
 }
 
 extension Schema {
-    /// The description that `@Model` gives of a class: made once, and never changed.
+    /// The description of a class, as `@Model` generates it once for each class.
     public struct ModelMetadata: @unchecked Sendable {
-        /// The entity's name: the class's, without the types that it lies in.
+        /// The entity's name, which is the class name without its enclosing types.
         public let name: String
-        /// Inherited ones first, then the class's own in their order in the source.
+        /// The properties, inherited ones first, then the class's own in source order.
         public let properties: [PropertyMetadata]
-        /// The parent class, where that is a model too.
+        /// The superclass, if it is a model too.
         public let parent: (any PersistentModel.Type)?
-        /// The names of the properties by their key paths from this class.
+        /// The names of the properties, by their key paths from this class.
         package let namesByKeyPath: [AnyKeyPath: String]
         package let propertiesByName: [String: PropertyMetadata]
         let uniqueness: [[AnyKeyPath]]
         let indices: [IndexMetadata]
-        /// The source location of the class; nil for one that `@Model` has not written.
+        /// The source location of the class; nil for a class that `@Model` did not generate.
         let declaration: SourceDeclaration?
 
-        /// Creates the description of a class, as `@Model` writes it; `properties` begins with the inherited ones,
+        /// Creates the description of a class, as `@Model` generates it; `properties` begins with the inherited ones,
         /// `uniqueness` and `indices` come from `#Unique` and `#Index`.
         public init(
             name: String, properties: [PropertyMetadata], parent: (any PersistentModel.Type)? = nil,
@@ -125,7 +126,7 @@ extension Schema {
             propertiesByName = Dictionary(properties.map { ($0.name, $0) }) { first, _ in first }
         }
 
-        /// The properties that the class declares itself.
+        /// The properties that the class itself declares.
         var ownProperties: ArraySlice<PropertyMetadata> {
             properties.dropFirst(parent?.schemaMetadata.properties.count ?? 0)
         }
@@ -133,20 +134,20 @@ extension Schema {
 
     /// The source location of a class and its properties, for messages.
     public struct SourceDeclaration: Sendable {
-        /// `Module/File.swift`, as `#fileID` has it.
+        /// The file, in the form of `#fileID`: `Module/File.swift`.
         public let file: String
-        /// From 1.
+        /// The line, from 1.
         public let line: Int
-        /// The lines of the properties that the class declares itself.
+        /// The lines of the properties that the class itself declares.
         public let properties: [String: Int]
 
-        /// Creates the source location of a class, as `@Model` writes it.
+        /// Creates the source location of a class, as `@Model` generates it.
         public init(file: String, line: Int, properties: [String: Int]) {
             (self.file, self.line, self.properties) = (file, line, properties)
         }
     }
 
-    /// One index of `#Index`.
+    /// An index that `#Index` declares.
     public enum IndexMetadata {
         case binary([AnyKeyPath])
         case rtree([AnyKeyPath])
@@ -154,10 +155,10 @@ extension Schema {
 
     /// The kinds of indexes of a model.
     public enum Index<Model: PersistentModel> {
-        /// One index: its kind, and the key paths of its properties.
+        /// An index: its kind, and the key paths of its properties.
         public enum Types<Root: PersistentModel> {
             case binary([PartialKeyPath<Root>])
-            /// For values that are ranges or places.
+            /// An R-tree, for ranges or locations.
             case rtree([PartialKeyPath<Root>])
         }
     }

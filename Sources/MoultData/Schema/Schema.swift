@@ -1,13 +1,13 @@
 import Foundation
 import MoultBasics
 
-/// The models of an app in one version, as values: what becomes the managed object model of a store.
+/// The models of one version of an app, from which a store's managed object model is made.
 ///
-/// Models that relationships lead to, and the parents of models, belong to it without being named.
+/// A schema includes the destinations of relationships and the superclasses of models, even if they are not listed.
 public final class Schema: Sendable {
-    /// The version of the app's models; `1.0.0` where none is given.
+    /// The version of the app's models; `1.0.0` by default.
     public let version: Version
-    /// In the byte order of their names.
+    /// The entities, in the byte order of their names.
     public let entities: [Entity]
     /// The entities by their names.
     public let entitiesByName: [String: Entity]
@@ -16,7 +16,7 @@ public final class Schema: Sendable {
     /// The faults of the models; ``managedObjectModel()`` throws the first of them.
     package let faults: [MigrationError]
 
-    /// A schema of these models and of those that they lead to. Faults in them are thrown when a store is opened.
+    /// Creates a schema of these models and the models that they refer to. Opening a store throws any faults in them.
     public init(_ types: [any PersistentModel.Type], version: Version = Version(1, 0, 0)) {
         var builder = SchemaBuilder()
         builder.add(types)
@@ -37,7 +37,7 @@ public final class Schema: Sendable {
         faults = Self.faults(of: entities)
     }
 
-    /// Returns the faults that keep entities from being a model.
+    /// Returns the faults that prevent making a model from entities.
     private static func faults(of entities: [Entity]) -> [MigrationError] {
         var names: Set<String> = []
         var faults: [MigrationError] = []
@@ -63,30 +63,30 @@ public final class Schema: Sendable {
         return faults
     }
 
-    /// - Throws: `DecodingError` if a class is not in this program.
+    /// - Throws: `DecodingError` if this program lacks one of the classes.
     public convenience init(from decoder: any Decoder) throws {
         let encoded = try EncodedSchema(from: decoder)
         self.init(try encoded.types(decoder), version: encoded.version)
     }
 
-    /// A schema of these models and of those that they lead to.
+    /// Creates a schema of these models and the models that they refer to.
     public convenience init(_ types: any PersistentModel.Type..., version: Version = Version(1, 0, 0)) {
         self.init(types, version: version)
     }
 
-    /// A schema of the models of a released version, with its version number.
+    /// Creates a schema of the models of a released version, with its version number.
     public convenience init(versionedSchema: any VersionedSchema.Type) {
         self.init(versionedSchema.models, version: versionedSchema.versionIdentifier)
     }
 
-    /// The entity of a model; nil if the schema does not have it.
+    /// Returns the entity of a model; nil if it is not in the schema.
     public func entity(for type: any PersistentModel.Type) -> Entity? {
         let name = type.schemaMetadata.name
         guard types[name].map({ $0 == type }) ?? false else { return nil }
         return entitiesByName[name]
     }
 
-    /// The name of an entity: that of the class, without the types that it lies in.
+    /// Returns the entity name of a class, which is the class name without its enclosing types.
     public static func entityName(for type: any PersistentModel.Type) -> String { type.schemaMetadata.name }
 }
 
@@ -94,7 +94,7 @@ extension Schema: Hashable, CustomDebugStringConvertible {
     /// The version and the names of the entities.
     public var debugDescription: String { "Schema(\(version): \(entities.map(\.name).joined(separator: ", ")))" }
 
-    /// Whether both have the same version and equal entities.
+    /// Returns whether both have the same version and equal entities.
     public static func == (left: Schema, right: Schema) -> Bool {
         left.version == right.version && left.entities == right.entities
     }
@@ -116,22 +116,22 @@ extension Schema {
         /// The third number.
         public let patch: Int
 
-        /// A version of these three numbers.
+        /// Creates a version from three numbers.
         public init(_ major: Int, _ minor: Int, _ patch: Int) {
             (self.major, self.minor, self.patch) = (major, minor, patch)
         }
 
-        /// `1.0.0`, as `NSStoreModelVersionIdentifiers` of a store has it.
+        /// The version in the form `1.0.0`, like a store's `NSStoreModelVersionIdentifiers`.
         public var description: String { "\(major).\(minor).\(patch)" }
 
-        /// Whether the left version is earlier.
+        /// Returns whether the left version is earlier.
         public static func < (left: Version, right: Version) -> Bool {
             (left.major, left.minor, left.patch) < (right.major, right.minor, right.patch)
         }
     }
 }
 
-/// One version of an app's models. The models lie in it, or in types that it names:
+/// A version of an app's models, which are nested in this type or in types that it names:
 ///
 ///     enum NotesV1: VersionedSchema {
 ///         static let versionIdentifier = Schema.Version(1, 0, 0)
@@ -143,20 +143,20 @@ public protocol VersionedSchema {
     static var versionIdentifier: Schema.Version { get }
 }
 
-/// A schema as the names of its classes: what a program writes, it reads again. For what others read, `moult schema
-/// export` writes the models themselves.
+/// A schema encoded as the names of its classes, for the same program to decode. Use `moult schema export` to write the
+/// models themselves for other programs.
 struct EncodedSchema: Codable {
     var version: Schema.Version
     var models: [Model]
 
     struct Model: Codable {
-        /// The entity's name, for people.
+        /// The entity's name, for human readers.
         var name: String
-        /// The class, as the runtime calls it.
+        /// The runtime's name of the class.
         var type: String
     }
 
-    /// - Throws: `DecodingError` for a class that this program has not.
+    /// - Throws: `DecodingError` for a class that this program lacks.
     func types(_ decoder: any Decoder) throws -> [any PersistentModel.Type] {
         try models.map { model in
             if let type = _typeByName(model.type) as? any PersistentModel.Type { return type }
@@ -171,19 +171,19 @@ struct EncodedSchema: Codable {
 extension Schema {
     /// Writes the version and the names of the classes to a file, for ``load(from:)``.
     ///
-    /// - Throws: `EncodingError` for a class that has no name of its own; an error of writing.
+    /// - Throws: `EncodingError` for a class without a name that can be looked up; any error in writing the file.
     public func save(to toURL: URL) throws { try JSONEncoder().encode(self).write(to: toURL, options: .atomic) }
 
-    /// The schema that ``save(to:)`` wrote, of the same classes.
+    /// Reads the schema that ``save(to:)`` wrote, with the same classes.
     ///
-    /// - Throws: `DecodingError` if a class is not in this program; an error of reading.
+    /// - Throws: `DecodingError` if this program lacks one of the classes; any error in reading the file.
     public static func load(from fromURL: URL) throws -> Schema {
         try JSONDecoder().decode(Schema.self, from: Data(contentsOf: fromURL))
     }
 }
 
 extension Schema: Codable {
-    /// - Throws: `EncodingError` for a class that has no name of its own, such as one in a function.
+    /// - Throws: `EncodingError` for a class without a name that can be looked up, such as a class in a function.
     public func encode(to encoder: any Encoder) throws {
         let models = try types.sorted { $0.key.precedesInByteOrder($1.key) }.map { name, type in
             guard let mangled = _mangledTypeName(type) else {

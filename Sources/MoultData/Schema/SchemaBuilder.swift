@@ -1,12 +1,12 @@
 import MoultBasics
 import MoultModel
 
-/// Gathers the models that belong to a schema, and finds the two sides of their relationships.
+/// Collects the models of a schema, and pairs their relationships.
 struct SchemaBuilder {
     private(set) var types: [String: any PersistentModel.Type] = [:]
     var entities: [String: Schema.Entity] = [:]
     var faults: [MigrationError] = []
-    /// The inverses that models name, by entity and relationship.
+    /// The inverses that the models declare, by entity and relationship.
     private(set) var namedInverses: [String: [String: AnyKeyPath]] = [:]
 
     mutating func add(_ given: [any PersistentModel.Type]) {
@@ -23,7 +23,7 @@ struct SchemaBuilder {
         }
     }
 
-    /// Lets every entity know its parent and its children.
+    /// Links every entity to its parent and its children.
     func linkLineages() {
         for entity in entities.values {
             guard let parent = entity.superentityName.flatMap({ entities[$0] }) else { continue }
@@ -115,7 +115,7 @@ struct SchemaBuilder {
 }
 
 extension Schema.PropertyMetadata {
-    /// Whether `@Attribute(.unique)` or `@Relationship(.unique)` stands on it.
+    /// Whether the property is declared `@Attribute(.unique)` or `@Relationship(.unique)`.
     fileprivate var isDeclaredUnique: Bool {
         declared.attributeOptions.contains(.unique) || declared.relationshipOptions.contains(.unique)
     }
@@ -133,8 +133,8 @@ extension MigrationError {
 }
 
 extension SchemaBuilder {
-    /// Gives both sides of every pair each other's name: those that a model names, then those that can only belong
-    /// together.
+    /// Names the inverse on both sides of every pair: first for declared inverses, then where only one pairing is
+    /// possible.
     mutating func pairRelationships() {
         pairNamed()
         pairObvious()
@@ -158,7 +158,7 @@ extension SchemaBuilder {
         }
     }
 
-    /// The relationship behind a key path, and the entity of the lineage that declares it.
+    /// Returns the relationship for a key path, and the entity of the lineage that declares it.
     private func property(_ path: AnyKeyPath, of entity: String) -> (owner: String, name: String)? {
         guard let name = types[entity]?.schemaMetadata.namesByKeyPath[path] ?? inherited(path, of: entity) else {
             return nil
@@ -171,7 +171,7 @@ extension SchemaBuilder {
         return nil
     }
 
-    /// A key path that begins at a parent of the entity's class.
+    /// Returns the key path that begins at a superclass of the entity's class.
     private func inherited(_ path: AnyKeyPath, of entity: String) -> String? {
         var current = entities[entity]?.superentityName
         while let parent = current {
@@ -196,7 +196,7 @@ extension SchemaBuilder {
         owner.own[position] = .relationship(relationship)
     }
 
-    /// Pairs relationships without inverse where each of two entities has exactly one that leads to the other.
+    /// Pairs relationships without an inverse if each of two entities has exactly one that refers to the other.
     private mutating func pairObvious() {
         let names = entities.keys.sorted { $0.precedesInByteOrder($1) }
         for entity in names {

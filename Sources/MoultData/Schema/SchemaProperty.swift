@@ -2,42 +2,42 @@ public import MoultCoreData
 import MoultModel
 
 extension Schema {
-    /// A property that has a value.
+    /// A property that holds a value.
     public struct Attribute: SchemaProperty, @unchecked Sendable {
         /// The property's name, which is also the attribute's name in the store's model.
         public let name: String
-        /// The name in an earlier version, `originalName` of `@Attribute`; the present name where none is given.
+        /// The property's name in the previous version, `originalName` of `@Attribute`; by default the current name.
         public let originalName: String
-        /// The Swift type of the property, optional where it is.
+        /// The Swift type of the property, including its optionality.
         public let valueType: any Any.Type
-        /// The value that new objects begin with; nil if the source gives none.
+        /// The initial value of new objects; nil if the source has none.
         public let defaultValue: Any?
-        /// The options of `@Attribute` on the property, in the order of the source.
+        /// The options of `@Attribute` on the property, in source order.
         public let options: [Option]
-        /// A text that changes the version hash, so that versions with equal models differ; nil for none.
+        /// A string that changes the version hash, so that versions with equal models differ; nil for none.
         public let hashModifier: String?
-        /// The attribute as the type of the property says it, with its default.
+        /// The attribute that follows from the property's type, with its default.
         package let stored: AttributeDescription
 
-        /// Whether the attribute may be empty.
+        /// Whether the attribute may be NULL.
         public var isOptional: Bool { stored.isOptional }
-        /// The type in the store.
+        /// The attribute type in the store.
         package var type: AttributeType { stored.type }
-        /// The reason why SwiftData's form of this attribute is not known; nil if it is.
+        /// The reason why SwiftData's form of this attribute is unknown; nil if it is known.
         public var unknown: String? { stored.uncertainty }
-        /// True: it is an attribute.
+        /// Always true.
         public var isAttribute: Bool { true }
         /// Whether `.unique` is among the options.
         public var isUnique: Bool { options.contains(.unique) }
-        /// Whether `.ephemeral` is among the options, so that no store keeps the value.
+        /// Whether `.ephemeral` is among the options, so that the value is not stored.
         public var isTransient: Bool { options.contains(.ephemeral) }
-        /// Whether a transformer turns the values into data.
+        /// Whether a transformer converts the values to data.
         public var isTransformable: Bool { type == .transformable }
     }
 }
 
 extension Schema.Attribute: Hashable {
-    /// Whether both describe the same attribute; default values are compared in the form that a store keeps them in.
+    /// Returns whether both describe the same attribute; default values are compared in their stored form.
     public static func == (left: Schema.Attribute, right: Schema.Attribute) -> Bool {
         left.name == right.name && left.originalName == right.originalName && left.valueType == right.valueType
             && left.options == right.options && left.hashModifier == right.hashModifier
@@ -60,25 +60,25 @@ extension Schema.Attribute {
         }
         let kind: Kind
 
-        /// No two objects of the entity have the same value.
+        /// A value that must be unique among the objects of the entity.
         public static var unique: Option { Option(kind: .unique) }
-        /// Large data lies in a file next to the store.
+        /// Large data that may be stored in a file next to the store.
         public static var externalStorage: Option { Option(kind: .externalStorage) }
-        /// The history of a deleted object keeps the value.
+        /// A value that the history keeps when the object is deleted.
         public static var preserveValueOnDeletion: Option { Option(kind: .preserveValueOnDeletion) }
-        /// The attribute is marked for Spotlight. The model keeps the mark; nothing is indexed on Linux.
+        /// An attribute for Spotlight. The model records the option; nothing is indexed on Linux.
         public static var spotlight: Option { Option(kind: .spotlight) }
-        /// The value is to be encrypted in CloudKit. The model keeps the mark; the store itself is not encrypted.
+        /// A value to encrypt in CloudKit. The model records the option; the store itself is not encrypted.
         public static var allowsCloudEncryption: Option { Option(kind: .allowsCloudEncryption) }
-        /// Changes are tracked, the value is not kept.
+        /// A value whose changes are tracked but that is not stored.
         public static var ephemeral: Option { Option(kind: .ephemeral) }
-        /// The value is kept in its encoded form (iOS 27).
+        /// A value stored in its encoded form (iOS 27).
         public static var codable: Option { Option(kind: .codable) }
-        /// A transformer turns values into data.
+        /// A value that a transformer of this class converts to data.
         public static func transformable(by transformer: ValueTransformer.Type) -> Option {
             Option(kind: .transformable("\(transformer)"))
         }
-        /// The transformer that is registered under a name turns values into data.
+        /// A value that the transformer registered under this name converts to data.
         public static func transformable(by name: String) -> Option { Option(kind: .transformable(name)) }
     }
 
@@ -89,70 +89,70 @@ extension Schema.Attribute {
     }
 }
 
-/// The interface that attributes and relationships have in common.
+/// The common interface of attributes and relationships.
 public protocol SchemaProperty: Sendable, Hashable {
     var name: String { get }
-    /// The name in an earlier version; the same name where none is given.
+    /// The property's name in the previous version; by default the same name.
     var originalName: String { get }
-    /// The Swift type of the property, optional where it is.
+    /// The Swift type of the property, including its optionality.
     var valueType: any Any.Type { get }
     var isAttribute: Bool { get }
     var isRelationship: Bool { get }
-    /// Whether no store keeps it.
+    /// Whether the property is not stored.
     var isTransient: Bool { get }
     var isOptional: Bool { get }
     var isUnique: Bool { get }
 }
 
 extension SchemaProperty {
-    /// False, unless an attribute says otherwise.
+    /// False by default.
     public var isAttribute: Bool { false }
-    /// False, unless a relationship says otherwise.
+    /// False by default.
     public var isRelationship: Bool { false }
-    /// False: a store keeps the property unless it says otherwise.
+    /// False by default: the property is stored.
     public var isTransient: Bool { false }
 }
 
 extension Schema {
-    /// A property that is other objects.
+    /// A property that refers to other objects.
     public struct Relationship: SchemaProperty, @unchecked Sendable {
         /// The property's name, which is also the relationship's name in the store's model.
         public var name: String { didSet { if originalName == oldValue { originalName = name } } }
-        /// The name in an earlier version, `originalName` of `@Relationship`; the present name where none is given.
+        /// The property's name in the previous version, `originalName` of `@Relationship`; by default the current name.
         public internal(set) var originalName: String
         /// The Swift type of the property: a model, a collection of models, or an optional of either.
         public var valueType: any Any.Type
         /// The key path of the property from its class.
         public let keypath: AnyKeyPath?
-        /// The options of `@Relationship` on the property, in the order of the source.
+        /// The options of `@Relationship` on the property, in source order.
         public let options: [Option]
-        /// A text that changes the version hash, so that versions with equal models differ; nil for none.
+        /// A string that changes the version hash, so that versions with equal models differ; nil for none.
         public let hashModifier: String?
-        /// Whether the property's type is optional, so that a save accepts it without a destination.
+        /// Whether the property's type is optional, so that a save accepts a missing destination.
         public var isOptional: Bool
-        /// Whether the property is one model; false for a collection.
+        /// Whether the property holds a single model rather than a collection.
         public internal(set) var isToOneRelationship: Bool
         /// The name of the entity at the other end.
         public var destination: String
         /// The rule for the destinations when the object is deleted.
         public var deleteRule: DeleteRule
-        /// The least number of destinations that a save accepts; nil where none is given.
+        /// The minimum number of destinations that a save accepts; nil if unspecified.
         public let minimumModelCount: Int?
-        /// The greatest number of destinations that a save accepts; nil where none is given.
+        /// The maximum number of destinations that a save accepts; nil if unspecified.
         public let maximumModelCount: Int?
-        /// The relationship of the other entity that leads back, named on either side, or found where only one pair is
+        /// The inverse relationship in the destination entity, declared on either side or found if only one pairing is
         /// possible.
         public var inverseName: String?
-        /// The key path that the source names as the inverse; nil on the side that names none.
+        /// The key path that the source declares as the inverse; nil on the other side.
         public let inverseKeyPath: AnyKeyPath?
 
-        /// True: it is a relationship.
+        /// Always true.
         public var isRelationship: Bool { true }
     }
 }
 
 extension Schema.Relationship: Hashable {
-    /// Whether both describe the same relationship; key paths and Swift types are not compared.
+    /// Returns whether both describe the same relationship; key paths and Swift types are not compared.
     public static func == (left: Schema.Relationship, right: Schema.Relationship) -> Bool {
         left.name == right.name && left.originalName == right.originalName && left.options == right.options
             && left.hashModifier == right.hashModifier && left.isOptional == right.isOptional
@@ -169,7 +169,7 @@ extension Schema.Relationship: Hashable {
 }
 
 extension Schema.Relationship {
-    /// A rule for the other objects when one is deleted.
+    /// A rule for an object's destinations when the object is deleted.
     public enum DeleteRule: String, Sendable, Hashable, Codable, CaseIterable {
         case noAction, nullify, cascade, deny
 
@@ -185,7 +185,7 @@ extension Schema.Relationship {
 
     /// An option of `@Relationship`.
     public struct Option: Sendable, Hashable, Codable {
-        /// No two objects have the same object at the other end.
+        /// No two objects may have the same destination.
         public static var unique: Option { Option() }
     }
 

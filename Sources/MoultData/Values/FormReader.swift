@@ -1,11 +1,11 @@
 import MoultModel
 
-/// Makes values of the columns that their form gives them.
+/// Reads values from the columns of their form.
 struct FormReader {
     let backing: any BackingData
 
-    /// - Parameter path: of the column; of a form with several, where their paths begin.
-    /// - Throws: `DecodingError` for columns that hold no value of the type.
+    /// - Parameter path: the path of the column, or the common prefix of a form's several columns.
+    /// - Throws: `DecodingError` if the columns hold no value of the type.
     func value<Value: Decodable>(_ type: Value.Type, _ form: ValueForm, _ path: String) throws -> Value {
         let found: Value?
         switch form {
@@ -22,7 +22,7 @@ struct FormReader {
         return found
     }
 
-    /// Whether every column is empty.
+    /// Returns whether every column is NULL.
     func isEmpty(_ form: ValueForm, _ path: String) -> Bool {
         switch form {
         case .cases(let names): names.allSatisfy { backing.attribute("\(path).\($0)") == nil }
@@ -50,7 +50,7 @@ struct FormReader {
         return (type as? any RawRepresentable.Type).flatMap { read($0) } as? Value
     }
 
-    /// The one case whose column holds its name.
+    /// Returns the case whose column holds its name, if there is exactly one.
     private func ofCase<Value>(_ type: Value.Type, _ names: [String], _ path: String) throws -> Value? {
         let used = names.filter { backing.attribute("\(path).\($0)") != nil }
         guard used.count == 1, let name = used.first, backing.attribute("\(path).\(name)") == .string(name) else {
@@ -65,7 +65,7 @@ struct FormReader {
 }
 
 extension AttributeValue {
-    /// Of a binary or a transformable value.
+    /// The bytes of a binary or a transformable value.
     var bytes: [UInt8]? {
         switch self {
         case .binary(let bytes), .transformable(let bytes): bytes
@@ -79,7 +79,7 @@ private struct FieldDecoder: Decoder {
     let reader: FormReader
     let path: String
     let fields: [ValueForm.Field]
-    /// Of what is decoded here, for a type that wants its value at once.
+    /// The form of the value itself, for a type that decodes a single value.
     let form: ValueForm
 
     var codingPath: [any CodingKey] { [] }
@@ -129,7 +129,7 @@ private struct FieldContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 extension ValueForm {
-    /// Whether a value may leave all its columns empty: a struct of optional fields.
+    /// Whether a value may leave all its columns NULL, like a struct of optional fields.
     fileprivate var canBeEmpty: Bool {
         if case .fields(let fields) = self { fields.allSatisfy { $0.isOptional || $0.form.canBeEmpty } } else { false }
     }

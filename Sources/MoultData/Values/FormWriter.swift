@@ -1,16 +1,16 @@
 import MoultModel
 
-/// Takes values apart into the columns that their form gives them.
+/// Writes values to the columns of their form.
 struct FormWriter {
-    /// The values of the columns, by path; those that are missing are empty.
+    /// The values of the columns by path; a missing path is NULL.
     final class Columns {
         fileprivate(set) var values: [String: AttributeValue] = [:]
     }
 
     let columns = Columns()
 
-    /// - Parameter path: of the column; of a form with several, where their paths begin.
-    /// - Throws: what the value's `encode(to:)` throws, and `EncodingError` for a value that is not as its type says.
+    /// - Parameter path: the path of the column, or the common prefix of a form's several columns.
+    /// - Throws: what the value's `encode(to:)` throws; `EncodingError` for a value that does not match its type.
     func add<Value: Encodable>(_ value: Value, _ form: ValueForm, _ path: String) throws {
         if let optional = value as? any NilTest {
             if let wrapped = optional.wrapped as? any Encodable { try add(wrapped, form, path) }
@@ -67,7 +67,7 @@ private struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
             throw EncodingError.invalidValue(
                 value, .init(codingPath: [], debugDescription: "\(encoder.path) has no field \(key.stringValue)."))
         }
-        // What belongs in a binary column of a composite is JSON whatever its form is elsewhere.
+        // A binary column of a composite always holds JSON, whatever form its type has elsewhere.
         if case .unknown = field.form {
             try encoder.writer.add(value, .encoded, "\(encoder.path).\(field.name)")
         } else {
@@ -83,7 +83,7 @@ private struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { encoder }
 }
 
-/// A container that a struct kept as fields may not ask for: writing to it throws.
+/// A container of a kind that a struct stored as fields may not use: writing to it throws.
 private struct RefusingContainer: UnkeyedEncodingContainer, SingleValueEncodingContainer {
     let encoder: FieldEncoder
     var codingPath: [any CodingKey] { [] }

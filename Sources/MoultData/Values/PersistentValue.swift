@@ -1,19 +1,19 @@
 import Foundation
 import MoultModel
 
-/// A type whose values an attribute has a column for. `Optional` of one is one too.
+/// A type whose values fit the column of an attribute. `Optional` of such a type is one too.
 public protocol PersistentValue: SendableMetatype {
     static var attributeType: AttributeType { get }
     static var isOptionalAttribute: Bool { get }
-    /// The value that stands for NULL in an attribute that is not optional.
+    /// The value that represents NULL in a required attribute.
     static var valueForNull: Self { get }
 
-    /// Whether every value that a column of ``attributeType`` can hold is one of the type.
+    /// Whether the type has a value for every value that a column of ``attributeType`` can hold.
     static var fillsColumn: Bool { get }
-    /// Whether a stored value is one of the type; nil is one of an optional.
+    /// Returns whether the type has a value for a stored one; nil is valid for an optional type.
     static func canBe(_ attribute: AttributeValue?) -> Bool
 
-    /// Nil if the attribute holds a value of another kind.
+    /// Creates a value from an attribute's; returns nil if the attribute holds a value of another kind.
     init?(attribute: AttributeValue?)
     var attributeValue: AttributeValue? { get }
 }
@@ -21,29 +21,29 @@ public protocol PersistentValue: SendableMetatype {
 extension PersistentValue {
     /// False: the attribute must have a value.
     public static var isOptionalAttribute: Bool { false }
-    /// True: every value of the column is one of the type.
+    /// True: the type has a value for every value of the column.
     public static var fillsColumn: Bool { true }
 
-    /// Whether there is a value at all.
+    /// Returns whether there is a value at all.
     public static func canBe(_ attribute: AttributeValue?) -> Bool { attribute != nil }
 }
 
 extension Optional: PersistentValue where Wrapped: PersistentValue {
     /// The column type of the wrapped type.
     public static var attributeType: AttributeType { Wrapped.attributeType }
-    /// True: the attribute may be empty.
+    /// True: the attribute may be NULL.
     public static var isOptionalAttribute: Bool { true }
-    /// Whether every value of the column, apart from NULL, is one of the wrapped type.
+    /// Whether the wrapped type has a value for every value of the column, apart from NULL.
     public static var fillsColumn: Bool { Wrapped.fillsColumn }
-    /// Nil, which an empty column stands for.
-    /// Whether the column is empty or holds a value of the wrapped type.
+    /// Nil, which NULL represents.
     @inlinable public static var valueForNull: Wrapped? { nil }
+    /// Returns whether the column is NULL or holds a value of the wrapped type.
     @inlinable public static func canBe(_ attribute: AttributeValue?) -> Bool {
         attribute == nil || Wrapped.canBe(attribute)
     }
-    /// The wrapped value; nil for an empty column and for a value of another kind, never a failure.
+    /// Creates the wrapped value; nil for NULL and for a value of another kind. Never fails.
     @inlinable public init?(attribute: AttributeValue?) { self = Wrapped(attribute: attribute) }
-    // A key path of a generic type is rebuilt each time.
+    // A closure, because a key path of a generic type would be rebuilt at each call.
     /// The wrapped value in its stored form; nil for nil.
     @inlinable public var attributeValue: AttributeValue? { flatMap { $0.attributeValue } }
 }
@@ -53,7 +53,7 @@ extension Bool: PersistentValue {
     public static var attributeType: AttributeType { .boolean }
     /// False.
     public static var valueForNull: Bool { false }
-    /// The stored flag, or that of the numbers 0 and 1; nil for any other value.
+    /// Creates a flag from a stored flag, 0 or 1; returns nil for any other value.
     public init?(attribute: AttributeValue?) {
         guard case .boolean(let flag)? = attribute?.fitted(to: .boolean) else { return nil }
         self = flag
@@ -65,37 +65,39 @@ extension Bool: PersistentValue {
 extension String: PersistentValue {
     /// A String column.
     public static var attributeType: AttributeType { .string }
-    /// An empty text.
+    /// The empty string.
     public static var valueForNull: String { "" }
-    /// The stored text; nil for a value of another kind.
+    /// Creates the stored string; returns nil for a value of another kind.
     public init?(attribute: AttributeValue?) {
         guard case .string(let text)? = attribute else { return nil }
         self = text
     }
-    /// The text, as a String value.
+    /// The string as a String value.
     public var attributeValue: AttributeValue? { .string(self) }
 }
 
-// An unsigned number has the attribute type of the signed one of its width, but UInt8 fits Integer 16.
-// A number above the signed range is kept as the same bits.
+// An unsigned integer has the attribute type of the signed integer with its width, except that UInt8 has Integer 16. A
+// number above the signed range is stored with the same bits.
 
 extension PersistentValue where Self: FixedWidthInteger {
     /// Zero.
-    /// Whether the column is Integer 64: each of its numbers is one of the type, above the signed range as the same
-    /// bits.
     @inlinable public static var valueForNull: Self { 0 }
+    /// Whether the column is Integer 64. The type then has a value for each of its numbers; those above the signed
+    /// range have the same bits.
     public static var fillsColumn: Bool { attributeType == .integer64 }
-    /// Narrower types than the column are; a number is as it is, or the same bits.
+    /// Returns whether the type, which may be narrower than the column, has a value for a number as it is or with the
+    /// same bits.
     @inlinable public static func canBe(_ attribute: AttributeValue?) -> Bool {
         guard let number = AttributeValue.integer(attribute) else { return false }
         return Self(exactly: number) != nil || Self(truncatingIfNeeded: number).attributeValue == .integer(number)
     }
-    /// The stored integer, cut to the type's width, also of a Boolean or a whole double; nil for any other value.
+    /// Creates the integer from an integer, a Boolean or a whole double, truncated to the type's width; returns nil for
+    /// any other value.
     @inlinable public init?(attribute: AttributeValue?) {
         guard let number = AttributeValue.integer(attribute) else { return nil }
         self.init(truncatingIfNeeded: number)
     }
-    /// The number in the column's width; an unsigned number above the signed range is kept as the same bits.
+    /// The number in the column's width. An unsigned number above the signed range is stored with the same bits.
     @inlinable public var attributeValue: AttributeValue? {
         switch Self.attributeType {
         case .integer16: .integer(Int64(Int16(truncatingIfNeeded: self)))
@@ -117,7 +119,7 @@ extension UInt32: PersistentValue { public static var attributeType: AttributeTy
 extension UInt64: PersistentValue { public static var attributeType: AttributeType { .integer64 } }
 
 extension AttributeValue {
-    /// The number of an integer, or of what an integer can be made of.
+    /// Returns the number of an integer, or of a value that converts to one.
     @usableFromInline static func integer(_ value: AttributeValue?) -> Int64? {
         if case .integer(let number)? = value?.fitted(to: .integer64) { number } else { nil }
     }
@@ -125,8 +127,8 @@ extension AttributeValue {
 
 extension PersistentValue where Self: BinaryFloatingPoint {
     /// Zero.
-    /// The stored double or integer; nil for a value of another kind.
     @inlinable public static var valueForNull: Self { 0 }
+    /// Creates the number from a stored double or integer; returns nil for a value of another kind.
     @inlinable public init?(attribute: AttributeValue?) {
         switch attribute {
         case .double(let number)?: self.init(number)
@@ -146,7 +148,7 @@ extension Date: PersistentValue {
     public static var attributeType: AttributeType { .date }
     /// 2001-01-01, the date that is stored as 0.
     public static var valueForNull: Date { Date(timeIntervalSinceReferenceDate: 0) }
-    /// The date of the seconds since 2001-01-01 00:00:00 UTC; nil for a value of another kind.
+    /// Creates a date from the seconds since 2001-01-01 00:00:00 UTC; returns nil for a value of another kind.
     public init?(attribute: AttributeValue?) {
         guard case .date(let seconds)? = attribute else { return nil }
         self.init(timeIntervalSinceReferenceDate: seconds)
@@ -158,9 +160,9 @@ extension Date: PersistentValue {
 extension Data: PersistentValue {
     /// A Binary column.
     public static var attributeType: AttributeType { .binary }
-    /// No bytes.
+    /// Empty data.
     public static var valueForNull: Data { Data() }
-    /// The bytes of a binary or transformable value; nil for a value of another kind.
+    /// Creates data from the bytes of a binary or transformable value; returns nil for a value of another kind.
     public init?(attribute: AttributeValue?) {
         switch attribute {
         case .binary(let bytes)?, .transformable(let bytes)?: self.init(bytes)
@@ -176,7 +178,7 @@ extension UUID: PersistentValue {
     public static var attributeType: AttributeType { .uuid }
     /// All zeros.
     public static var valueForNull: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
-    /// The UUID of 16 bytes; nil for any other value.
+    /// Creates a UUID from 16 bytes; returns nil for any other value.
     public init?(attribute: AttributeValue?) {
         guard case .uuid(let bytes)? = attribute, bytes.count == 16 else { return nil }
         self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
@@ -188,18 +190,18 @@ extension UUID: PersistentValue {
 extension URL: PersistentValue {
     /// A URI column.
     public static var attributeType: AttributeType { .uri }
-    /// The root folder, `file:///`.
+    /// The root directory, `file:///`.
     public static var valueForNull: URL { URL(fileURLWithPath: "/") }
-    /// False: not every text in a URI column is a URL.
+    /// False: not every string in a URI column is a URL.
     public static var fillsColumn: Bool { false }
-    /// Whether the stored text is a URL.
+    /// Returns whether the stored string is a URL.
     public static func canBe(_ attribute: AttributeValue?) -> Bool { URL(attribute: attribute) != nil }
-    /// The URL of a URI or a text; nil for a text that is no URL.
+    /// Creates a URL from a URI or a string; returns nil if the string is not a URL.
     public init?(attribute: AttributeValue?) {
         guard case .uri(let text)? = attribute?.fitted(to: .uri) else { return nil }
         self.init(string: text)
     }
-    /// The URL in full, also where it is relative to another.
+    /// The absolute URL, even if it is relative to another.
     public var attributeValue: AttributeValue? { .uri(absoluteString) }
 }
 
@@ -208,14 +210,14 @@ extension Decimal: PersistentValue {
     public static var attributeType: AttributeType { .decimal }
     /// Zero.
     public static var valueForNull: Decimal { 0 }
-    /// False: not every text of digits is a `Decimal`.
+    /// False: not every string of digits is a `Decimal`.
     public static var fillsColumn: Bool { false }
-    /// Whether a `Decimal` can be made of the stored value.
+    /// Returns whether the stored value converts to a `Decimal`.
     public static func canBe(_ attribute: AttributeValue?) -> Bool {
         if case .decimal(let digits)? = attribute, digits.isPlainNumber { return true }
         return Decimal(attribute: attribute) != nil
     }
-    /// The number of decimal digits, an integer, a double or a Boolean; nil for anything else.
+    /// Creates a number from decimal digits, an integer, a double or a Boolean; returns nil for anything else.
     public init?(attribute: AttributeValue?) {
         guard case .decimal(let digits)? = attribute?.fitted(to: .decimal) else { return nil }
         self.init(string: digits)
@@ -225,8 +227,8 @@ extension Decimal: PersistentValue {
 }
 
 extension String {
-    /// Whether it is at most 38 digits, a sign before and a point among them: what any `Decimal` can be, told without
-    /// making one.
+    /// Whether the text has at most 38 digits, with an optional sign and point. Any such text is a `Decimal`, so there
+    /// is no need to create one.
     fileprivate var isPlainNumber: Bool {
         var (digits, points, signs) = (0, 0, 0)
         for byte in utf8 {

@@ -1,15 +1,15 @@
 @_spi(Reflection) import Swift
 
-/// The stored properties of a struct, as Swift's metadata has them.
+/// The stored properties of a struct, according to Swift's metadata.
 enum StructFields {
     struct Field {
         let name: String
         let type: Any.Type
-        /// In bytes.
+        /// The offset in bytes.
         let offset: Int
     }
 
-    /// In the order of declaration; nil for any other type.
+    /// Returns the fields in order of declaration; nil for a type that is not a struct.
     static func of(_ type: Any.Type) -> [Field]? {
         guard MetadataKind.of(type) == .struct else { return nil }
         var fields: [Field] = []
@@ -20,7 +20,7 @@ enum StructFields {
         return isWhole ? fields : nil
     }
 
-    /// The stored property behind a key path of one step; nil for a computed one.
+    /// Returns the name of the stored property for a key path of one component; nil for a computed property.
     static func name<Root>(of keyPath: PartialKeyPath<Root>) -> String? {
         guard let offset = MemoryLayout<Root>.offset(of: keyPath) else { return nil }
         let type = type(of: keyPath).valueType
@@ -28,21 +28,21 @@ enum StructFields {
     }
 }
 
-/// The cases of an enum none of which has an associated value.
+/// The cases of an enum without associated values.
 ///
-/// Swift's metadata has the names in the order of declaration and their number; `CaseIterable` is not needed.
+/// Swift's metadata has the number of cases and their names in order of declaration; `CaseIterable` is not needed.
 enum EnumCases {
-    /// Whether the type is an enum, optionals excluded.
+    /// Returns whether the type is an enum other than an optional.
     static func isEnum(_ type: Any.Type) -> Bool { MetadataKind.of(type) == .enum }
 
-    /// The names of the cases in the order of declaration; nil for any other type, for an enum with associated values,
-    /// and for one that was compiled without reflection metadata.
+    /// Returns the names of the cases in order of declaration; nil for a type that is not an enum, an enum with
+    /// associated values, or an enum without reflection metadata.
     static func names(of type: Any.Type) -> [String]? {
         func names<Value>(_ type: Value.Type) -> [String]? { values(of: type)?.map(\.name) }
         return _openExistential(type, do: names)
     }
 
-    /// The name of a value's case; nil if the type is no enum or has no reflection metadata.
+    /// Returns the name of a value's case; nil if the type is not an enum or has no reflection metadata.
     static func name<Value>(of value: Value) -> String? {
         guard isEnum(Value.self) else { return nil }
         return enumCaseName(value).map { String(cString: $0) }
@@ -52,10 +52,10 @@ enum EnumCases {
         values(of: type)?.first { $0.name == name }?.value
     }
 
-    /// Every value with the name of its case, in the order of declaration.
+    /// Returns every value with the name of its case, in order of declaration.
     static func values<Value>(of type: Value.Type) -> [(name: String, value: Value)]? {
         guard let count = caseCount(type), count > 0 else { return nil }
-        // Such a value is the number of its case, in as few bytes as the numbers take.
+        // Such a value is the number of its case, in as few bytes as possible.
         let size = count == 1 ? 0 : count <= 1 << 8 ? 1 : count <= 1 << 16 ? 2 : 4
         guard _isPOD(type), MemoryLayout<Value>.size == size else { return nil }
         var values: [(name: String, value: Value)] = []
@@ -75,7 +75,7 @@ enum EnumCases {
         }
     }
 
-    /// Returns the number of cases of an enum; nil for any other type, and where a case has an associated value.
+    /// Returns the number of cases of an enum; nil for any other type, or if a case has an associated value.
     private static func caseCount(_ type: Any.Type) -> Int? {
         guard isEnum(type) else { return nil }
         // Swift's ABI (TypeMetadata.rst): the second word of an enum's metadata is its nominal type descriptor, whose
@@ -88,23 +88,24 @@ enum EnumCases {
     }
 }
 
-/// The kind of a type, by the first word of its metadata; nil for a class.
+/// The kind of a type, from the first word of its metadata; nil for a class.
 enum MetadataKind {
     static func of(_ type: Any.Type) -> _MetadataKind? {
         _MetadataKind(rawValue: unsafeBitCast(type, to: UnsafeRawPointer.self).load(as: UInt.self))
     }
 }
 
-/// The runtime's own function, which the standard library prints an enum with.
+/// The runtime function that the standard library uses to print an enum.
 @_silgen_name("swift_EnumCaseName")
 private func enumCaseName<Value>(_ value: Value) -> UnsafePointer<CChar>?
 
-/// Notes which keys a type asks a decoder for, and with which types; it decodes values of nothing (``BlankDecoder``).
+/// A decoder that records which keys a type decodes, and with which types. The decoded values are blank
+/// (``BlankDecoder``).
 struct FieldRecorder: Decoder {
-    /// The record of what one type has asked for.
+    /// The record of one type's decoding.
     final class Notes {
         var fields: [(name: String, type: Any.Type)] = []
-        /// Whether the type asks for anything but the values of keys.
+        /// Whether the type decodes anything other than values for keys.
         var isIrregular = false
     }
 
@@ -112,7 +113,7 @@ struct FieldRecorder: Decoder {
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// Returns the record of what a type asks for, and whether it was content with what it got.
+    /// Returns the record of a type's decoding, and whether decoding succeeded.
     static func fields(of type: any Decodable.Type) -> (notes: Notes, isWhole: Bool) {
         let recorder = FieldRecorder()
         let isWhole = (try? type.init(from: recorder)) != nil
@@ -142,7 +143,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         return []
     }
 
-    // An optional value is asked for as any other, so that its type is known.
+    // Report every optional value as present, so that its type is recorded.
     func contains(_ key: Key) -> Bool { true }
     func decodeNil(forKey key: Key) -> Bool { false }
 

@@ -1,6 +1,6 @@
-/// A value to show where a store has none that the type could be: zero, nothing, or the first of its values.
+/// A value to show if the stored value is missing or invalid: zero, an empty value, or the first value of the type.
 enum StandIn {
-    /// Nil for a type that can be made of nothing, such as a class that decodes only what it has written.
+    /// Returns the stand-in; nil for a type without one, such as a class that decodes only what it has encoded.
     static func value<Value>(of type: Value.Type) -> Value? {
         (plain(type) ?? decoded(type)) as? Value ?? firstOfBits(type)
     }
@@ -18,7 +18,7 @@ enum StandIn {
         return try? BlankDecoder().decode(type)
     }
 
-    /// The value whose bits are all zero, of a type that is nothing but bits: the first case of an enum.
+    /// Returns the value with all bits zero, for a type of plain bits: the first case of an enum.
     static func firstOfBits<Value>(_ type: Value.Type) -> Value? {
         guard _isPOD(type) else { return nil }
         let size = max(MemoryLayout<Value>.size, 1)
@@ -29,12 +29,12 @@ enum StandIn {
     }
 }
 
-/// Decodes values of nothing: zeros, empty texts and lists, nil, the first case of an enum. See ``StandIn``.
+/// A decoder of blank values: zeros, empty strings and lists, nil, the first case of an enum. See ``StandIn``.
 struct BlankDecoder: Decoder {
     private(set) var codingPath: [any CodingKey] = []
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// The greatest depth to which values may lie in one another, for types that never end.
+    /// The maximum nesting depth, for types that contain themselves.
     private static var depthLimit: Int { 32 }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
@@ -44,7 +44,7 @@ struct BlankDecoder: Decoder {
     func unkeyedContainer() -> any UnkeyedDecodingContainer { BlankContainer(decoder: self) }
     func singleValueContainer() -> any SingleValueDecodingContainer { BlankContainer(decoder: self) }
 
-    /// - Throws: `DecodingError` for a type that refuses such values.
+    /// - Throws: `DecodingError` for a type that rejects blank values.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         if let type = type as? any PersistentValue.Type, let value = type.valueForNull as? Value { return value }
         guard codingPath.count < Self.depthLimit else {
@@ -64,7 +64,7 @@ struct BlankDecoder: Decoder {
 private struct BlankKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: BlankDecoder
     var codingPath: [any CodingKey] { decoder.codingPath }
-    /// An enum with associated values looks for the one key that says its case.
+    /// The first key, for an enum with associated values, which expects exactly one key with the name of its case.
     var allKeys: [Key] { StandIn.firstOfBits(Key.self).map { [$0] } ?? [] }
 
     func contains(_ key: Key) -> Bool { false }
@@ -83,7 +83,7 @@ private struct BlankKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
     func superDecoder(forKey key: Key) -> any Decoder { decoder }
 }
 
-/// A list without elements, and a single value.
+/// An empty list, and a single blank value.
 private struct BlankContainer: UnkeyedDecodingContainer, SingleValueDecodingContainer {
     let decoder: BlankDecoder
     var codingPath: [any CodingKey] { decoder.codingPath }

@@ -1,27 +1,27 @@
 import MoultModel
 
-/// The form of a Swift type's values in a row: SwiftData's rule for each kind of type.
+/// The form of a Swift type's values in a row, according to SwiftData's rules for types.
 package indirect enum ValueForm: Sendable {
-    /// In a column of the type's own.
+    /// One column of the type's own column type.
     case plain(any PersistentValue.Type)
-    /// The raw value of an enum, of this type; with those of all cases, where they are known.
+    /// One column for the raw value of an enum, with the raw values of all cases if they are known.
     case rawValue(any PersistentValue.Type, [AttributeValue])
-    /// A column for each case of an enum without raw values; the one in use holds its own name.
+    /// One column for each case of an enum without raw values; the column of the current case holds the case's name.
     case cases([String])
-    /// The columns of each field of a struct.
+    /// The columns of a struct's fields.
     case fields([Field])
-    /// A keyed archive of an array, whose elements have columns of their own.
+    /// A keyed archive of an array, whose element type has a column type of its own.
     case archive(element: any PersistentValue.Type)
     /// JSON in a binary column: an array or a dictionary of other values.
     case json(Collection)
-    /// JSON in a binary column, because `@Attribute(.codable)` asks for it.
+    /// JSON in a binary column, as `@Attribute(.codable)` requests.
     case encoded
-    /// JSON in a transformable column: SwiftData's form is not known, for this reason.
+    /// JSON in a transformable column, because SwiftData's form is unknown for this reason.
     case unknown(String)
 
     package enum Collection: Sendable {
         case array
-        /// By strings, of values that have no column of their own.
+        /// A dictionary with string keys and values without a column type of their own.
         case dictionary
         case otherDictionary
     }
@@ -33,10 +33,10 @@ package indirect enum ValueForm: Sendable {
         let isOptional: Bool
     }
 
-    /// The form of a type, or of what it is an optional of.
+    /// Returns the form of a type, or of the type that it wraps as an optional.
     static func of(_ type: Any.Type) -> ValueForm { of(type, depth: 0) }
 
-    /// Types may lie in one another without end, through optionals of themselves.
+    /// The maximum nesting depth, because types can contain themselves through optionals.
     private static var depthLimit: Int { 8 }
 
     private static func of(_ type: Any.Type, depth: Int) -> ValueForm {
@@ -71,7 +71,7 @@ package indirect enum ValueForm: Sendable {
         return .rawValue(raw, values.compactMap { ($0.value.rawValue as? any PersistentValue)?.attributeValue })
     }
 
-    /// The fields in the order of declaration, where those that the type decodes are just its stored properties.
+    /// Returns the fields in order of declaration, if the type decodes exactly its stored properties.
     private static func ofStruct(_ type: Any.Type, depth: Int) -> ValueForm {
         let unknown = ValueForm.unknown("no public store shows how SwiftData keeps a \(type)")
         guard let stored = StructFields.of(type), !stored.isEmpty, let decodable = type as? any Decodable.Type else {
@@ -81,7 +81,7 @@ package indirect enum ValueForm: Sendable {
         guard !notes.isIrregular, !isWhole || notes.fields.count == stored.count, !notes.fields.isEmpty else {
             return unknown
         }
-        // A type that refuses values of nothing may have ended before its last key.
+        // A type that rejects blank values may have stopped decoding before its last key.
         for (name, type) in notes.fields {
             guard let field = stored.first(where: { $0.name == name }),
                 withoutOptionals(field.type) == withoutOptionals(type)
@@ -95,7 +95,7 @@ package indirect enum ValueForm: Sendable {
             })
     }
 
-    /// The columns of a composite attribute, by their paths in it, each with its own form.
+    /// The columns of a composite attribute, by path within it, each with its own form.
     var leaves: [(path: String, form: ValueForm)] {
         switch self {
         case .fields(let fields):
@@ -113,7 +113,7 @@ package indirect enum ValueForm: Sendable {
     /// The paths of ``leaves``.
     var columns: [String] { leaves.map(\.path) }
 
-    /// The types of the elements of two arrays, or of the values of two dictionaries; nil for any other pair.
+    /// Returns the element types of two arrays, or the value types of two dictionaries; nil for any other pair.
     static func elements(of type: Any.Type, _ other: Any.Type) -> (Any.Type, Any.Type)? {
         if let array = type as? any AnyArray.Type, let other = other as? any AnyArray.Type {
             return (array.elementType, other.elementType)
@@ -145,12 +145,12 @@ extension Dictionary: AnyDictionary {
 }
 
 extension ValueForm {
-    /// The attribute that a property of the form becomes.
+    /// Returns the attribute of a property with the form.
     func attribute(_ name: String, isOptional: Bool) -> AttributeDescription {
         switch self {
         case .plain(let type): return AttributeDescription(name: name, type: type.attributeType, isOptional: isOptional)
         case .rawValue(let type, _):
-            // The leaf of an enum is optional also where the property is not.
+            // The leaf of an enum is optional even if the property is not.
             let leaf = AttributeDescription(name: name, type: type.attributeType)
             return .composite(name, isOptional: isOptional, [leaf], userInfo: [AttributeDescription.enumTypeKey: "1"])
         case .cases(let names):
@@ -175,9 +175,10 @@ extension ValueForm {
 }
 
 extension ValueForm.Field {
-    /// Returns the attribute that the field is in a composite attribute.
+    /// Returns the attribute of the field in a composite attribute.
     ///
-    /// - Parameter isInOptional: whether the struct is optional, or one that it lies in: all its leaves are then.
+    /// - Parameter isInOptional: whether the struct or an enclosing one is optional, which makes all its leaves
+    ///   optional.
     func leaf(isInOptional: Bool) -> AttributeDescription {
         let isOptional = isOptional || isInOptional
         switch form {
@@ -209,7 +210,7 @@ extension ValueForm.Collection {
 }
 
 extension AttributeDescription {
-    /// A composite is as uncertain as any of its elements.
+    /// Returns a composite attribute, which is uncertain if any of its elements is.
     fileprivate static func composite(
         _ name: String, isOptional: Bool, _ elements: [AttributeDescription], userInfo: [String: String] = [:]
     ) -> AttributeDescription {
@@ -230,10 +231,10 @@ extension AttributeDescription {
         AttributeDescription(name: name, type: .binary, isOptional: isOptional, uncertainty: uncertainty)
     }
 
-    /// The attribute's name, or the paths of a composite's leaves in the order of declaration.
+    /// The attribute's name or, for a composite, the paths of its leaves in order of declaration.
     package var paths: [String] { leaves.map(\.name) }
 
-    /// The attribute with default values for the columns of these paths.
+    /// Returns the attribute with default values for the columns with these paths.
     func withDefaults(_ values: [String: AttributeValue], at path: String? = nil) -> AttributeDescription {
         let path = path ?? name
         var copy = self

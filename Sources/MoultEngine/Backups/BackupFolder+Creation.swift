@@ -7,7 +7,7 @@ extension BackupFolder {
     struct Draft {
         let folder: String
         let storeName: String
-        /// The path of the store that it is a backup of.
+        /// The path of the backed-up store.
         let source: String
         let version: String
         let createdAt: Timestamp
@@ -18,7 +18,7 @@ extension BackupFolder {
         var store: String { Path.join(folder, storeName) }
     }
 
-    /// The result of reading a draft's file once more.
+    /// The result of reading a draft's file again.
     struct Proof: Sendable, Equatable {
         let size: Int64
         let sha256: String
@@ -32,20 +32,20 @@ extension BackupFolder {
 
     static let draftSuffix = ".part"
 
-    /// Makes a backup of the store that a lock holds, and verifies it.
+    /// Makes and verifies a backup of the store that a lock holds.
     ///
-    /// - Parameter naming: called with the name that it is about to get.
+    /// - Parameter naming: called with the name that the backup is about to get.
     package func make(
         of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason,
         _ observer: MigrationObserver = .none, naming: (String) throws -> Void = { _ in }
     ) throws -> StoreBackup {
-        // Copying takes less than what verifies the copy, which tells nothing of itself.
+        // Copying takes less time than verifying, which reports no progress.
         let copying = observer.spanning(0...Estimate.copyingShare)
         return try proven(
             try draft(of: lock, version: version, for: reason, copyingExternalData: true, copying), naming: naming)
     }
 
-    /// The backup that a draft becomes once it is verified; where it cannot be, nothing of it stays.
+    /// Verifies a draft and returns it as a backup; removes it if verification fails.
     func proven(_ draft: Draft, naming: (String) throws -> Void = { _ in }) throws -> StoreBackup {
         do {
             return try finish(draft, try prove(draft), naming: naming)
@@ -55,17 +55,17 @@ extension BackupFolder {
         }
     }
 
-    /// - Parameter rights: those of the store that is backed up.
+    /// - Parameter rights: the file rights of the backed-up store.
     func makeFolder(_ rights: FileRights) throws {
         guard try !system.exists(folder) else { return }
-        // The sidecar of a store that was never changed.
+        // Make the sidecar, in case the store was never changed.
         try system.makeFolder(Path.folder(of: folder), rights)
         try system.makeFolder(folder, rights)
         try system.synchronise(Path.folder(of: folder))
     }
 
-    /// Copies every page through SQLite, which sees what lies in a WAL, and the external files. Where the volume clones
-    /// files, the store's is cloned if it is all of the store.
+    /// Copies every page through SQLite, including those in a WAL, and the external files. Clones the store's file
+    /// instead if the volume can and the file is the whole store.
     func draft(
         of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool,
         _ observer: MigrationObserver
@@ -77,10 +77,10 @@ extension BackupFolder {
     }
 
     /// - Parameters:
-    ///   - storeName: what the file is called in the backup.
-    ///   - store: the path next to which the external data lie.
-    ///   - rights: those of the store that it is a backup of.
-    ///   - isInFileAlone: whether the store's file is all of it, and does not change.
+    ///   - storeName: the name of the file in the backup.
+    ///   - store: the path of the store, next to its external data.
+    ///   - rights: the file rights of the backed-up store.
+    ///   - isInFileAlone: whether the store's file is the whole store, and does not change.
     func draft(
         of connection: Connection, named storeName: String, beside store: String, version: String,
         for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ rights: FileRights,
@@ -114,14 +114,14 @@ extension BackupFolder {
         }
     }
 
-    /// Copies every page through SQLite, and compares what is read back with the source, page by page.
+    /// Copies every page through SQLite, reads the copy back, and compares it with the source, page by page.
     ///
     /// - Throws: `inputOutput` if a page differs.
     package func copyPages(
         from source: Connection, to path: String, _ rights: FileRights, _ observer: MigrationObserver
     ) throws {
         try system.makeFile(path, rights)
-        // Changes that others make in the meantime belong neither to the copy nor to the pages it is compared with.
+        // Concurrent changes must be in neither the copy nor the pages it is compared with.
         guard !source.isInTransaction else { return try copyAndCompare(source, path, observer) }
         try source.transaction(.deferred) {
             _ = try source.integer("SELECT count(*) FROM sqlite_master")
@@ -142,18 +142,19 @@ extension BackupFolder {
     private func writePages(of source: Connection, to path: String, _ observer: MigrationObserver) throws {
         let copy = try Connection(path, mode: .readWrite)
         defer { copy.close() }
-        // A draft that was not finished is never read, so it needs no journal; the finished file is synchronised once.
+        // An unfinished draft is never read, so it needs no journal. The finished file is synchronised once.
         try copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
         let pageSize = try source.integer("PRAGMA page_size") ?? 4096
         try Backup(from: source, to: copy).run(stepPages: 2_048) { done, all in
             observer.report(.backup, Double(done) / Double(max(all, 1)), bytes: Int64(done) * pageSize)
             return !observer.isCancelled()
         }
-        // What is small is copied in one step, and cancelling was not asked about.
+        // A small store is copied in one step, without a check for cancellation.
         guard !observer.isCancelled() else { throw Executor.cancelled(path) }
     }
 
-    /// Synchronises a draft that no connection writes to and computes its SHA-256, while SQLite checks it on the other core.
+    /// Synchronises a draft that no connection writes to and computes its SHA-256, while SQLite checks it on another
+    /// core.
     func prove(_ draft: Draft, isSequential: Bool = false) throws -> Proof {
         let check = BackgroundWork(isSequential: isSequential) {
             try Self.checkSoundness(of: draft.store, for: draft.reason, place: draft.source)
@@ -169,7 +170,7 @@ extension BackupFolder {
     /// Checks a file that no connection writes to.
     ///
     /// - Parameters:
-    ///   - reason: what the backup is for; only what changes tables needs every index to match its table.
+    ///   - reason: the purpose of the backup; only a change of tables requires every index to match its table.
     ///   - place: the path that the error names; nil for the file's own.
     static func checkSoundness(
         of path: String, for reason: StoreBackup.Manifest.Reason = .migration, place: String? = nil
@@ -184,7 +185,7 @@ extension BackupFolder {
 
     /// Gives a verified draft its manifest and its name.
     ///
-    /// - Parameter naming: called with the name before the backup has it, so that a run can write it down.
+    /// - Parameter naming: called with the name before the backup has it, so that a run can record it.
     func finish(_ draft: Draft, _ proof: Proof, naming: (String) throws -> Void = { _ in }) throws -> StoreBackup {
         // A call that died may have begun to write the manifest.
         for name in try system.list(draft.folder)
@@ -212,7 +213,8 @@ extension BackupFolder {
 
     func discard(_ draft: Draft) { _ = try? system.removeTree(draft.folder) }
 
-    /// `<UTC time>-<version>-<n>`: two in one second, or of one version, never meet.
+    /// Returns an unused name, `<UTC time>-<version>-<n>`, so that two backups in one second, or of one version, never
+    /// collide.
     func freeName(version: String, at time: Timestamp) throws -> String {
         let version = String(version.map { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" ? $0 : "_" })
         let stem = "\(time.iso8601Basic)-\(version.isEmpty ? "unknown" : String(version.prefix(60)))"
@@ -221,20 +223,20 @@ extension BackupFolder {
         return Path.join(folder, "\(stem)-\(number)")
     }
 
-    /// Removes what runs that died left unfinished, except what the next call of a migration continues with. Only whoever
-    /// holds the lock of the store's sidecar may call it.
+    /// Removes the drafts of runs that died, except one that a migration's next call needs. Requires the lock of the
+    /// store's sidecar.
     func removeDrafts(of sidecar: StoreRecords) throws {
         try removeDrafts(except: MigrationCheckpoint.read(sidecar, system)?.draft?.name)
     }
 
-    /// Removes what runs that died left unfinished. Only whoever holds the store's lock may call it.
+    /// Removes the drafts of runs that died. Requires the store's lock.
     ///
-    /// - Parameter kept: the name of a draft that somebody continues with.
+    /// - Parameter kept: the name of a draft that is still needed.
     func removeDrafts(except kept: String? = nil) throws {
         for path in try drafts(except: kept) { try system.removeTree(path) }
     }
 
-    /// The paths of backups that are not finished.
+    /// Returns the paths of unfinished backups.
     func drafts(except kept: String? = nil) throws -> [String] {
         guard try system.exists(folder) else { return [] }
         return try system.list(folder).filter { name in

@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 
 extension BackupFolder {
-    /// Copies a backup out of the folder, verified before and after: into a folder, or an archive where the path ends
+    /// Copies a backup out of the folder, verified before and after: into a folder, or into an archive if the path ends
     /// with `.tar`.
     ///
     /// - Throws: `usage` if the path is taken; `locked` if another process writes there; `backupInvalid`.
@@ -12,11 +12,11 @@ extension BackupFolder {
         guard path.hasSuffix(".tar") else { return try exportFolder(backup, to: path) }
         let archive = try TapeArchive.Writer(path, system)
         do {
-            // The manifest comes last, so that a reader has everything it speaks of.
+            // The manifest comes last, so that a reader already has every file that it names.
             for file in backup.manifest.files + [StoreBackup.manifestName] {
                 try archive.add(file: Path.join(backup.folder, file), as: file)
             }
-            // Nothing has the name before it is verified.
+            // The archive is verified before it gets its name.
             try archive.finish { part in
                 try withUnpacked(part, in: StagedPath.make(for: path, system)) { _ in }
             }
@@ -39,16 +39,16 @@ extension BackupFolder {
         try system.synchronise(Path.folder(of: path))
     }
 
-    /// Takes a backup in that was exported, a folder or an archive, or a store that was copied by hand.
+    /// Imports an exported backup, a folder or an archive, or a store that was copied by hand.
     ///
-    /// What it makes under temporary names is removed by the next run; whoever calls it holds the lock of the store's
-    /// sidecar (``Migrator/importBackup(_:for:version:wasClosed:)``).
+    /// The next run removes its temporary files if it dies. The caller holds the lock of the store's sidecar
+    /// (``Migrator/importBackup(_:for:version:wasClosed:)``).
     ///
     /// - Parameters:
-    ///   - version: the name of the version of a store that was copied by hand.
-    ///   - wasClosed: whether the app had closed that store, so that a missing WAL is nothing that was left behind.
-    ///   - rights: those of the store that it is a backup of, whoever may read what is taken in.
-    /// - Throws: `backupInvalid` with the reason where it is not whole.
+    ///   - version: the version name for a store that was copied by hand.
+    ///   - wasClosed: whether the app had closed that store, so that no WAL is missing.
+    ///   - rights: the file rights of the backed-up store, regardless of those of the import.
+    /// - Throws: `backupInvalid` with the reason if it is incomplete.
     package func take(
         _ path: String, version: String = "", wasClosed: Bool = false, _ rights: FileRights = .own
     ) throws -> StoreBackup {
@@ -82,7 +82,7 @@ extension BackupFolder {
         }
     }
 
-    /// Copies what the manifest names and nothing else, and makes it durable; the manifest comes last.
+    /// Copies only the files that the manifest names, and makes them durable; the manifest comes last.
     private func copyFiles(of backup: StoreBackup, to folder: String, _ rights: FileRights) throws {
         try system.makeFolder(folder, rights)
         var folders: Set<String> = [folder]
@@ -101,7 +101,7 @@ extension BackupFolder {
 
     private func draftPath() -> String { Path.join(folder, ".\(system.uniqueName())\(Self.draftSuffix)") }
 
-    /// Verifies what an archive holds, in a scratch folder.
+    /// Unpacks an archive into a scratch folder and verifies its contents.
     @discardableResult
     private func withUnpacked<Result>(
         _ archive: String, in scratch: String, _ body: (StoreBackup) throws -> Result
@@ -109,7 +109,7 @@ extension BackupFolder {
         try system.makeFolder(scratch)
         defer { _ = try? system.removeTree(scratch) }
         let reader = TapeArchive.Reader(archive, system)
-        // What the manifest does not name is never written.
+        // Files that the manifest does not name are never written.
         try reader.unpack(into: scratch) { $0 == StoreBackup.manifestName }
         let backup = try StoreBackup(reading: scratch, system)
         let files = Set(backup.manifest.files)
@@ -131,16 +131,16 @@ extension BackupFolder {
     }
 }
 
-/// A store that was copied by hand, file by file, and is checked before it is used.
+/// A store that was copied by hand, file by file, which must be checked before use.
 ///
-/// A store in WAL mode is two files. SQLite reports the main file alone as sound, but it shows an old state, or none.
-/// Next to a WAL of another state it shows a third.
+/// A store in WAL mode is two files. SQLite reports the main file alone as sound, although it holds an old state, or
+/// none. Next to a WAL of another state it shows a third one.
 package struct CopiedStore {
     private let path: String
     private let system: any System
 
     /// - Parameter wasClosed: whether the app had closed the store, so that nothing was left in a WAL.
-    /// - Throws: `backupInvalid` with the reason; what looking at a file throws that is no store.
+    /// - Throws: `backupInvalid` with the reason; what examining a file that is not a store throws.
     package init(_ path: String, wasClosed: Bool = false, _ system: any System = POSIXSystem()) throws {
         self.path = try StoreProbe.checkFile(path, system)
         self.system = system
@@ -166,12 +166,13 @@ package struct CopiedStore {
         }
     }
 
-    /// Opens a private copy, in which SQLite may heal what a dead process left.
+    /// Opens a private copy, which SQLite may recover from a dead process.
     func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
         try StoreProbe.read(path, system: system) { try body($0.connection) }
     }
 
-    /// The SQLite file format, section 1.3.3: 2 in both bytes for WAL.
+    /// Whether the store uses WAL mode: the file format version is 2 in both bytes (the SQLite file format, section
+    /// 1.3.3).
     package static func usesWAL(_ path: String, _ system: any System) throws -> Bool {
         let header = try system.read(path, prefix: 20)
         return header.count == 20 && header[18] == 2 && header[19] == 2

@@ -12,11 +12,11 @@ package struct BackupFolder: Sendable {
         self.system = system
     }
 
-    /// The backups that have a readable manifest, oldest first.
+    /// Returns the backups that have a readable manifest, oldest first.
     package func list() throws -> [StoreBackup] { try contents().backups }
 
-    /// The backups that have a readable manifest, oldest first, and what lies among them with one that cannot be read,
-    /// each with what is wrong.
+    /// Returns the backups that have a readable manifest, oldest first, and those with an unreadable one, each with its
+    /// error.
     package func contents() throws -> (backups: [StoreBackup], unreadable: [(name: String, error: MigrationError)]) {
         guard try system.exists(folder) else { return ([], []) }
         var backups: [StoreBackup] = []
@@ -26,7 +26,7 @@ package struct BackupFolder: Sendable {
             do {
                 backups.append(try StoreBackup(reading: path, system))
             } catch let error as MigrationError {
-                // Another's file or folder, in a folder that a person has named.
+                // In a folder that a person has named, this may be an unrelated file or folder.
                 guard (try? system.exists(Path.join(path, StoreBackup.manifestName))) != false || Self.isOwnName(name)
                 else { continue }
                 unreadable.append((name, error))
@@ -35,10 +35,10 @@ package struct BackupFolder: Sendable {
         return (backups.sorted { $0.isOlder(than: $1) }, unreadable)
     }
 
-    /// The backup of that name, or of that path.
+    /// Returns the backup with that name or path.
     package func backup(named name: String) throws -> StoreBackup { try [self].backup(named: name) }
 
-    /// The newest backup, of that version when one is named.
+    /// Returns the newest backup, optionally of one version.
     package func newest(ofVersion version: String? = nil) throws -> StoreBackup {
         let candidates = try list().filter { version == nil || $0.manifest.version == version }
         guard let newest = candidates.last else {
@@ -50,14 +50,15 @@ package struct BackupFolder: Sendable {
         return newest
     }
 
-    /// Verifies that a backup still is what its manifest says: size, SHA-256, soundness, version hashes, row counts and
-    /// external files.
+    /// Verifies that a backup matches its manifest: size, SHA-256, soundness, version hashes, row counts and external
+    /// files.
     ///
-    /// - Parameter fromDrive: whether the files are read from the drive, where the system can, and not from its memory.
-    /// - Throws: `backupInvalid` that says what differs.
+    /// - Parameter fromDrive: whether to read the files from the drive instead of the system's cache, if the system
+    ///   can.
+    /// - Throws: `backupInvalid` with the difference.
     package func verify(_ backup: StoreBackup, fromDrive: Bool = false) throws {
         let manifest = backup.manifest
-        // Links that lead to the backup's folder are the user's own business, those in it are not.
+        // Symbolic links to the backup's folder are permitted; those inside it are not.
         let folder = try system.resolve(backup.folder)
         if fromDrive {
             for path in [manifest.storeName] + manifest.externalFiles.map(\.path) {
@@ -88,7 +89,7 @@ package struct BackupFolder: Sendable {
         guard let status = try system.status(of: path) else {
             throw StoreBackup.invalid("The file \(file) of the backup is missing.", path)
         }
-        // A link would make a file of another place part of the backup; a pipe would never end.
+        // A symbolic link would include a file from elsewhere in the backup; reading a pipe would never end.
         guard status.kind == .file, try system.resolve(path) == path else {
             throw StoreBackup.invalid("\(path) is not a plain file of the backup.", path)
         }
@@ -101,16 +102,17 @@ package struct BackupFolder: Sendable {
         }
     }
 
-    /// Removes what the policy lets go, never the newest backup that verifies; returns what went.
+    /// Removes the backups that the policy does not keep, but never the newest one that verifies. Returns the removed
+    /// backups.
     ///
-    /// - Parameter name: of a backup that is kept too, if the policy keeps each version.
+    /// - Parameter name: the name of a backup that is also kept, if the policy keeps each version.
     @discardableResult
     package func prune(_ policy: RetentionPolicy, keeping name: String? = nil) throws -> [StoreBackup] {
         let all = try list()
         let expired = policy.expired(of: all, now: system.now)
         guard !expired.isEmpty else { return [] }
         let newestGood = all.last { (try? verify($0)) != nil }
-        // Of each version that something would go of, what stays for it.
+        // The newest sound backup of each version with an expired one.
         var kept: [[String: String]: StoreBackup] = [:]
         if policy.keepsEachVersion {
             for version in Set(expired.map(\.manifest.identity)) {
@@ -126,19 +128,19 @@ package struct BackupFolder: Sendable {
         return going
     }
 
-    /// The sentence about a backup that was removed, for the console and the log.
+    /// Returns the sentence about a removed backup, for the console and the log.
     package static func removal(of name: String) -> String {
         "Removed the backup \(name), which the retention policy does not keep."
     }
 
     func remove(_ backup: StoreBackup) throws {
-        // Should the removal stop half-way, the next run removes the rest, as of a backup that was not finished.
+        // If the removal stops half-way, the next run removes the rest, as it does for an unfinished backup.
         let going = Path.join(Path.folder(of: backup.folder), ".\(system.uniqueName())\(Self.draftSuffix)")
         try system.rename(backup.folder, to: going)
         try system.removeTree(going)
     }
 
-    /// Whether a backup has that name: it begins with a time, `20261128T195442Z-`.
+    /// Whether a name is a backup's: it begins with a time, `20261128T195442Z-`.
     private static func isOwnName(_ name: String) -> Bool {
         let time = name.prefix(17)
         return time.count == 17 && time.hasSuffix("Z-") && time.dropLast(2).filter { $0 != "T" }.allSatisfy(\.isNumber)
@@ -147,14 +149,14 @@ package struct BackupFolder: Sendable {
 
 /// The folders that hold the backups of one store.
 extension [BackupFolder] {
-    /// As ``BackupFolder/contents()``, of all of them.
+    /// Returns the combined ``BackupFolder/contents()`` of all folders.
     package func contents() throws -> (backups: [StoreBackup], unreadable: [(name: String, error: MigrationError)]) {
         let contents = try map { try $0.contents() }
         return (contents.flatMap(\.backups).sorted { $0.isOlder(than: $1) }, contents.flatMap(\.unreadable))
     }
 
-    /// All backups of a store, oldest first, each with its error where its manifest cannot be read. Of such a one only
-    /// its name is known, and the time in it.
+    /// Returns all backups of a store, oldest first, each with its error if its manifest is unreadable. Of such a
+    /// backup only the name is known, and the time in the name.
     package func all(of store: String) throws -> [StoreBackup] {
         let all = try flatMap { folder in
             let (backups, unreadable) = try folder.contents()
@@ -169,7 +171,7 @@ extension [BackupFolder] {
         return all.sorted { $0.isOlder(than: $1) }
     }
 
-    /// The backup of that name, or of that path.
+    /// Returns the backup with that name or path.
     package func backup(named name: String) throws -> StoreBackup {
         for folder in self {
             let path = name.contains("/") ? name : Path.join(folder.folder, name)
@@ -183,7 +185,7 @@ extension [BackupFolder] {
 }
 
 extension Timestamp {
-    /// The time that the name of a backup begins with, `20261128T195442Z-`; 1970 for a name that begins otherwise.
+    /// Creates the time at the start of a backup's name, `20261128T195442Z-`; 1970 for any other name.
     fileprivate init(startOf name: String) {
         let characters = Array(name.prefix(16))
         func part(_ range: Range<Int>) -> String { String(characters[range]) }
@@ -202,16 +204,16 @@ public struct RetentionPolicy: Sendable, Hashable, Codable {
     public var keepAllDays: Int
     /// Days for which one backup a week is kept.
     public var keepWeeklyDays: Int
-    /// The number of backups kept whatever their age; at least one.
+    /// The number of backups kept regardless of their age; at least one.
     public var minimumCount: Int
-    /// Whether the newest sound backup of each version, and the one that a rollback would restore, are kept whatever their
-    /// age, because no newer backup holds what they hold.
+    /// Whether the newest sound backup of each version, and the one that a rollback would restore, are kept regardless
+    /// of their age, because no newer backup has their contents.
     public var keepsEachVersion: Bool
 
     /// The default: seven days, thirty days, three backups, and the newest of each version.
     public init() { self.init(keepsEachVersion: true) }
 
-    /// A policy of your own, which removes what its numbers say.
+    /// A custom policy, which removes backups according to its numbers.
     public init(keepAllDays: Int = 7, keepWeeklyDays: Int = 30, minimumCount: Int = 3, keepsEachVersion: Bool = false) {
         (self.keepAllDays, self.keepWeeklyDays) = (keepAllDays, keepWeeklyDays)
         (self.minimumCount, self.keepsEachVersion) = (minimumCount, keepsEachVersion)
@@ -220,7 +222,8 @@ public struct RetentionPolicy: Sendable, Hashable, Codable {
     /// Keeps everything.
     public static let everything = RetentionPolicy(keepAllDays: .max, keepWeeklyDays: .max)
 
-    /// The backups that may go by their ages, oldest first. Ages are from the manifests, never from the file system.
+    /// Returns the backups that may be removed because of their ages, oldest first. Ages are from the manifests, never
+    /// from the file system.
     package func expired(of backups: [StoreBackup], now: Timestamp) -> [StoreBackup] {
         let newestFirst = backups.sorted { $1.isOlder(than: $0) }
         var weeks: Set<Int64> = []

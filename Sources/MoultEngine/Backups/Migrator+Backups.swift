@@ -3,12 +3,12 @@ import MoultSQLite
 import MoultStore
 
 extension Migrator {
-    /// Makes and verifies a backup; the store is not changed.
+    /// Makes and verifies a backup. Does not change the store.
     ///
-    /// A store that another process has open, and writes to, is backed up anyway: one state of it, through SQLite. What
-    /// an earlier run left is recovered where no process has the store open.
+    /// Backs up one state of the store through SQLite even if another process has it open and writes to it. If no
+    /// process has the store open, first recovers an earlier run.
     ///
-    /// - Throws: `locked` while another run of Moult changes the store, or where a writer does not release it.
+    /// - Throws: `locked` while another Moult run changes the store, or while a writer does not release it.
     package func backUp(
         _ store: String, version: String, for reason: StoreBackup.Manifest.Reason = .request,
         _ observer: MigrationObserver = .none
@@ -25,7 +25,8 @@ extension Migrator {
 
     /// Imports an exported backup, or a store that was copied by hand, as a backup of a store that may be gone.
     ///
-    /// - Throws: `locked` while another run of Moult changes the store; as ``BackupFolder/take(_:version:wasClosed:)``.
+    /// - Throws: `locked` while another Moult run changes the store; what ``BackupFolder/take(_:version:wasClosed:)``
+    ///   throws.
     package func importBackup(
         _ path: String, for store: String, version: String = "", wasClosed: Bool = false
     ) throws -> StoreBackup {
@@ -36,7 +37,7 @@ extension Migrator {
         return try withExtendedLifetime(owner) {
             let folder = try backups(of: store)
             try folder.removeDrafts(of: sidecar)
-            // Of a store that is gone the sidecar still knows who could read it.
+            // For a missing store, the sidecar still has its file rights.
             let rights: FileRights = try system.exists(sidecar.store) ? sidecar.rights : .like(sidecar.folder)
             let backup = try folder.take(path, version: version, wasClosed: wasClosed, rights)
             MigrationLog(sidecar, system).append("Imported the backup \(backup.name).")
@@ -44,7 +45,7 @@ extension Migrator {
         }
     }
 
-    /// Nil if somebody has the store open.
+    /// Backs up a store that no other process uses; returns nil if one has it open.
     private func exclusively(
         _ path: String, _ version: String, _ reason: StoreBackup.Manifest.Reason, _ observer: MigrationObserver
     ) throws -> StoreBackup? {
@@ -59,8 +60,9 @@ extension Migrator {
         return try backups(of: path).make(of: lock, version: version, for: reason, observer)
     }
 
-    /// Core Data writes a file before the row that names it is committed, and removes one after: the files of the state
-    /// that is copied are there when it begins, and the copy counts once none of them went away in the meantime.
+    /// Backs up a store while others write. Core Data writes a file before it commits the row that names it, and
+    /// removes one after the commit. All files of the copied state exist at the start, so the copy is consistent if
+    /// none of them disappeared meanwhile.
     private func besideWriters(
         _ path: String, _ version: String, _ reason: StoreBackup.Manifest.Reason, _ observer: MigrationObserver
     ) throws -> StoreBackup {
@@ -94,18 +96,18 @@ extension Migrator {
         try system.exists(support) ? Set(system.files(below: support)) : []
     }
 
-    /// Makes and verifies a backup of a store that is open, in this process or another: SQLite copies it next to those
-    /// who read, and those who write wait in the meantime. Only connections touch the file, so that no locks are
-    /// lost.
+    /// Makes and verifies a backup of a store that is open, in this process or another. SQLite copies it alongside
+    /// readers, and writers wait meanwhile. Only SQLite connections open the file, so that no locks are lost.
     ///
-    /// - Throws: `locked` if another run of Moult has the store, or somebody does not end writing.
+    /// - Throws: `locked` if another Moult run holds the store, or a writer does not finish.
     package func backUpOpen(_ store: String, _ observer: MigrationObserver = .none) throws -> StoreBackup {
         let path = try system.resolve(store)
         let sidecar = StoreRecords(store: path)
         try sidecar.make(system)
         let right = try RunOwner.take(sidecar, system)
         return try withExtendedLifetime(right) {
-            // A connection that writes cannot be copied from: one keeps the others from writing, and one reads.
+            // A connection that writes cannot be the source of a copy: one connection blocks writers, and another
+            // reads.
             let guardian = try Connection(path, mode: .readWrite, busyTimeout: options.patience)
             defer { guardian.close() }
             try guardian.execute("BEGIN IMMEDIATE")
@@ -125,14 +127,14 @@ extension Migrator {
     }
 }
 
-/// The measures taken to make room for a run.
+/// The measures taken to free space for a run.
 package struct FreedSpace: Sendable, Equatable {
-    /// Backups that the retention policy let go.
+    /// The backups that the retention policy removed.
     package var pruned: [String] = []
-    /// Whether the run kept no backup, because only that fitted.
+    /// Whether the run kept no backup, because there was no space for one.
     package var isFrugal = false
 
-    /// A sentence for each.
+    /// A sentence for each measure.
     package var sentences: [String] {
         pruned.map(BackupFolder.removal)
             + (isFrugal ? ["There was no space for a backup. The migration kept none."] : [])
@@ -140,14 +142,13 @@ package struct FreedSpace: Sendable, Equatable {
 }
 
 extension Migrator {
-    /// Runs something, and helps it on where the space is short: first what is Moult's own goes, the leftovers of runs
-    /// that died and the backups that the retention policy lets go; then it is done in the frugal mode, which keeps no
-    /// backup.
+    /// Runs `body`, and frees space if there is not enough: first removes the leftovers of dead runs and the backups
+    /// that the retention policy does not keep, then uses the frugal mode, which keeps no backup.
     ///
-    /// Any other failure is the caller's: the store is as it was, and the first error is the one that is thrown.
+    /// Any other error is passed to the caller: the store is unchanged, and the first error is thrown.
     ///
-    /// - Parameter body: is given a migrator with the options to use, and may be called again after it has failed.
-    /// - Throws: `insufficientStorage` with how much more is needed where not even that fits.
+    /// - Parameter body: receives a migrator with the options to use, and may be called again after it has failed.
+    /// - Throws: `insufficientStorage` with the missing amount if even that is not enough.
     package func freeingSpace<Result>(for store: String, _ body: (Migrator) throws -> Result) throws -> (
         Result, FreedSpace
     ) {
@@ -171,8 +172,8 @@ extension Migrator {
         return (try body(Migrator(options: frugal, system: system)), made)
     }
 
-    /// Removes the backups next to a store, or in the folder of the options, that a policy does not keep; returns and logs
-    /// them.
+    /// Removes the backups next to a store, or in the folder of the options, that a policy does not keep. Returns and
+    /// logs them.
     package func prune(_ store: String, _ policy: RetentionPolicy) throws -> [StoreBackup] {
         var last: String?
         if policy.keepsEachVersion { last = try lastChange(of: store)?.backup }
@@ -182,8 +183,8 @@ extension Migrator {
         return gone
     }
 
-    /// Removes what is no longer needed of Moult's own, the only backup of a version included if its time is over; the
-    /// names of the backups that went.
+    /// Removes Moult files that are no longer needed, including an expired only backup of a version. Returns the names
+    /// of the removed backups.
     private func free(_ store: String) throws -> [String] {
         let path = try StoreProbe.checkFile(store, system)
         let lock = try StoreLock(path, system, patience: options.patience)

@@ -11,17 +11,17 @@ public struct StoreBackup: Sendable, Equatable {
     /// The path of the backup's folder.
     public let folder: String
     package let manifest: Manifest
-    /// The error that reading its manifest meets, so that the backup cannot be used as it is; nil for any other backup.
-    /// With an error, only its name, its folder and when it was made are known.
+    /// The error from reading its manifest, which makes the backup unusable as it is; nil for any other backup. With an
+    /// error, only the name, the folder and the creation time are known.
     public let error: MigrationError?
 
     package init(folder: String, manifest: Manifest, error: MigrationError? = nil) {
         (self.folder, self.manifest, self.error) = (folder, manifest, error)
     }
 
-    /// The backup's name, which no other backup of the store has.
+    /// The backup's name, unique among the store's backups.
     public var name: String { Path.name(of: folder) }
-    /// The path of the store in it, which can be opened there.
+    /// The path of the backed-up store, which can be opened there.
     public var store: String { Path.join(folder, manifest.storeName) }
     /// The name of the store's version as the run knew it; empty if it was not known.
     public var version: String { manifest.version }
@@ -31,40 +31,39 @@ public struct StoreBackup: Sendable, Equatable {
     public var bytes: Int64 { manifest.size }
     /// Rows by table.
     public var rows: [String: Int64] { manifest.rows }
-    /// The SHA-256 of the store's file, hexadecimal.
+    /// The SHA-256 of the store's file, in hexadecimal.
     public var sha256: String { manifest.sha256 }
     /// The number of files of external data.
     public var externalFiles: Int { manifest.externalFiles.count }
-    /// The reason why it was made: `migration`, `finish`, `repair`, `rollback`, `request` or `imported`; nil if it is
-    /// not known.
+    /// The reason for the backup: `migration`, `finish`, `repair`, `rollback`, `request` or `imported`; nil if unknown.
     public var reason: String? { manifest.reason?.rawValue }
 
     package var support: String { Path.join(folder, StoreRecords.supportName(ofStore: manifest.storeName)) }
 
-    /// By time; of two that were made in one millisecond, by the number that ends their names.
+    /// Orders backups by time; two from the same millisecond by the number at the end of their names.
     package func isOlder(than other: StoreBackup) -> Bool {
         (manifest.createdAt, name.utf8.count, name) < (other.manifest.createdAt, other.name.utf8.count, other.name)
     }
 
-    /// The contents of a backup, recorded so that it can be verified years later without anything else.
+    /// The contents of a backup, recorded so that it can be verified years later without other data.
     package struct Manifest: Sendable, Equatable {
         package var storeName: String
         /// The version's name as the run knew it.
         package var version: String
         package var createdAt: Timestamp
         package var uuid: String
-        /// Base64 by entity; empty where the store's metadata cannot be read.
+        /// The hashes in Base64 by entity; empty if the store's metadata is unreadable.
         package var versionHashes: [String: String]
         /// Rows by table.
         package var rows: [String: Int64]
         package var size: Int64
-        /// Hexadecimal.
+        /// The digest in hexadecimal.
         package var sha256: String
         /// The external files, with paths from the backup's folder.
         package var externalFiles: [File]
-        /// The reason for the backup; nil in manifests from before reasons were kept.
+        /// The reason for the backup; nil in manifests that predate reasons.
         package var reason: Reason?
-        /// The version of Moult that made it; empty where it is not known.
+        /// The version of Moult that made the backup; empty if unknown.
         package var tool: String
 
         package init(
@@ -77,7 +76,7 @@ public struct StoreBackup: Sendable, Equatable {
             (self.externalFiles, self.reason, self.tool) = (externalFiles, reason, tool)
         }
 
-        /// The identity of the backup's version: its hashes, or its name where they are not known.
+        /// The identity of the backup's version: its hashes, or its name if they are unknown.
         var identity: [String: String] { versionHashes.isEmpty ? ["": version] : versionHashes }
 
         /// The reason for a backup.
@@ -86,7 +85,7 @@ public struct StoreBackup: Sendable, Equatable {
             case migration
             /// The leftovers of a deferred migration were about to be removed.
             case finish
-            /// A repair, the fixes of rules or the quarantine were.
+            /// A repair, fixes of rules or a restoration from the quarantine were about to change the store.
             case repair
             /// Another backup was about to take the store's place.
             case rollback
@@ -112,8 +111,8 @@ extension StoreBackup {
     /// The most bytes that a manifest may have: some 600,000 external files.
     static let largestManifest = 128 << 20
 
-    /// - Throws: `backupInvalid` if the folder holds no manifest that can be read, or one that is damaged, whatever the
-    ///   files next to it are.
+    /// - Throws: `backupInvalid` if the folder has no readable manifest, or a damaged one, whatever the other files
+    ///   are.
     package init(reading folder: String, _ system: any System) throws {
         let path = Path.join(folder, Self.manifestName)
         guard let status = try system.status(of: path) else {
@@ -141,7 +140,7 @@ extension StoreBackup {
 
     /// Writes the manifest into the backup's folder.
     ///
-    /// - Throws: `unsupported` for more external files than a manifest has room for.
+    /// - Throws: `unsupported` for more external files than fit in a manifest.
     static func write(_ manifest: Manifest, to folder: String, _ system: any System) throws {
         let bytes = Array((manifest.json.indented + "\n").utf8)
         guard bytes.count <= largestManifest else {
@@ -158,11 +157,10 @@ extension StoreBackup {
 }
 
 extension String {
-    /// Whether it names a file in a folder, and nothing else: no manifest and no archive is trusted to say where bytes
-    /// are written.
+    /// Whether it is a plain file name: no manifest or archive is trusted to choose where bytes are written.
     var isPlainFileName: Bool { !isEmpty && self != "." && self != ".." && !contains("/") && !contains("\0") }
 
-    /// Whether it leads from a folder to a file below it, and nowhere else.
+    /// Whether it is a path from a folder to a file below it.
     var isPathBelow: Bool {
         split(separator: "/", omittingEmptySubsequences: false).allSatisfy { String($0).isPlainFileName }
     }
@@ -191,12 +189,12 @@ extension StoreBackup.Manifest {
 
     private static let checksumKey = "checksum"
 
-    /// The SHA-256 of the members as they stand, on one line.
+    /// Returns the SHA-256 of the members as they are, on one line.
     private static func checksum(_ members: [JSONValue.Member]) -> String {
         Digest.sha256(JSONValue.object(members).compact.utf8).hexadecimal
     }
 
-    /// Whether a manifest is what was written. Those of format 1 have no checksum of their own.
+    /// Whether a manifest matches its checksum. Manifests of format 1 have none.
     static func isWhole(_ json: JSONValue) -> Bool {
         guard json["format"]?.integer != 1 else { return true }
         let contents = (json.members ?? []).filter { $0.key != checksumKey }
@@ -204,13 +202,13 @@ extension StoreBackup.Manifest {
     }
 
     init?(_ json: JSONValue) {
-        // A name with a slash would lead out of the backup's folder.
+        // A name with a slash could lead out of the backup's folder.
         guard let format = json["format"]?.integer, (1...2).contains(format), let storeName = json["storeName"]?.string,
             storeName.isPlainFileName,
             let createdAt = json["createdAt"]?.string.flatMap({ Timestamp(iso8601: $0) }),
             let size = json["size"]?.integer, let sha256 = json["sha256"]?.string,
             let files = json["externalFiles"]?.array?.map(File.init), !files.contains(nil),
-            // Nothing else belongs there: a -wal that was smuggled in would be taken for the store's own.
+            // Permit nothing else: SQLite would use a smuggled -wal file as the store's own.
             files.allSatisfy({ $0?.path.hasPrefix(StoreRecords.supportName(ofStore: storeName) + "/") == true })
         else { return nil }
         self.init(

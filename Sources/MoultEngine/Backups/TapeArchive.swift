@@ -1,12 +1,12 @@
 import MoultBasics
 
-/// An archive in POSIX's own format, which every `tar` reads (POSIX.1-2017, pax Interchange Format).
+/// An archive in the standard POSIX format, which every `tar` reads (POSIX.1-2017, pax Interchange Format).
 ///
-/// Names and sizes that a plain header has no space for go into an extended header before it.
+/// Names and sizes that do not fit into a plain header are stored in an extended header before it.
 package enum TapeArchive {
     static let blockSize = 512
 
-    /// The fields of a header: where each begins and how long it is.
+    /// The fields of a header: the offset and length of each.
     enum Field {
         static let name = (0, 100)
         static let mode = (100, 8)
@@ -23,10 +23,10 @@ package enum TapeArchive {
     /// The largest size that eleven octal digits hold.
     static let largestSize: Int64 = 0o777_7777_7777
 
-    /// The most files that an archive may hold: as many as a manifest has room for.
+    /// The most files in an archive: as many as fit in a manifest.
     static let largestCount = 1 << 20
 
-    /// The sum of all bytes of a header, its own field taken as spaces.
+    /// Returns the sum of all bytes of a header, with spaces in the checksum field.
     static func checksum(_ header: [UInt8]) -> Int64 {
         var sum: Int64 = 0
         for (place, byte) in header.enumerated() {
@@ -44,8 +44,8 @@ package enum TapeArchive {
             remedy: "Copy it again from its origin, or use another.")
     }
 
-    /// Unpacks an archive. It may come from anywhere, so its names lead nowhere but below the folder that is given, only
-    /// plain files are made, and never more than the archive's own bytes.
+    /// A reader for archives from any source: names cannot lead out of the given folder, only plain files are made, and
+    /// never more bytes than the archive has.
     package struct Reader {
         private let path: String
         private let system: any System
@@ -55,11 +55,11 @@ package enum TapeArchive {
             self.system = system
         }
 
-        /// Unpacks files below a folder that exists; their paths, in the archive's order.
+        /// Unpacks files below an existing folder. Returns their paths, in the archive's order.
         ///
-        /// - Parameter isWanted: is asked for each path; what is not wanted is passed over without being read.
-        /// - Throws: `backupInvalid` for an archive that is cut off or damaged, names a place outside the folder, has a
-        ///   name twice, or holds links.
+        /// - Parameter isWanted: called with each path; unwanted files are skipped without being read.
+        /// - Throws: `backupInvalid` for an archive that is truncated or damaged, names a path outside the folder, has
+        ///   a name twice, or contains links.
         @discardableResult
         package func unpack(into folder: String, where isWanted: (String) -> Bool = { _ in true }) throws -> [String] {
             var names: [String] = []
@@ -71,7 +71,7 @@ package enum TapeArchive {
             return names
         }
 
-        /// Reads the headers alone, and calls `body` for each plain file with the place of its first byte.
+        /// Reads only the headers, and calls `body` for each plain file with the offset of its first byte.
         private func forEachFile(_ body: (Entry, Int64) throws -> Void) throws {
             guard let status = try system.status(of: path), status.kind == .file else {
                 throw MigrationError(
@@ -106,7 +106,7 @@ package enum TapeArchive {
             throw TapeArchive.invalid("its end is missing.", path)
         }
 
-        /// A name leads below the folder and comes once, and there are only so many, for they are kept in memory.
+        /// Checks that a name is below the folder and unique. Limits the number of names, which are kept in memory.
         private func check(_ entry: Entry, _ known: inout Set<String>) throws {
             guard entry.name.isPathBelow else {
                 throw TapeArchive.invalid("\(entry.name) leads out of the folder.", path)
@@ -138,7 +138,7 @@ package enum TapeArchive {
             return bytes
         }
 
-        /// The records of an extended header: `length key=value` and a line break each.
+        /// Returns the records of an extended header, each `length key=value` and a line break.
         private func records(_ bytes: [UInt8]) throws -> [String: String] {
             var (rest, found) = (bytes[...], [String: String]())
             while !rest.isEmpty {
@@ -182,14 +182,14 @@ package enum TapeArchive {
         }
     }
 
-    /// Writes an archive file by file, under a temporary name until ``finish()``.
+    /// A writer that adds files to an archive, under a temporary name until ``finish()``.
     package struct Writer {
         private let path: String
         private let part: String
         private let system: any System
 
         /// - Throws: `usage` if the path is taken, `locked` if another process writes there, `fileNotFound` if its
-        ///   folder is not there.
+        ///   folder does not exist.
         package init(_ path: String, _ system: any System) throws {
             self.path = path
             self.system = system
@@ -203,7 +203,7 @@ package enum TapeArchive {
             try system.append(contents + zeros(TapeArchive.padding(of: Int64(contents.count))), to: part)
         }
 
-        /// Adds the file at a path; what it grows by in the meantime is left out.
+        /// Adds the file at a path, without any data appended to it meanwhile.
         package func add(file: String, as name: String) throws {
             let size = try system.status(of: file)?.size ?? 0
             try system.append(header(name, size), to: part)
@@ -216,9 +216,9 @@ package enum TapeArchive {
             try system.append(zeros(TapeArchive.padding(of: size)), to: part)
         }
 
-        /// Ends the archive, makes it durable and gives it its name.
+        /// Ends the archive, makes it durable and renames it to its path.
         ///
-        /// - Parameter proof: throws where what was written is not what it should be.
+        /// - Parameter proof: throws if the written archive is wrong.
         package func finish(_ proof: (_ part: String) throws -> Void = { _ in }) throws {
             try system.append(zeros(Int64(2 * TapeArchive.blockSize)), to: part)
             try system.synchronise(part)
@@ -227,7 +227,7 @@ package enum TapeArchive {
             try system.synchronise(Path.folder(of: path))
         }
 
-        /// Removes what was written.
+        /// Removes the unfinished archive.
         package func discard() { _ = try? system.remove(part) }
 
         // MARK: - Headers
@@ -242,7 +242,7 @@ package enum TapeArchive {
                 + zeros(TapeArchive.padding(of: Int64(extended.count))) + own
         }
 
-        /// `length key=value` and a line break; the length counts itself.
+        /// Returns a record, `length key=value` and a line break; the length includes itself.
         private func record(_ key: String, _ value: String) -> [UInt8] {
             let rest = " \(key)=\(value)\n"
             var length = rest.utf8.count

@@ -4,7 +4,7 @@ import MoultStore
 
 /// The time of one call, and the speed of the machine so far.
 final class CallBudget {
-    /// Thrown if the next unit has to wait for the next call.
+    /// Thrown when the next unit has to wait for the next call.
     struct Stop: Error {
         let next: MigrationUnit
     }
@@ -13,9 +13,9 @@ final class CallBudget {
     var checkpoint: MigrationCheckpoint
     /// The seconds by which recent small units have exceeded their estimates.
     private var surplus = 0.0
-    /// Units that are done, and need not be done again.
+    /// The number of finished units, which need not be repeated.
     private(set) var gained = 0
-    /// The unit that was begun last, and the seconds of the call that had passed by then.
+    /// The unit begun last, and the seconds of the call that had passed by then.
     private(set) var unit: MigrationUnit?
     private(set) var begun = 0.0
 
@@ -41,7 +41,7 @@ final class CallBudget {
         isLate = { [clock] in clock.elapsed > deadline }
     }
 
-    /// Seconds that are left for units.
+    /// The seconds left for units.
     var left: Double {
         switch clock.limit {
         case .all: .infinity
@@ -50,17 +50,18 @@ final class CallBudget {
         }
     }
 
-    /// Whether several things may be done at the same time.
+    /// Whether units may run in parallel.
     var mayRunAhead: Bool { clock.limit != .one }
 
     func seconds(of unit: MigrationUnit) -> Double { unit.seconds * checkpoint.slowness }
 
-    /// The first unit of a call is always begun: a budget is never shorter than the longest of them.
+    /// Whether there is time for a unit. The first unit of a call always begins: a budget is never shorter than the
+    /// longest unit.
     func hasTime(for seconds: Double) -> Bool { gained == 0 || left >= seconds * CostModel.margin + surplus }
 
-    /// Does one unit, where there is time for it.
+    /// Performs one unit if there is time for it.
     ///
-    /// - Parameter seconds: how long it takes, where that is known in another way than by its estimate.
+    /// - Parameter seconds: the expected time, if known better than from the unit's estimate.
     func perform<Result>(
         _ unit: MigrationUnit, expecting seconds: Double? = nil, _ body: () throws -> Result
     ) throws -> Result {
@@ -68,7 +69,7 @@ final class CallBudget {
         let start = clock.elapsed
         note(unit, at: start)
         let result = try body()
-        // One that is known better says nothing of the machine: it may be an app's code.
+        // A better-known time says nothing about the machine: it may include app code.
         if seconds == nil { learn(clock.elapsed - start, of: unit) }
         gained += 1
         return result
@@ -77,34 +78,34 @@ final class CallBudget {
     /// - Parameter start: the seconds of the call that have passed.
     func note(_ unit: MigrationUnit, at start: Double) { (self.unit, begun) = (unit, start) }
 
-    /// Counts work done next to a unit as a unit of its own.
+    /// Counts work done alongside a unit as a unit of its own.
     func noteProgress() { gained += 1 }
 
-    /// - Parameter seconds: that a unit has taken.
+    /// - Parameter seconds: the seconds that the unit has taken.
     func learn(_ seconds: Double, of unit: MigrationUnit) {
         guard unit.seconds > CostModel.smallUnit else {
             surplus = max(surplus * 0.9, seconds - unit.seconds)
             return
         }
-        // A unit that took less than it might have says little of the next.
+        // A unit that was faster than estimated says little about the next one.
         let ratio = min(max(seconds / unit.seconds, 0.7), 10)
         checkpoint.slowness = (checkpoint.slowness + ratio) / 2
     }
 
-    /// Whether the budget has run out, but for what the end of the call takes.
+    /// Whether the budget has run out, apart from the time to end the call.
     let isLate: @Sendable () -> Bool
 }
 
-/// The amount of a migration that one call may do, and the checkpoint that it continues from.
+/// The part of a migration that one call may do, and the checkpoint that it continues from.
 struct CallStart {
     let clock: CallClock
     let checkpoint: MigrationCheckpoint?
 }
 
-/// The time of one call, next to its limit: of a migration with a budget, and of deferred work.
+/// The elapsed time of one call and its limit, for a migration with a budget or for deferred work.
 struct CallClock: Sendable {
     let limit: CallLimit
-    /// When the call began, on the clock that never goes back.
+    /// The start of the call on the monotonic clock.
     let started: UInt64
     let system: any System
 
@@ -116,7 +117,7 @@ struct CallClock: Sendable {
 }
 
 extension MigrationObserver {
-    /// Ends the run when its time is over.
+    /// Returns an observer that ends the run when its time is over.
     func ending(_ pace: CallBudget?) -> MigrationObserver {
         guard let pace else { return self }
         var observer = self
@@ -128,7 +129,7 @@ extension MigrationObserver {
 /// A piece of a migration that is done completely or not at all, with its estimated time.
 package struct MigrationUnit: Sendable, Hashable {
     package var sentence: String
-    /// By ``CostModel``.
+    /// The estimated seconds, by ``CostModel``.
     package var seconds: Double
 
     package init(sentence: String, seconds: Double) { (self.sentence, self.seconds) = (sentence, seconds) }
@@ -136,14 +137,14 @@ package struct MigrationUnit: Sendable, Hashable {
 
 /// The units of a migration that is done in several calls.
 package struct MigrationUnits: Sendable {
-    /// Bytes of the store.
+    /// The size of the store in bytes.
     let size: Int64
-    /// Its objects.
+    /// The number of its objects.
     let rows: Int64
     let script: StoreScript
     /// The reason why the work between the backup and the commit cannot be done in pieces; nil if it can.
     package let reasonForOne: String?
-    /// Whether what the commit has put into the log is written back by itself.
+    /// Whether the WAL is written back after the commit, as a separate unit.
     private let usesWAL: Bool
     private let instances: Int64
     /// The longest piece of the verification; nil if it has none.
@@ -160,7 +161,7 @@ package struct MigrationUnits: Sendable {
 
     // MARK: - Units
 
-    /// The reading of the rows that the plan was made from; done before the call has a run.
+    /// The unit that reads the rows for the plan, done before the call has a run.
     private var look: MigrationUnit {
         MigrationUnit(sentence: "Read the rows.", seconds: CostModel.files + Double(rows) * CostModel.look)
     }
@@ -175,15 +176,15 @@ package struct MigrationUnits: Sendable {
             usesWAL ? CostModel.commit - CostModel.writeBack : CostModel.commit)
     }
     var writeBack: MigrationUnit { unit("Write the log back.", CostModel.writeBack) }
-    /// All of it, for what cannot be verified in pieces.
+    /// The whole verification, when it cannot be done in pieces.
     var verification: MigrationUnit { unit("Verify the new store.", CostModel.verify) }
 
-    /// Returns a unit that goes through all of the store.
+    /// Returns a unit that processes the whole store.
     private func unit(_ sentence: String, _ secondsPerByte: Double) -> MigrationUnit {
         MigrationUnit(sentence: sentence, seconds: CostModel.files + Double(size) * secondsPerByte)
     }
 
-    /// Everything but the backup.
+    /// Everything except the backup.
     var whole: MigrationUnit {
         guard !script.isInPlace else {
             return MigrationUnit(sentence: "Change the store in place.", seconds: CostModel.inPlace)
@@ -195,24 +196,24 @@ package struct MigrationUnits: Sendable {
             seconds: statements + others)
     }
 
-    /// Whole statements.
+    /// Returns the unit of whole statements.
     func unit(of statements: ArraySlice<StoreScript.Statement>) -> MigrationUnit {
         MigrationUnit(
             sentence: statements.first?.sentence ?? "", seconds: statements.reduce(0) { $0 + seconds(of: $1) })
     }
 
-    /// Whether a statement touches no row, or a few of the store's own tables.
+    /// Whether a statement touches no row, or only a few rows of the store's own tables.
     func isOfTheCatalogue(_ statement: StoreScript.Statement) -> Bool { seconds(of: statement) <= CostModel.statement }
 
     private func seconds(of statement: StoreScript.Statement) -> Double {
-        // Pairs of keys are in no count of objects.
+        // Pairs of keys are not in any count of objects.
         let touched = statement.rows.bound ?? max(rows, size / CostModel.bytesOfPair)
         return CostModel.statement + statement.seconds(touched, of: Double(size) / Double(max(rows, 1)))
     }
 
-    // MARK: - The longest
+    // MARK: - The longest unit
 
-    /// The unit that a budget has to have room for, with what every call does before it.
+    /// The unit that a budget must have room for, including the work that every call does before it.
     package var longest: MigrationUnit {
         var unit = longestUnit
         unit.seconds = unit.seconds * CostModel.spare + CostModel.call
@@ -230,7 +231,7 @@ package struct MigrationUnits: Sendable {
 }
 
 extension Pass {
-    /// The reason why the work on the copy has to be done in one unit; nil if it can be done in pieces.
+    /// The reason why the work on the copy must be one unit; nil if it can be done in pieces.
     fileprivate var reasonForOneUnit: String? {
         if policies != nil { return "a migration policy keeps its own state" }
         if let step = steps.first { return "the step \(step.name) keeps its own state" }

@@ -3,11 +3,11 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// A run that ends with its budget, and continues at the next call from what its checkpoint says.
+/// A run that ends when its budget is used up, and continues from its checkpoint at the next call.
 extension Executor {
-    /// The same as on a copy, unit by unit.
+    /// Changes a copy of the store and commits it, as `changeOnCopy(of:)` does, but unit by unit.
     ///
-    /// - Throws: ``CallBudget/Stop`` before a unit that there is no time for.
+    /// - Throws: ``CallBudget/Stop`` before a unit for which there is no time.
     func changeInPieces(_ pace: CallBudget) throws -> StoreBackup? {
         let units = self.units
         try saveRowFacts(pace)
@@ -19,7 +19,7 @@ extension Executor {
             let copy = try openCopy(pace, units)
             defer { copy.close() }
             if !pace.checkpoint.isChanged { try change(copy, pace, units) }
-            // A call that died may have noted that all is changed, and no more.
+            // A call that died may have recorded that all is changed, but done nothing after that.
             try PacedScript.forget(on: copy.connection)
             try migration.settleLosses()
             rows = migration.script.rows
@@ -46,10 +46,10 @@ extension Executor {
 
     // MARK: - Units
 
-    /// Keeps the facts that the plan was made from: looking at every row may have taken most of the first call.
+    /// Saves the facts that the plan was made from: reading every row may have taken most of the first call.
     private func saveRowFacts(_ pace: CallBudget) throws {
         guard !pace.isResumed else { return }
-        // What lies in a WAL would be written back later, and the store would seem to have been written to.
+        // If the WAL were written back later, another process would seem to have written to the store.
         try lock.connection.writeBackLog(system)
         try system.makeFolder(work)
         try save(pace)
@@ -70,7 +70,7 @@ extension Executor {
                 of: source, at: pathOfCopy, for: sidecar.store, options, system, isKept: true, isMade: isMade)
         }
         guard !isMade else { return try open() }
-        // A call that died may have left half of one.
+        // A call that died may have left a partial copy.
         for suffix in ["", "-journal"] { try system.remove(pathOfCopy + suffix) }
         let copy = try pace.perform(units.copy) { try timings.measure(.copy) { try open() } }
         observer.report(.copy, 1, bytes: before.size)
@@ -111,7 +111,7 @@ extension Executor {
                 try verify(piece.unit.seconds > 0 ? piece.unit : units.verification, pace) {
                     try piece.check(copy.connection)
                 }
-                // A single piece needs no report beside that of the end.
+                // A single piece needs only the report at the end.
                 guard pieces.count > 1 else { continue }
                 observer.report(.verify, Double(pace.checkpoint.verified) / Double(pieces.count + 1))
             }
@@ -122,11 +122,11 @@ extension Executor {
     private func verify(_ unit: MigrationUnit, _ pace: CallBudget, _ body: () throws -> Void) throws {
         try pace.perform(unit) { try timings.measure(.verify, body) }
         pace.checkpoint.verified += 1
-        // What is not written down is verified once more.
+        // Verification results that are not recorded are computed again.
         if !pace.mayRunAhead { try save(pace) }
     }
 
-    // MARK: - What is there
+    // MARK: - Existing files
 
     func pathOfSource(_ pace: CallBudget) throws -> String {
         guard let folder = pace.checkpoint.sourceFolder(backups) else {
@@ -159,7 +159,7 @@ extension Executor {
 // MARK: - The end of a call
 
 extension Executor {
-    /// Writes down how far the work has come, for a process that dies.
+    /// Records the progress in the checkpoint, in case the process dies.
     func save(_ pace: CallBudget) throws {
         let start = pace.clock.elapsed
         pace.checkpoint.timings = timings.all
@@ -169,16 +169,16 @@ extension Executor {
         pace.lastSave = pace.clock.elapsed - start
     }
 
-    /// Makes durable what was done, for the next call.
+    /// Makes the finished work durable for the next call.
     func pause(_ pace: CallBudget, before next: MigrationUnit) throws -> MigrationPause {
         let start = pace.clock.elapsed
         if pace.checkpoint.hasCopy { try system.synchronise(pathOfCopy) }
         if pace.checkpoint.draft != nil { try system.synchronise(pathOfSource(pace)) }
         pace.checkpoint.calls += 1
         let facts = try MigrationCheckpoint.facts(ofStore: sidecar.store, system)
-        // The store was written to a moment ago, by the app or by its log.
+        // The app, or writing back the WAL, has just written to the store.
         if facts == .null { BackgroundWork<Void>.wait(seconds: 1.5 * MigrationCheckpoint.clockGrain) }
-        // The checkpoint, the journal and the history are still to be written.
+        // The checkpoint, the journal and the history have yet to be written.
         pace.checkpoint.endSeconds = pace.clock.elapsed - start + 3 * pace.lastSave
         try save(pace)
         journal.state = .paused
@@ -193,10 +193,10 @@ extension Executor {
         return pause
     }
 
-    /// Returns the error that a call ends with where its budget or its observer ended it: a pause, or an error with the
-    /// work kept; nil if something else ended it.
+    /// Returns the error for a call ended by its budget or its observer: a pause, or an error with the work kept; nil
+    /// if something else ended it.
     ///
-    /// - Throws: where nothing of the work can be kept.
+    /// - Throws: an error if none of the work can be kept.
     func endOfCall(_ pace: CallBudget, after error: any Error) throws -> (any Error)? {
         guard !isCommitted, !isUnsettled else { return nil }
         if let stop = error as? CallBudget.Stop { return try pause(pace, before: stop.next) }
@@ -214,7 +214,8 @@ extension Executor {
         return pace.gained > 0 ? pause : tooSmall
     }
 
-    /// Whether the work is in pieces, and one of them is done. Before there is a backup, that is the look at the rows.
+    /// Whether the next call can continue: the work is in pieces, and one is done. Before the backup, that is reading
+    /// the rows.
     private func canGoOn(_ pace: CallBudget) -> Bool {
         guard pace.checkpoint.sourceFolder(backups) != nil else { return pace.gained > 0 || pace.isResumed }
         return units.reasonForOne == nil
@@ -222,20 +223,20 @@ extension Executor {
 
     // MARK: - The last call
 
-    /// Whether what the commit has left in the log is written back in this call. Else the next process that opens the
-    /// store does that, as with every log: the commit has made it durable.
+    /// Whether this call writes back the WAL that the commit has left. Otherwise the next process that opens the store
+    /// does it, as with every WAL: the commit has made it durable.
     var hasTimeToWriteBack: Bool {
         pace.map { $0.left >= $0.seconds(of: units.writeBack) * CostModel.margin } ?? true
     }
 
-    /// Whether expired backups can be looked for in this call, which may read a whole one; otherwise the next run does
+    /// Whether this call looks for expired backups, which may require reading a whole one; otherwise the next run does
     /// it.
     var hasTimeToPrune: Bool {
         pace.map { $0.left > 2 * $0.seconds(of: units.soundness) + 2 * $0.seconds(of: units.digest) } ?? true
     }
 }
 
-/// A unit that only reads: it may be done on the other core, next to others.
+/// A unit that only reads, so it can run on another core alongside others.
 struct ReadingUnit: Sendable {
     let unit: MigrationUnit
     /// The work of the unit; it returns the change that records the result in the checkpoint.
@@ -243,12 +244,12 @@ struct ReadingUnit: Sendable {
 }
 
 extension Executor {
-    /// Returns the checks of the backup that are still to be done.
+    /// Returns the remaining checks of the backup.
     func proofs(_ pace: CallBudget, _ units: MigrationUnits) throws -> [ReadingUnit] {
         guard pace.checkpoint.draft != nil else { return [] }
         let path = try pathOfSource(pace)
         var proofs: [ReadingUnit] = []
-        // The digest first: what happens to the file between two calls does not agree with it.
+        // Compute the digest first, so that later damage to the file does not match it.
         if pace.checkpoint.proof == nil {
             proofs.append(
                 ReadingUnit(unit: units.digest) { [system] in
@@ -267,7 +268,7 @@ extension Executor {
         return proofs
     }
 
-    /// The check of the new store's pages, where it is still to be done.
+    /// Returns the check of the new store's pages, if it has not passed yet.
     func pages(of copy: WorkingCopy, _ pace: CallBudget, _ units: MigrationUnits) -> [ReadingUnit] {
         guard !pace.checkpoint.pagesAreSound, let plan = migration.verification.plan else { return [] }
         return [
@@ -278,12 +279,12 @@ extension Executor {
         ]
     }
 
-    /// Does units on the other core while `body` runs, the first of them that there is time for in this call. Nothing
-    /// ends them: SQLite cannot be interrupted while it looks at pages.
+    /// Performs the first units that fit into this call on another core while `body` runs. They cannot be cancelled:
+    /// SQLite cannot be interrupted while it checks pages.
     func read(_ units: [ReadingUnit], _ pace: CallBudget, beside body: () throws -> Void) throws {
         var seconds = 0.0
         let chosen = units.prefix { unit in
-            // At the beginning of a call there is time for each of them, or the budget would have been refused.
+            // At the start of a call there is time for each unit, or the budget would have been refused.
             let margin = seconds == 0 && pace.gained == 0 ? 1 : CostModel.margin
             seconds += pace.seconds(of: unit.unit)
             return pace.mayRunAhead && pace.left >= seconds * margin
@@ -297,7 +298,7 @@ extension Executor {
             }
         }
         let result = Result { try body() }
-        // Damaged pages explain whatever else was found.
+        // Damaged pages explain any other fault.
         for (unit, note, seconds) in try reading.wait() {
             note(&pace.checkpoint)
             pace.learn(seconds, of: unit)
@@ -306,7 +307,7 @@ extension Executor {
         try result.get()
     }
 
-    /// Does one on this core.
+    /// Performs one unit on this core.
     func perform(_ unit: ReadingUnit, _ phase: MigrationProgress.Phase, _ pace: CallBudget) throws {
         let note = try pace.perform(unit.unit) { try timings.measure(phase) { try unit.read() } }
         note(&pace.checkpoint)

@@ -3,11 +3,11 @@ import MoultModel
 import MoultPlan
 import MoultStore
 
-/// The progress of a migration that is done in several calls, kept in its working folder.
+/// The progress of a migration that takes several calls, kept in its working folder.
 ///
-/// What the script has done is not in it but in the working copy itself, in the same transaction (``PacedScript``). The
-/// checkpoint holds only for the store that it was made for, byte by byte as far as times and sizes tell: a store that
-/// was written to since is migrated from the start.
+/// The script's progress is in the working copy itself, in the same transaction as the changes (``PacedScript``). The
+/// checkpoint is valid only for its own store, unchanged as far as file times and sizes show; otherwise the migration
+/// starts over.
 package struct MigrationCheckpoint: Sendable, Equatable {
     package var run: String
     package var from: String
@@ -18,16 +18,16 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     /// The identifier of the system start during which the working files have been written since they were last
     /// synchronised.
     package var boot: String
-    /// Sizes and times of the store's files if it was not written to since the beginning.
+    /// The sizes and times of the store's files, valid if the store has not been written to since the beginning.
     package var store: JSONValue
     package var rowFacts: BoundPlan.RowFacts
-    /// Calls that ended on their budget.
+    /// The number of calls that ended on their budget.
     package var calls = 0
-    /// Of the whole, 0 to 1.
+    /// The finished part of the whole, 0 to 1.
     package var fraction = 0.0
-    /// The backup whose pages are copied, until it has been verified and has its last name.
+    /// The backup whose pages are copied, until it is verified and has its final name.
     var draft: CopiedPages?
-    /// Whether its pages were checked, and what reading it once more has shown.
+    /// Whether its pages have been checked.
     var backupIsSound = false
     var proof: BackupFolder.Proof?
     /// The name of the verified backup.
@@ -35,7 +35,7 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     var hasCopy = false
     /// Whether all statements have run.
     var isChanged = false
-    /// Pieces of the verification that have passed.
+    /// The number of verification pieces that have passed.
     var verified = 0
     var pagesAreSound = false
     /// The factor by which this machine is slower than estimated.
@@ -51,7 +51,7 @@ package struct MigrationCheckpoint: Sendable, Equatable {
         var rows: [String: Int64]
     }
 
-    /// - Parameter size: bytes of the store.
+    /// - Parameter size: the size of the store in bytes.
     init(run: String, _ migration: Pass, startedAt: Timestamp, size: Int64, _ system: any System) {
         self.run = run
         (from, to) = (migration.from, migration.to)
@@ -59,12 +59,12 @@ package struct MigrationCheckpoint: Sendable, Equatable {
         script = migration.script.digest
         boot = Self.boot(system)
         store = .null
-        // The first call has backup and copy to synchronise.
+        // The first call has to synchronise the backup and the copy.
         endSeconds = CostModel.files + Double(size) * CostModel.synchronisation
         rowFacts = migration.rowFacts ?? .init(rowCounts: [:], disjoint: [])
     }
 
-    /// The first process' start, which no two starts of a machine share; empty where it is not known.
+    /// Returns the start time of the first process, which no two starts of a machine share; empty if unknown.
     static func boot(_ system: any System) -> String { system.startTime(ofProcess: 1) ?? "" }
 
     static func path(_ sidecar: StoreRecords, run: String) -> String { Path.join(sidecar.work(run), "checkpoint.json") }
@@ -88,7 +88,7 @@ extension MigrationCheckpoint {
         try system.writeAtomically(Array((json.indented + "\n").utf8), to: Self.path(sidecar, run: run), sidecar.rights)
     }
 
-    /// The checkpoint that a run has left next to its store; nil if there is none that can be read.
+    /// Returns the checkpoint that a run has left next to its store; nil if there is no readable one.
     package static func read(_ sidecar: StoreRecords, _ system: any System) -> MigrationCheckpoint? {
         guard let journal = try? Journal.read(sidecar, system), journal.operation == .migrate,
             journal.state != .committing, journal.run.isPlainFileName
@@ -101,15 +101,15 @@ extension MigrationCheckpoint {
     }
 }
 
-// MARK: - The store that it is about
+// MARK: - Matching the store
 
 extension MigrationCheckpoint {
-    /// Sizes and times of a store's files, or null where they tell nothing because the last write is too young: the
-    /// next one could have the same time.
+    /// Returns the sizes and times of a store's files, or null if the last write is too recent: the next write could
+    /// have the same time.
     static func facts(ofStore path: String, _ system: any System) throws -> JSONValue {
         var facts: [JSONValue] = []
         for name in [path, path + "-wal", path + "-journal"] {
-            // An empty log is equivalent to none: SQLite leaves either.
+            // An empty WAL is equivalent to none: SQLite leaves either.
             guard let status = try system.status(of: name), name == path || status.size > 0 else {
                 facts.append(.null)
                 continue
@@ -125,11 +125,11 @@ extension MigrationCheckpoint {
         return .array(facts)
     }
 
-    /// File times move in steps of a few milliseconds.
+    /// The granularity of file times in seconds, with a margin: they advance in steps of a few milliseconds.
     static let clockGrain = 0.02
 
-    /// Returns the facts about the rows that an earlier call has found; nil if the store was written to since, or the
-    /// way is another.
+    /// Returns the facts that an earlier call found in the rows; nil if the store was written to since, or the path
+    /// differs.
     static func rowFacts(
         of store: String, _ plan: MigrationPlan, _ system: any System
     ) throws -> BoundPlan.RowFacts? {
@@ -142,7 +142,7 @@ extension MigrationCheckpoint {
 
     /// Returns the reason why the work cannot continue from here, in one sentence; nil if it can.
     ///
-    /// - Parameter isDurable: whether nothing was written to the working files since they were synchronised.
+    /// - Parameter isDurable: whether nothing has been written to the working files since they were synchronised.
     func obstacle(
         _ migration: Pass, _ sidecar: StoreRecords, _ backups: BackupFolder, isDurable: Bool, _ system: any System
     ) throws -> String? {
@@ -164,7 +164,7 @@ extension MigrationCheckpoint {
         return nil
     }
 
-    /// The folder of the backup, or of its draft; nil if neither was made.
+    /// Returns the folder of the backup, or of its draft; nil if neither exists.
     func sourceFolder(_ backups: BackupFolder) -> String? {
         (backup ?? draft?.name).map { Path.join(backups.folder, $0) }
     }
@@ -233,7 +233,7 @@ extension MigrationCheckpoint.CopiedPages {
         ])
     }
 
-    /// The name is one that a draft can have, for its folder may have to be removed.
+    /// Returns nil unless the name can be a draft's, because its folder may have to be removed.
     fileprivate init?(_ json: JSONValue) {
         guard let name = json["name"]?.string, name.isPlainFileName, name.hasPrefix("."),
             name.hasSuffix(BackupFolder.draftSuffix),
@@ -255,7 +255,7 @@ extension BackupFolder.Proof {
 }
 
 extension JSONValue? {
-    /// Numbers by name.
+    /// The numbers by name.
     fileprivate var counts: [String: Int64] {
         let members = (self?.members ?? []).compactMap { member in member.value.integer.map { (member.key, $0) } }
         return Dictionary(members, uniquingKeysWith: { first, _ in first })

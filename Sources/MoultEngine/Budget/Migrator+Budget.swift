@@ -3,17 +3,17 @@ import MoultModel
 import MoultStore
 
 extension Migrator {
-    /// Runs as much of a prepared migration as there is time for, and continues where the last such call has ended.
+    /// Runs as much of a prepared migration as there is time for, and continues where the last such call ended.
     ///
-    /// The store is unchanged until the last call, whose end is the one commit. What calls before it have done lies in
-    /// the sidecar, durable at the end of each; a store that was written to in between is migrated from the start, and
-    /// the outcome says so.
+    /// The store is unchanged until the last call, which ends in the only commit. The work of earlier calls is in the
+    /// sidecar, durable at the end of each. If the store was written to in between, the migration starts over, and the
+    /// outcome says so.
     ///
     /// - Parameters:
-    ///   - limit: the time of this call; or one unit, for tests and for whoever counts another way.
-    ///   - started: when the call began, on the system's clock that never goes back; now where nil.
-    /// - Throws: `budgetTooSmall` with the longest unit that cannot be interrupted, before anything is done or where it
-    ///   took longer than was foreseen; what ``run(_:on:_:)`` throws. Then nothing of the work is kept, but for a unit
+    ///   - limit: the time of this call; or one unit, for tests and for other ways of counting.
+    ///   - started: the start of the call on the system's monotonic clock; nil for now.
+    /// - Throws: `budgetTooSmall` with the longest unit that cannot be interrupted, before any work or when a unit
+    ///   takes longer than estimated; what ``run(_:on:_:)`` throws. None of the work is kept then, except after a unit
     ///   that took too long.
     package func run(
         _ prepared: PreparedMigration, within limit: CallLimit, since started: UInt64? = nil,
@@ -30,7 +30,7 @@ extension Migrator {
                 .usage, "A budget and a stop at each version exclude each other.", place: prepared.store,
                 remedy: "Omit one of them. A call with a budget may end anywhere.")
         }
-        // The models were read, and the plan was made.
+        // Reading the models and planning have taken time.
         let begun = given.map { max(0, system.seconds(since: $0) - CostModel.call) } ?? 0
         let units = MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL)
         try limit.check(against: units.longest, after: begun)
@@ -46,7 +46,7 @@ extension Migrator {
             ?? .nothingToDo
     }
 
-    /// - Parameter mayStartOver: whether the rows were looked at for this plan; where not, and the work cannot
+    /// - Parameter mayStartOver: whether the rows were read for this plan. If they were not, and the work cannot
     ///   continue, nothing is done and nil is returned.
     private func run(
         _ migration: Pass, on store: String, _ limit: CallLimit, _ started: UInt64, mayStartOver: Bool,
@@ -72,8 +72,7 @@ extension Migrator {
         }
     }
 
-    /// Returns the checkpoint that the work can continue from; or the reason why it cannot, where there is a
-    /// checkpoint.
+    /// Returns the checkpoint that the work can continue from, or the reason why an existing one cannot be used.
     private func checkpoint(
         of lock: StoreLock, for migration: Pass
     ) throws -> (checkpoint: MigrationCheckpoint?, obstacle: String?) {
@@ -87,7 +86,7 @@ extension Migrator {
             return (nil, obstacle)
         }
         if hasDied {
-            // Unless a person has stopped it, the call counts as one that died; what it had done until then is as good as what a pause leaves.
+            // Count the call as dead unless a person stopped it. Its work so far is as good as a pause's.
             for path in try checkpoint.workingFiles(sidecar, backups, system) { try system.synchronise(path) }
             let wasStopped = try journal.wasStopped(sidecar, system)
             try RunHistory(sidecar, system).append(
@@ -117,7 +116,7 @@ extension MigrationCheckpoint {
 }
 
 extension StoreRun {
-    /// Of a call that died before its commit, or was stopped.
+    /// Returns the record of a call that died before its commit, or was stopped.
     fileprivate static func ended(
         _ result: Result, _ journal: Journal, _ backup: String?, endedAt: Timestamp
     ) -> StoreRun {
@@ -129,12 +128,12 @@ extension StoreRun {
 }
 
 extension PreparedMigration {
-    /// The unit that a budget has to have room for; nil if there is nothing to do, or nothing that can be done.
+    /// The unit that a budget must have room for; nil if there is nothing to do, or the migration cannot run.
     package var longestUnit: MigrationUnit? {
         (try? choosing(.normalised).migration()).map { MigrationUnits($0, size: size, usesWAL: usesWAL).longest }
     }
 
-    /// The same, with every row looked at.
+    /// Returns the same migration, with every row read.
     fileprivate func lookingAgain() throws -> PreparedMigration {
         var options = options
         options.continuesEarlierCall = false
@@ -147,11 +146,11 @@ package struct MigrationPause: Error, Sendable, Equatable {
     package var run: String
     package var from: String
     package var to: String
-    /// Of the whole, 0 to 1.
+    /// The finished part of the whole, 0 to 1.
     package var fraction: Double
-    /// Calls so far that ended on their budget.
+    /// The number of calls so far that ended on their budget.
     package var calls: Int
-    /// Seconds that this call took.
+    /// The seconds that this call took.
     package var seconds: Double
     /// The work that the next call begins with.
     package var next: String

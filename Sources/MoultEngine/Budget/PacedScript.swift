@@ -2,28 +2,28 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Runs a script piece by piece: one statement, or one range of its keys, in each transaction of the working copy, which
-/// also notes how far it has come. A process that dies leaves the copy at the last piece that is whole.
+/// A runner that executes a script piece by piece: one statement, or one range of its keys, in each transaction of the
+/// working copy, which also records the position. A process that dies leaves the copy after the last complete piece.
 struct PacedScript {
     let runner: ScriptRunner
     let units: MigrationUnits
     let pace: CallBudget
-    /// The number of keys in the first range, and in every range where only units are counted.
+    /// The number of keys in the first range, and in every range when only units are counted.
     let keysPerPiece: Int64
 
     private var statements: [StoreScript.Statement] { runner.script.statements }
 
     /// The position that a working copy has reached in the script.
     private struct Position {
-        /// The statement that is next.
+        /// The next statement.
         var statement = 0
-        /// The highest key that is done of it; nil if none is.
+        /// The highest key of it that is done; nil if none is.
         var key: Int64?
-        /// Rows of it that are done.
+        /// The number of its rows that are done.
         var rows: Int64 = 0
     }
 
-    /// - Throws: ``CallBudget/Stop`` where the time is over.
+    /// - Throws: ``CallBudget/Stop`` when the time is over.
     func run(on connection: Connection) throws {
         defer { connection.onProgress(nil) }
         var position = try position(of: connection)
@@ -41,7 +41,7 @@ struct PacedScript {
         }
     }
 
-    /// One statement, and those of the catalogue alone that come after such a one; the statement after them.
+    /// Runs one statement, or several consecutive ones that change only the catalogue. Returns the position after them.
     private func run(from start: Int, at places: [ScriptRunner.Place], on connection: Connection) throws -> Int {
         var piece = statements[start...].prefix { $0.keys == nil && units.isOfTheCatalogue($0) }
         if piece.isEmpty { piece = statements[start...start] }
@@ -56,7 +56,7 @@ struct PacedScript {
         return piece.endIndex
     }
 
-    /// The table that held the position is no part of the new store.
+    /// Drops the table that held the position; it is not part of the new store.
     static func forget(on connection: Connection) throws {
         try connection.execute("DROP TABLE IF EXISTS main.\(table)")
     }
@@ -106,7 +106,7 @@ private struct PieceSize {
         self.isFixed = isFixed
     }
 
-    /// The seconds that the next range is expected to take; nil where that is not known.
+    /// The seconds that the next range is expected to take; nil if unknown.
     var seconds: Double? { secondsPerKey.map { $0 * Double(keys) } }
 
     mutating func learn(_ seconds: Double) {
@@ -116,7 +116,7 @@ private struct PieceSize {
         keys = Int64(min(max(wanted, Double(keys) / 4, 100), Double(keys) * 4, 1e12))
     }
 
-    /// Makes the range smaller where the time that is left is short.
+    /// Makes the range smaller if little time is left.
     mutating func fit(into pace: CallBudget, or unit: MigrationUnit) throws {
         guard let seconds, !isFixed, !pace.hasTime(for: seconds) else { return }
         let share = pace.left / (seconds * CostModel.margin)
@@ -139,7 +139,7 @@ extension PacedScript {
         return positions.first ?? Position()
     }
 
-    /// In the transaction that is open.
+    /// Records the position in the open transaction.
     private func note(_ position: Position, on connection: Connection) throws {
         try connection.execute(
             """
@@ -156,7 +156,7 @@ extension PacedScript {
 }
 
 extension Connection {
-    /// The lowest `Z_PK` above a key, or of all.
+    /// Returns the lowest `Z_PK` above a key, or of all rows.
     fileprivate func lowestKey(of table: String, after key: Int64?) throws -> Int64? {
         guard let key else { return try integer("SELECT min(Z_PK) FROM \(table)") }
         return try integer("SELECT min(Z_PK) FROM \(table) WHERE Z_PK > ?", [.integer(key)])

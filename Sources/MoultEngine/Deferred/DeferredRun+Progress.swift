@@ -3,7 +3,8 @@ import MoultStore
 
 /// Progress reports of a call.
 extension DeferredRun {
-    /// Tells how far all tasks are, by the time that they are expected to take, and ends what takes too long.
+    /// Returns an observer that reports the progress of all tasks by their expected times, and ends a task that takes
+    /// too long.
     func taskObserver(_ task: DeferredTask) -> MigrationObserver {
         let start = min(expected.done / expected.all, 1)
         var part = observer.spanning(start...max(start, min(start + task.parts.total / expected.all, 1)))
@@ -16,7 +17,7 @@ extension DeferredRun {
         return part
     }
 
-    /// A call with a budget takes no longer than that.
+    /// Returns an observer that ends the call when its budget is used up.
     func endingInTime(_ observer: MigrationObserver) -> MigrationObserver {
         guard case .seconds(let budget) = clock.limit else { return observer }
         var observer = observer
@@ -30,7 +31,7 @@ extension DeferredRun {
         return observer
     }
 
-    /// Reports the progress of a table's proof, as estimated from the time.
+    /// Reports the progress of a table's proof, estimated from the time.
     func watch(_ part: MigrationObserver, rows: Int64) {
         let begun = system.monotonicNanoseconds
         let expected = part.expectedSeconds(of: 1, at: begun)

@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 import MoultVerify
 
-/// One call that does deferred tasks, under the lock of the store.
+/// One call that performs deferred tasks while it holds the store's lock.
 final class DeferredRun {
     private let lock: StoreLock
     private let version: ModelVersion
@@ -15,14 +15,13 @@ final class DeferredRun {
     var done: [DeferredTask] = []
     private var backup: StoreBackup?
     private var losses: [MigrationLoss] = []
-    /// Whether anything of an app's own goes with the tasks.
+    /// Whether a task drops app-owned objects.
     private var losesObjects = false
-    /// The work that this call has left to do, and the schema number that it left in the store.
+    /// The remaining work after this call's last task, and the schema number that it left in the store.
     private var known: (work: DeferredWork, schema: Int64)?
     /// The sizes of the tables when the call began.
     private var sizes: TableSizes?
-    /// The time that the tasks of this call are expected to take, and the part of it, with the rows, that finished
-    /// tasks account for.
+    /// The expected time of this call's tasks, and the finished tasks' part of it, with their rows.
     var expected: (all: Double, done: Double, rows: Int64) = (0, 0, 0)
 
     var system: any System { migrator.system }
@@ -69,7 +68,7 @@ final class DeferredRun {
             do {
                 try run(task)
             } catch let error as MigrationError where error.code == .cancelled && clock.isOver && hasGained {
-                // What was done stays done; the rest is for the next call.
+                // Finished tasks stay done; the rest is left to the next call.
                 break
             } catch let error as MigrationError where error.code == .cancelled {
                 throw stopped(at: task, begun: begun, error)
@@ -85,7 +84,7 @@ final class DeferredRun {
         return outcome(left: left)
     }
 
-    /// The next one is always begun: a budget is never shorter than the longest of them.
+    /// Whether there is time for a task. The first one always begins: a budget is never shorter than the longest task.
     private func hasTime(for task: DeferredTask) -> Bool {
         guard hasGained else { return true }
         return switch clock.limit {
@@ -95,7 +94,7 @@ final class DeferredRun {
         }
     }
 
-    /// Whether the call has done something that the next one need not do again.
+    /// Whether the call has done something that the next one need not repeat.
     private var hasGained: Bool { !done.isEmpty || backup != nil }
 
     private func outcome(left: [DeferredTask]) -> DeferredOutcome {
@@ -116,7 +115,7 @@ extension DeferredRun {
         let lost = try work.losses(of: task, over: connection)
         try checkSpace(for: task, copies: script.copying == nil ? 1 : 2)
         let observer = taskObserver(task)
-        // Triggers and views keep the words that they have.
+        // Triggers and views keep their text unchanged.
         try connection.execute("PRAGMA legacy_alter_table = ON")
         defer {
             connection.onProgress(nil)
@@ -127,22 +126,22 @@ extension DeferredRun {
             known = try connection.transaction { try perform(task, of: work, script, observer) }
             losses += lost
         } catch {
-            // A log whose synchronisation failed holds the commit anyway: the next process would find it there.
+            // A WAL whose synchronisation failed still holds the commit, and the next process would find it there.
             try? lock.settle()
             throw error
         }
     }
 
-    /// The work of the store as it is. A task changes its own table alone, or is read again itself, so only what
-    /// somebody else has changed is read again here.
+    /// Returns the work left in the store. A task changes only its own table, or reads the store again itself, so this
+    /// reads it again only if another process has changed it.
     private func currentWork() throws -> DeferredWork {
         if let known, try connection.schemaVersion() == known.schema { return known.work }
         return try DeferredWork(StoreSnapshot(connection), version: version)
     }
 
-    /// In the transaction that is open.
+    /// Performs a task in the open transaction.
     ///
-    /// - Returns: what is left, and the number of the schema then.
+    /// - Returns: the remaining work, and the schema number after the task.
     private func perform(
         _ task: DeferredTask, of work: DeferredWork, _ script: DeferredWork.Script, _ observer: MigrationObserver
     ) throws -> (work: DeferredWork, schema: Int64) {
@@ -156,7 +155,7 @@ extension DeferredRun {
         if let rebuilt = script.rebuilt {
             watch(observer.spanning(parts.made...parts.proven), rows: task.rows)
             try RebuildVerifier(connection, rebuilt).verify()
-            // The rows are counted once.
+            // Count the rows only once.
             observer.onProgress = { [onProgress = observer.onProgress] progress in
                 var progress = progress
                 progress.rows = task.rows
@@ -169,7 +168,7 @@ extension DeferredRun {
         try run(first, observer.spanning(parts.proven...parts.left))
         try run(rest, observer.spanning(parts.left...parts.indexed))
         guard var left = try work.without(task, doneOver: connection) else { throw Self.unchanged(task) }
-        // What the task has dropped is in no catalogue any more.
+        // The catalogue no longer shows what the task has dropped.
         if left.tasks.isEmpty || script.dropsObjects {
             left = try DeferredWork(StoreSnapshot(connection), version: version)
             if left.tasks.isEmpty { try settle() }
@@ -182,7 +181,7 @@ extension DeferredRun {
         try ScriptRunner(script: script, observer: observer, system: system, sizes: sizes).run(on: connection)
     }
 
-    /// The tables are those of a new store, word for word; then nothing is pending any more.
+    /// Checks that the tables match a new store's exactly, and removes the mark of deferred work.
     private func settle() throws {
         let work = try DeferredWork(StoreSnapshot(connection), version: version)
         let faults = try StoreVerifier(connection, shape: StoreShape(work.fresh, withObjects: true)).structure()
@@ -204,7 +203,7 @@ extension DeferredRun {
             remedy: "This task changed nothing. Report this as a bug, with the model.")
     }
 
-    /// The rows of a table are there twice, and pass through the log once more.
+    /// Checks the space for a table's rows, which exist twice and pass through the WAL once more.
     private func checkSpace(for task: DeferredTask, copies: Int64) throws {
         guard task.kind == .rebuildTable, let bytes = task.bytes.map({ $0 * copies }) else { return }
         let (folder, pageSize) = (Path.folder(of: connection.path), try connection.integer("PRAGMA page_size") ?? 0)
@@ -216,7 +215,7 @@ extension DeferredRun {
         ]).check(for: "The deferred work", system)
     }
 
-    /// - Parameter begun: seconds of the call that had passed before the task.
+    /// - Parameter begun: the seconds that had passed in the call before the task.
     private func stopped(at task: DeferredTask, begun: Double, _ error: MigrationError) -> MigrationError {
         if clock.isOver, !observer.isCancelled(), case .seconds(let budget) = clock.limit {
             return .budgetTooSmall(budget, max(task.seconds, clock.elapsed - begun) * 2, task.sentence, after: begun)
@@ -235,7 +234,7 @@ extension DeferredRun {
         let longest = tasks.max { $0.seconds < $1.seconds }
         let unit = MigrationUnit(sentence: longest?.sentence ?? "", seconds: longest?.seconds ?? 0)
         guard needsBackup(before: tasks), let state = try? StoreState(connection) else { return unit }
-        // Copied, and read once more to prove it.
+        // The store is copied, and read again to prove the copy.
         let seconds = Double(state.size) * (CostModel.backup + CostModel.proof)
         return seconds > unit.seconds ? MigrationUnit(sentence: "Back up the store.", seconds: seconds) : unit
     }
@@ -247,7 +246,7 @@ extension DeferredRun {
         return (try? earlierBackup()).flatMap { $0 } == nil
     }
 
-    /// The backup that an earlier call has made of what this migration had left.
+    /// Returns the backup that an earlier call made of what this migration left.
     private func earlierBackup() throws -> StoreBackup? {
         let hashes = version.hashes.entities.mapValues(\.base64)
         let migrated =
@@ -270,8 +269,8 @@ extension DeferredRun {
         observer.report(.backup, 1, bytes: size, backup.map { "Made the backup \($0.name)" })
     }
 
-    /// Writes the WAL back and throws nothing, because the work is committed: a WAL that cannot be written back now is
-    /// written back by the next process that opens the store.
+    /// Writes the WAL back. Throws nothing, because the work is committed: if the WAL cannot be written back now, the
+    /// next process that opens the store does it.
     private func tidy() {
         do {
             try connection.writeBackLog(system)
@@ -280,13 +279,13 @@ extension DeferredRun {
         }
     }
 
-    /// Returns the names of the external files that the store refers to; empty where there is no file that could go.
+    /// Returns the names of the external files that the store refers to; empty if no external file exists.
     private func namedFiles() throws -> Set<String> {
         let hasFiles = try !ExternalStorage(store: lock.sidecar.store).files(on: system).isEmpty
         return hasFiles ? try ExternalStorage.names(in: connection) : []
     }
 
-    /// Removes the files of external data that went with the tasks, all of which are committed.
+    /// Removes the external files that only the dropped data needed. All tasks are committed.
     private func removeFiles(_ named: Set<String>) {
         guard !named.isEmpty, !done.isEmpty else { return }
         let external = ExternalStorage(store: lock.sidecar.store)
@@ -306,10 +305,10 @@ extension DeferredRun {
         for loss in losses { log.append(loss.sentence) }
         guard !done.isEmpty else { return }
         let history = RunHistory(lock.sidecar, system)
-        // A call that died after its backup could not be recorded.
+        // An earlier call may have died before it recorded its backup.
         let named = Set(((try? history.records()) ?? []).compactMap(\.backup))
         let backup = self.backup ?? (try? earlierBackup()).flatMap { $0 }.flatMap { named.contains($0.name) ? nil : $0 }
-        // The tasks are done, whether the history can be written or not.
+        // The tasks are done, whether or not the history can be written.
         try? history.append(
             StoreRun(
                 run: "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))", operation: .finish, result: .done,
@@ -322,7 +321,7 @@ extension DeferredRun {
 }
 
 extension Connection {
-    /// A number that every change of the catalogue raises, whoever makes it.
+    /// Returns a number that every change of the catalogue raises, whichever process makes it.
     fileprivate func schemaVersion() throws -> Int64 { try integer("PRAGMA main.schema_version") ?? 0 }
 }
 

@@ -4,17 +4,17 @@ import MoultSQLite
 import MoultStore
 
 extension Migrator {
-    /// Whether a deferred migration has left anything; false too for what cannot be read.
+    /// Whether a deferred migration has left work to do; false for an unreadable store.
     package func hasDeferredWork(_ store: String) -> Bool {
         (try? StoreProbe.read(store, system: system) { try StoreMetadata(from: $0.connection).hasDeferredWork })
             ?? false
     }
 
-    /// The tasks that a deferred migration has left, measured; the store is not changed.
+    /// Returns the tasks that a deferred migration has left, measured. Does not change the store.
     ///
-    /// - Parameter versions: those that the store may be of; the model that it carries otherwise.
-    /// - Throws: `storeUnknown` if neither tells its model; `deferredWork` if another tool has put work off in a way
-    ///   that is not known.
+    /// - Parameter versions: the versions that the store may have; if none matches, the store's own model is used.
+    /// - Throws: `storeUnknown` if neither identifies its model; `deferredWork` if another tool has deferred work in an
+    ///   unknown way.
     package func deferredTasks(of store: String, versions: ModelVersions? = nil) throws -> [DeferredTask] {
         try StoreProbe.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
@@ -26,18 +26,17 @@ extension Migrator {
         }
     }
 
-    /// Does what a deferred migration has left: each task is one transaction of the store, so that it is done whole or
-    /// not at all whatever happens, and whoever comes next continues with what is left.
+    /// Performs the tasks that a deferred migration has left. Each task is one transaction of the store, so it is done
+    /// completely or not at all, and a later call continues with the remaining tasks.
     ///
-    /// Before the first task that drops values the store is backed up, unless the options are frugal. The last task
-    /// takes the mark out of the metadata; the store is then as one that was migrated without putting anything off.
+    /// Backs up the store before the first task that drops values, unless the options are frugal. The last task removes
+    /// the mark from the metadata; the store then equals one that was migrated without deferring anything.
     ///
     /// - Parameters:
-    ///   - versions: those that the store may be of; the model that it carries otherwise.
-    ///   - limit: how much of it is done now.
-    /// - Throws: `budgetTooSmall` if a budget is shorter than the longest task; `cancelled`, with the tasks that were
-    ///   done still done; `locked`, `insufficientStorage`; `verificationFailed` with the store as it was before the
-    ///   task.
+    ///   - versions: the versions that the store may have; if none matches, the store's own model is used.
+    ///   - limit: the amount of work to do now.
+    /// - Throws: `budgetTooSmall` if a budget is shorter than the longest task; `cancelled`, with finished tasks still
+    ///   done; `locked`, `insufficientStorage`; `verificationFailed` with the store as it was before the task.
     package func finishDeferred(
         _ store: String, versions: ModelVersions? = nil, _ limit: CallLimit = .all,
         _ observer: MigrationObserver = .none
@@ -57,18 +56,18 @@ extension Migrator {
     }
 }
 
-/// The amount of deferred work that is done in one call.
+/// The amount of deferred work to do in one call.
 package enum CallLimit: Sendable, Hashable {
     case all
     /// The next task.
     case one
-    /// As many tasks as there is time for.
+    /// As many tasks as fit in the time.
     case seconds(Double)
 
     /// - Parameters:
     ///   - longest: the longest unit that cannot be interrupted.
-    ///   - begun: seconds of the call that have passed, beyond those that every call needs.
-    /// - Throws: `budgetTooSmall` that says these numbers.
+    ///   - begun: the seconds of the call that have passed, beyond those that every call needs.
+    /// - Throws: `budgetTooSmall` with these numbers.
     func check(against longest: MigrationUnit, after begun: Double = 0) throws {
         guard case .seconds(let budget) = self else { return }
         guard budget.isFinite, budget > 0, budget >= longest.seconds + begun else {
@@ -79,13 +78,13 @@ package enum CallLimit: Sendable, Hashable {
 
 extension MigrationError {
     /// - Parameters:
-    ///   - longest: seconds of the longest unit, as far as is known.
-    ///   - begun: seconds of the call that had passed before it.
+    ///   - longest: the seconds of the longest known unit.
+    ///   - begun: the seconds that had passed in the call before it.
     static func budgetTooSmall(
         _ budget: Double, _ longest: Double, _ sentence: String, after begun: Double = 0
     ) -> MigrationError {
         func seconds(_ number: Double) -> Double { (number * 1000).rounded(.up) / 1000 }
-        // The next call may take a little longer to get there.
+        // The next call may need slightly longer to get there.
         let needed = seconds(longest + begun * 1.2)
         let before = begun > 0.01 ? "\(seconds(begun)) s had passed before the piece that is next, and " : ""
         return MigrationError(
@@ -96,25 +95,25 @@ extension MigrationError {
     }
 }
 
-/// The result of doing deferred work.
+/// The result of a call that performs deferred work.
 package struct DeferredOutcome: Sendable, Equatable {
     package var done: [DeferredTask]
-    /// The tasks that are still to be done.
+    /// The remaining tasks.
     package var left: [DeferredTask]
-    /// Made before the first task that drops values; nil if there was none, or where one was made before.
+    /// The backup made before the first task that drops values; nil if no such task ran, or an earlier backup exists.
     package var backup: StoreBackup?
     package var seconds: Double
     /// The data that the tasks have dropped, counted.
     package var losses: [MigrationLoss] = []
 
-    /// Whether the store is as one that was migrated without putting anything off.
+    /// Whether the store equals one that was migrated without deferring anything.
     package var isFinished: Bool { left.isEmpty }
 }
 
 extension StoreSnapshot {
-    /// The version of the store: one of `versions`, otherwise the model that it carries.
+    /// Returns the version of the store: one of `versions`, otherwise the model that the store itself contains.
     ///
-    /// - Throws: `storeUnknown` if nothing says what model the store has.
+    /// - Throws: `storeUnknown` if nothing identifies the model.
     package func version(in versions: ModelVersions?) throws -> ModelVersion {
         if let place = versions?.place(of: hashes, identifiers: metadata.versionIdentifiers) { return place.version }
         guard let own = try? ownVersion().calledTheStoresOwn else {

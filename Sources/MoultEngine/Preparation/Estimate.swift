@@ -3,10 +3,10 @@ import MoultStore
 
 /// The seconds that each phase of a run is expected to take, from bytes and rows.
 ///
-/// Only their proportions count: how fast the machine is shows while the run continues (``MachineSpeed``).
+/// Only their proportions matter: the speed of the machine shows while the run continues (``MachineSpeed``).
 struct Estimate: Sendable, Equatable {
     let seconds: [MigrationProgress.Phase: Double]
-    /// Whether an app's code does part of the phase `change`, whose pace says nothing of SQLite's.
+    /// Whether app code does part of the phase `change`, so that its pace does not reflect SQLite's.
     let hasCode: Bool
 
     init(_ seconds: [MigrationProgress.Phase: Double], hasCode: Bool = false) {
@@ -14,12 +14,12 @@ struct Estimate: Sendable, Equatable {
         self.hasCode = hasCode
     }
 
-    /// The estimate where nothing is known: the backup made at 0.1, the change from 0.2 on.
+    /// The estimate for an unknown run: the backup is done at 0.1, and the change begins at 0.2.
     static let milestones = Estimate([.backup: 0.1, .copy: 0.1, .change: 0.6, .verify: 0.1, .commit: 0.1])
 
     var total: Double { MigrationProgress.Phase.allCases.reduce(0) { $0 + seconds[$1, default: 0] } }
 
-    /// The part of the whole that a phase is, 0 to 1.
+    /// Returns the part of the whole run that a phase takes, 0 to 1.
     func range(of phase: MigrationProgress.Phase) -> ClosedRange<Double> {
         let total = total
         guard total > 0, phase != .done else { return phase == .done ? 1...1 : 0...0 }
@@ -29,16 +29,16 @@ struct Estimate: Sendable, Equatable {
     }
 }
 
-// MARK: - What is known before a run
+// MARK: - Estimates before a run
 
 extension Estimate {
-    /// The part of a verified backup that is the copying of its pages.
+    /// The share of copying pages in making a verified backup.
     static let copyingShare = CostModel.backup / (CostModel.backup + CostModel.proof)
 
-    /// A migration of a store of `size` bytes.
+    /// Estimates a migration of a store of `size` bytes.
     ///
     /// - Parameters:
-    ///   - costs: seconds of each statement of the first pass.
+    ///   - costs: the seconds of each statement of the first pass.
     ///   - keepsNothing: whether it is a rehearsal, without a commit.
     init(_ migration: Pass, _ costs: [Double], size: Int64, keepsNothing: Bool = false) {
         let size = Double(size)
@@ -46,7 +46,7 @@ extension Estimate {
         let isOfCatalogue = migration.script.isInPlace
         if isOfCatalogue || migration.staysInStore {
             let copied = migration.script.needsBackup ? size : 0
-            // The backup is proven beside both, and the commit waits for it.
+            // The backup is proven alongside both, and the commit waits for it.
             let isWhole = migration.script.writesRows || !migration.verification.narrows
             let verification =
                 isOfCatalogue
@@ -70,14 +70,14 @@ extension Estimate {
             ], hasCode: migration.policies != nil || !migration.steps.isEmpty)
     }
 
-    /// A backup put back: of the bytes of the present store, which is backed up, and of those of the backup.
+    /// Estimates restoring a backup, from its size and the size of the present store, which is backed up first.
     init(restoring size: Int64, over present: Int64) {
         self.init([
             .backup: Double(present) * (CostModel.backup + CostModel.proof), .commit: Double(size) * CostModel.commit,
         ])
     }
 
-    /// Deferred tasks of so many seconds, after a backup of so many bytes.
+    /// Estimates deferred tasks of `seconds`, after a backup of `size` bytes.
     init(finishing seconds: Double, backup size: Int64) {
         self.init([
             .backup: Double(size) * (CostModel.backup + CostModel.proof), .change: seconds + CostModel.statement,
@@ -86,7 +86,7 @@ extension Estimate {
 }
 
 extension Pass {
-    /// Seconds of each piece of the phase `change` of this pass: the script, the policies, each step.
+    /// Returns the seconds of each piece of this pass's phase `change`: the script, the policies, each step.
     func work(_ costs: [Double]) -> [Double] {
         let code = policies.map { [Double($0.objects) * CostModel.object] } ?? []
         return [costs.reduce(CostModel.statement, +)] + code
@@ -95,17 +95,17 @@ extension Pass {
 }
 
 extension StoreScript {
-    /// Rows of all statements, the unit of progress.
+    /// The rows of all statements, the unit of progress.
     var rows: Int64 { statements.reduce(0) { $0 + $1.rows.progress } }
 
-    /// About how many seconds each statement takes.
+    /// Returns about how many seconds each statement takes.
     ///
-    /// - Parameter connection: to the store, or the copy, before the script has run.
+    /// - Parameter connection: the connection to the store or the copy, before the script has run.
     func costs(over connection: Connection) throws -> [Double] {
         try costs(by: rows > 0 ? TableSizes(over: connection) : nil)
     }
 
-    /// - Parameter sizes: may be nil where no statement has rows.
+    /// - Parameter sizes: the table sizes; may be nil if no statement touches rows.
     func costs(by sizes: TableSizes?) -> [Double] {
         guard rows > 0, let sizes else { return statements.map { _ in CostModel.catalogue } }
         var last: Int64 = 0
@@ -117,25 +117,26 @@ extension StoreScript {
 }
 
 extension StoreScript.Statement {
-    /// One whose rows were not counted, such as an index, goes through the largest table that it changes or reads.
+    /// Returns the rows that a statement touches. A statement without a count, such as an index, reads the largest
+    /// table that it uses.
     fileprivate func rowsTouched(_ sizes: [String: Int64], _ last: Int64) -> Int64 {
         if case .counted(let count) = rows { return count }
         return reads.union([table]).compactMap { sizes[$0] }.max() ?? rows.bound ?? last
     }
 
-    /// About how long it takes, beside what any statement takes.
+    /// Returns about how long the statement takes, beyond the cost of any statement.
     ///
     /// - Parameters:
-    ///   - rows: how many it touches.
-    ///   - bytes: what a row and its index entries take, on average.
+    ///   - rows: the number of rows that it touches.
+    ///   - bytes: the average size of a row and its index entries.
     func seconds(_ rows: Int64, of bytes: Double) -> Double {
         Double(rows) * CostModel.row(of: kind, bytes: bytes)
     }
 }
 
-/// About what the tables of a store hold.
+/// The approximate sizes of a store's tables.
 struct TableSizes {
-    /// By table, its highest key: no row is counted.
+    /// The highest key by table; no row is counted.
     private(set) var rows: [String: Int64] = [:]
     /// The average number of bytes of a row and its index entries.
     let bytesOfRow: Double
@@ -143,7 +144,7 @@ struct TableSizes {
     init(over connection: Connection) throws {
         let tables = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
         for name in try connection.attempt({ try connection.rows(tables) { $0.text(0) ?? "" } }) ?? [] {
-            // One without a rowid has none to be told.
+            // A table without a rowid has no highest one.
             let highest = try connection.attempt {
                 try connection.integer("SELECT max(rowid) FROM main.\(name.quotedName)")
             }
@@ -154,13 +155,13 @@ struct TableSizes {
     }
 }
 
-/// The expected needs of a run of a migration, before it begins.
+/// The expected needs of a migration, before it begins.
 package struct RunNeeds: Sendable, Equatable {
-    /// The time of all of it, from bytes and rows.
+    /// The expected total time, from bytes and rows.
     package var seconds: Double
-    /// The room that the run will ask for.
+    /// The space that the run will need.
     package var space: SpaceRequirement
-    /// The same by volume.
+    /// The same space by volume.
     package var volumes: [SpaceRequirement.Volume]
 }
 

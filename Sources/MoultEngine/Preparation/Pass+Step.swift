@@ -9,12 +9,12 @@ extension Pass {
     /// One step of a stage.
     package struct Step: Sendable {
         package var name: String
-        /// The stage or version that it belongs to; empty where it stands alone.
+        /// The stage or version that the step belongs to; empty if it stands alone.
         package var stage: String
         /// A description of the step, in one sentence.
         package var sentence: String
         package var action: any StepAction
-        /// The rules after it: checked, or their fixes applied.
+        /// The rules checked after the step, or whose fixes are applied then.
         var rules: RuleRun?
 
         package init(name: String, stage: String = "", sentence: String, action: any StepAction) {
@@ -47,14 +47,14 @@ extension StepAction {
     package func undo(_ site: CodeContext) throws {}
 }
 
-/// The code that an app has registered under the name of a step, on a store of the model given.
+/// The code that an app has registered under the name of a step, for a store of the given model.
 struct RegisteredCode: StepAction {
     let name: String
     let registry: MigrationRegistry
     let model: ManagedObjectModel
-    /// The position of the pass that what the code reads counts for.
+    /// The position of the pass whose losses the code's reads count for.
     let position: Int
-    /// The record of what the code reads and how many objects it deletes.
+    /// The ledger of the properties that the code reads and the objects that it deletes.
     let ledger: LossAccounting
 
     var canBeUndone: Bool { registry.steps[name]?.undo != nil }
@@ -75,7 +75,7 @@ struct RegisteredCode: StepAction {
 }
 
 extension MigrationError {
-    /// The error for steps that this program has no code for.
+    /// Returns the error for steps that have no registered code.
     static func codeMissing(_ names: [String]) -> MigrationError {
         MigrationError(
             .codeMissing,
@@ -85,33 +85,33 @@ extension MigrationError {
     }
 }
 
-/// The site that the code of an app works on: a working copy over which the statements of its pass have run.
+/// The environment of an app's code: a working copy on which the statements of its pass have run.
 ///
-/// What it writes are transactions of its own; a process that dies leaves the store as it was, and the code runs again
+/// The code writes in transactions of its own. A process that dies leaves the store unchanged, and the code runs again
 /// from the start.
 package struct CodeContext {
-    /// `main` is the new store; the schema `source` is the old one, which is never changed.
+    /// The connection; `main` is the new store, and the schema `source` is the old one, which never changes.
     package let connection: Connection
     /// The path of the old store of this pass, for reading.
     package let source: String
-    /// The external data of both: a new file lies in a folder of its own until the commit puts it in place.
+    /// The external data of both stores: new files stay in a separate folder until the commit puts them in place.
     package let external: ExternalStorage
     package let system: any System
-    /// Reports how much of the work is done, 0 to 1, with a sentence where there is one to say.
+    /// Reports the part of the work that is done, 0 to 1, with an optional sentence.
     package let report: (_ part: Double, _ message: String?) -> Void
-    /// To be asked often; where it is true, throw ``cancellation``.
+    /// Whether to cancel. Call it often, and throw ``cancellation`` when it returns true.
     package let isCancelled: () -> Bool
-    /// Whether more than a quarter of an entity's objects may go to the quarantine.
+    /// Whether more than a quarter of an entity's objects may be quarantined.
     var allowsLargeQuarantine = false
 
     package var cancellation: MigrationError { Executor.cancelled(connection.path) }
 }
 
 extension CodeContext {
-    /// Runs `body` on the objects of the working copy, and saves what it has not.
+    /// Runs `body` on the objects of the working copy, and saves any unsaved changes.
     ///
-    /// - Parameter reads: takes down what `body` reads.
-    /// - Returns: how many objects were deleted, by entity.
+    /// - Parameter reads: records the properties that `body` reads.
+    /// - Returns: the number of deleted objects, by entity.
     @discardableResult
     package func withObjects(
         of model: ManagedObjectModel, noting reads: PropertyReads? = nil, _ body: (ObjectContext) throws -> Void
@@ -119,7 +119,7 @@ extension CodeContext {
         let coordinator = ObjectCoordinator(model: model, noting: reads)
         let store = try ObjectStore(over: connection, model: model, external: external, on: system)
         try coordinator.add(store)
-        // Whoever keeps an object finds that its store is gone.
+        // After this, any object that the code keeps finds its store gone.
         defer { try? coordinator.remove(store) }
         let context = ObjectContext(coordinator: coordinator)
         context.transactionAuthor = "Moult"
@@ -130,15 +130,15 @@ extension CodeContext {
 }
 
 extension Pass {
-    /// Takes the statements away: what is left is what code does to the store as it is.
+    /// Removes the statements, so that only the work of code remains.
     mutating func leavesSchema() {
         script.statements = []
         functions = []
         verification = .none
     }
 
-    /// A pass that leaves the version as it is and changes objects by one step, which verifies by itself that it has
-    /// changed what it was to change and nothing else.
+    /// Creates a pass that keeps the version and changes objects in one step. The step verifies that it has made
+    /// exactly the intended changes.
     init(at version: KeptVersion, _ name: String, _ sentence: String, _ action: any StepAction) {
         self.init(from: version.version.name, to: version.version.name, verification: .none)
         reason = .repair
@@ -147,20 +147,20 @@ extension Pass {
     }
 }
 
-/// The migration policies of a pass, which the registry makes by the names that the mapping gives.
+/// The migration policies of a pass, created by the registry from the names in the mapping.
 struct PassPolicies: Sendable {
     let mapping: ResolvedMapping
     let from: ManagedObjectModel
     let to: ManagedObjectModel
     let registry: MigrationRegistry
     let batchSize: Int
-    /// The position of the pass that what they read counts for.
+    /// The position of the pass whose losses the policies' reads count for.
     let position: Int
     let ledger: LossAccounting
-    /// About how many objects they go through, one by one; at least one.
+    /// The approximate number of objects that they process one by one; at least one.
     let objects: Int64
 
-    /// Nil if the plan's mapping names none.
+    /// Returns nil if the plan's mapping names no policy.
     init?(of plan: BoundPlan, _ registry: MigrationRegistry, batchSize: Int, pass: Int, _ ledger: LossAccounting) {
         guard PolicyRun.isNeeded(for: plan.mapping) else { return nil }
         (mapping, from, to) = (plan.mapping, plan.source.model, plan.destination.model)
@@ -187,7 +187,7 @@ struct PassPolicies: Sendable {
 }
 
 extension InstanceCounts {
-    /// The objects that a policy has dropped, and the links that what it has made cannot take.
+    /// The objects that a policy has dropped, and the links that cannot be kept for the objects that it made.
     fileprivate var losses: [MigrationLoss] {
         guard let entityName else { return [] }
         let links = lostLinks.sorted { $0.key.precedesInByteOrder($1.key) }.map { name, count in

@@ -4,8 +4,7 @@ import MoultObjects
 import MoultSQLite
 import MoultStore
 
-/// The work that one run does on a store, as values that can be printed and compared, and that the engine carries out
-/// at the right moment.
+/// The work that one run does on a store, as values that can be printed and compared. The engine carries it out.
 package struct Pass: Sendable {
     package var script: StoreScript
     /// The names of the versions, for the backup, the history and the messages.
@@ -13,52 +12,53 @@ package struct Pass: Sendable {
     package var to: String
     /// The kind of operation, for the history.
     package var operation = Journal.Operation.migrate
-    /// The reason for the backup that the run begins with.
+    /// The reason for the backup made at the start of the run.
     package var reason = StoreBackup.Manifest.Reason.migration
     /// The functions that the script calls.
     package var functions: [SQLiteFunction]
-    /// Files that the new store refers to: written before the commit, removed when it does not happen.
+    /// Files that the new store refers to: written before the commit, and removed if it does not happen.
     package var newExternalFiles: [ExternalFile]
-    /// The migration policies that make what the statements leave to them: after the script and before the verification.
+    /// The migration policies that fill what the statements leave to them, after the script and before the
+    /// verification.
     var policies: PassPolicies?
-    /// The reports of the passes; one ledger for all of them, kept by the pieces of code that they run.
+    /// The reports of the passes: one ledger for all of them, updated by the code that they run.
     package var ledger = LossAccounting()
-    /// The losses of the pass, which are decided when its policies have run and before its steps.
+    /// The losses of the pass, settled after its policies have run and before its steps run.
     var losses: LossCheck?
-    /// Steps that change objects freely, after the verification; nothing of the old store can be asked of what they leave.
+    /// Steps that change objects freely, after the verification; their result is not compared with the old store.
     package var steps: [Step] = []
     /// The rules that the store must satisfy after the steps.
     var rules: RuleRun?
     /// The findings of rules; one log for all passes.
     package var ruleLog: RuleLog?
-    /// Whether the steps may put more than a quarter of an entity's objects into the quarantine.
+    /// Whether the steps may quarantine more than a quarter of an entity's objects.
     package var allowsLargeQuarantine = false
-    /// The part of all passes' work that this one is, 0 to 1.
+    /// The part of all passes' work that this pass does, 0 to 1.
     package var span: ClosedRange<Double> = 0...1
     /// The number of working copies that are kept until the end, because steps may have to be undone on them.
     package var keptCopies = 0
     /// The amount by which the store may grow; nil if it keeps its size.
     var growth: StoreGrowth?
-    /// The facts found in the rows when this was planned; nil if they were not looked at.
+    /// The facts found in the rows when this was planned; nil if the rows were not read.
     package var rowFacts: BoundPlan.RowFacts?
-    /// The checks under the lock, before anything is done, such as that the store is the one that was planned for.
+    /// The checks made under the lock before any change, such as that the store is the one planned for.
     package var preconditions: [any StoreCheck]
-    /// The error that a run is refused with, before the pass begins, because it would lose what it may not.
+    /// The error that refuses a run before the pass begins, because of an undeclared loss.
     package var lossRefusal: MigrationError?
-    /// The verification of the new store: `main` is the new one, the schema `source` the old one. In place there is no
-    /// `source`.
+    /// The verification of the new store: `main` is the new store, the schema `source` the old one. A change in place
+    /// has no `source`.
     package var verification: Verification
-    /// The verification that the steps have left a store of the version.
+    /// The verification that the steps have left a valid store of the version.
     var stepVerification = StepVerification.none
     /// The files of external data that are moved away once the store is committed, under the same lock.
     var unnamedFiles: UnnamedFiles?
     /// Entries of the metadata that the new store gets once it is verified.
     package var metadataEntries: [String: PropertyList] = [:]
-    /// The pass after this one, where a way through the versions takes several. All of them run on working copies; the
-    /// store sees one commit, of the last.
+    /// The pass after this one, if the path takes several. All passes run on working copies; the store sees one commit,
+    /// of the last pass.
     package var next: NextPass?
 
-    /// Nothing to do but to copy the store over itself: the identity migration.
+    /// Creates a pass that by default only copies the store over itself: the identity migration.
     package init(
         _ script: StoreScript = StoreScript(statements: []), from: String = "", to: String = "",
         functions: [SQLiteFunction] = [], newExternalFiles: [ExternalFile] = [],
@@ -79,7 +79,7 @@ package struct Pass: Sendable {
             && newExternalFiles.isEmpty
     }
 
-    /// Reports what the pass has lost.
+    /// Reports the losses of the pass.
     ///
     /// - Throws: `lossNotAccepted`.
     func settleLosses() throws {
@@ -87,8 +87,8 @@ package struct Pass: Sendable {
         ledger.add(try losses.settled(by: ledger.reads(forPass: losses.position)))
     }
 
-    /// Verifies the new store, as it is read from its file, and writes what is due from its commit on. A verification that
-    /// is cancelled ends at once.
+    /// Verifies the new store, as read from its file, and writes what must be in it from the commit on. Cancelling ends
+    /// the verification at once.
     func verify(_ connection: Connection, _ timings: PhaseTimings, _ observer: MigrationObserver) throws {
         let isLast = next == nil && steps.isEmpty
         try timings.measure(.verify) {
@@ -103,7 +103,7 @@ package struct Pass: Sendable {
         try writeMetadataEntries(connection)
     }
 
-    /// The catalogue and what a store says of itself, which no verification compares value by value.
+    /// Returns the catalogue and the store's own tables, which no verification compares value by value.
     private static func ownTables(of connection: Connection) throws -> [[SQLiteValue]] {
         let names = Set(try connection.catalogue().tables.map(\.name)).intersection(StoreSnapshot.coreTables)
         return try (["sqlite_master"] + names.sorted()).flatMap { name in
@@ -139,23 +139,22 @@ package struct ExternalFile: Sendable, Equatable {
 
 /// The options of a run; the defaults are the safe ones.
 package struct MigrationOptions: Sendable {
-    /// The folder of the backups; in the sidecar when nil.
+    /// The folder of the backups; nil for the sidecar.
     package var backupFolder: String?
-    /// Whether the copy that the script reads from stays as a backup. A frugal run removes it before the commit, which
-    /// needs less room and leaves nothing to go back to.
+    /// Whether the copy that the script reads is removed before the commit instead of being kept as a backup. A frugal
+    /// run needs less space and cannot be rolled back.
     package var isFrugal: Bool
     package var retention: RetentionPolicy
-    /// The folder for large sorts; the sidecar when nil, which is on the store's volume.
+    /// The folder for large sorts; nil for the sidecar, on the store's volume.
     package var temporaryFolder: String?
-    /// Milliseconds to wait for a process that is about to let the store go.
+    /// The milliseconds to wait for a process that is about to release the store.
     package var patience: Int32
-    /// Bytes of SQLite's cache for the store that is changed; sorting takes as much again, and is fastest in what the
-    /// processor's own cache holds: two mebibytes sort an index in six tenths of the time that sixteen take.
+    /// The bytes of SQLite's cache for the store that is changed. Sorting takes as much again, and is fastest when it
+    /// fits in the processor's cache: two mebibytes sort an index in six tenths of the time that sixteen take.
     package var cacheSize: Int64
-    /// The number of runs between the same versions that may have died one after the other before no further one
-    /// begins.
+    /// The number of consecutive runs between the same versions that may die before another run is refused.
     package var maximumAttempts = 5
-    /// Whether everything is done on one thread, so that a run makes the same calls in the same order each time.
+    /// Whether everything runs on one thread, so that a run makes the same calls in the same order each time.
     package var isSequential = false
     /// The number of keys in the first piece of a long statement, in a run with a budget.
     package var keysPerPiece: Int64 = 20_000
@@ -178,7 +177,7 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var run: String
     /// The backup to go back to; nil after a frugal run.
     package var backup: StoreBackup?
-    /// The backups of the versions on the way, where the migration has stopped at each: those that are still there.
+    /// The remaining backups of the intermediate versions, if the migration has stopped at each.
     package var backupsOnTheWay: [String] = []
     /// The rows that the scripts of all passes were estimated to touch.
     package var rows: Int64
@@ -186,24 +185,24 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var bytesAfter: Int64
     /// Seconds by phase, in the order of the phases.
     package var seconds: [Timing]
-    /// The outcome of an earlier run that did not end.
+    /// The outcome of recovering an earlier, unfinished run.
     package var recovery: RecoveryOutcome
-    /// The room that was asked for, with each reason.
+    /// The space that the run required, with each reason.
     package var space: SpaceRequirement
-    /// Backups that the retention policy let go.
+    /// Backups that the retention policy removed.
     package var pruned: [String]
-    /// The reason why something was left for the next run to tidy up, as on a full volume; nil if nothing was.
+    /// The reason why cleanup was left to the next run, as on a full volume; nil if all was cleaned up.
     package var untidied: MigrationError?
-    /// The outcome for the objects of entity mappings with migration policies, pass by pass.
+    /// The outcomes for objects of entity mappings with migration policies, pass by pass.
     package var policies: [InstanceCounts] = []
-    /// The data that are not in the new store, counted.
+    /// The counted data that is not in the new store.
     package var losses: [MigrationLoss] = []
     /// The findings of rules, and the changes that their fixes have made.
     package var rules: [RuleReport] = []
-    /// Objects that lie in the quarantine since this run.
+    /// The number of objects that this run has quarantined.
     package var quarantined: Int64 = 0
 
-    /// A sentence for each backup that the retention policy let go.
+    /// A sentence for each backup that the retention policy removed.
     package var removals: [String] { pruned.map(BackupFolder.removal) }
 
     package struct Timing: Sendable, Equatable {
@@ -215,14 +214,14 @@ package struct MigrationOutcome: Sendable, Equatable {
 }
 
 extension Pass {
-    /// A bound plan as the engine runs it: its script, the check that the store is still the one it was made for, and
-    /// the verification of what comes out.
+    /// Creates the pass for a bound plan: its script, the check that the store is still the one planned for, and the
+    /// verification of the result.
     ///
     /// - Parameters:
     ///   - store: the resolved path of the store, next to which its external data lies.
     ///   - from: the name of the version that made the store.
     ///   - workingCopy: the path of the copy that an earlier pass has made, next to which new external data may lie.
-    ///   - followsCode: whether an earlier pass runs code, which may leave required values out.
+    ///   - followsCode: whether an earlier pass runs code, which may leave required values empty.
     /// - Throws: `dataConflict` if the rows do not fit the new version; `unsupported` if the plan cannot run in place.
     package init(
         _ plan: BoundPlan, on store: String, from: String, workingCopy: String? = nil, followsCode: Bool = false,

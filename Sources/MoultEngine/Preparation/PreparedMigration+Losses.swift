@@ -8,17 +8,17 @@ import Synchronization
 /// A loss that is known before a migration runs.
 package struct ForeseenLoss: Sendable, Hashable {
     package var loss: MigrationLoss
-    /// The stage that loses it; nil for an inferred edge.
+    /// The stage that causes the loss; nil for an inferred edge.
     package var stage: String?
     package var fate: Fate
     /// The code to write; nil if the loss is allowed.
     package var remedy: Remedy?
-    /// Whether a person has accepted it, or answered that the values are dropped, or wrote the mapping or stage that
-    /// leaves them.
+    /// Whether a person has accepted the loss, answered that the values are dropped, or written the mapping or stage
+    /// that leaves them out.
     package var isDeclared = false
 
     package enum Fate: String, Sendable {
-        /// It is counted, and the migration runs.
+        /// The loss is counted, and the migration runs.
         case allowed
         /// The migration is refused unless the stage's own code reads the values.
         case leftToCode
@@ -26,14 +26,14 @@ package struct ForeseenLoss: Sendable, Hashable {
         case refused
     }
 
-    /// A sentence about the data that are lost, or left to the stage's code.
+    /// A sentence about the data that is lost, or left to the stage's code.
     package var sentence: String {
         guard fate == .leftToCode, let stage else { return loss.sentence }
         return "\(loss.amount) of \(loss.place) \(loss.count == 1 ? "is" : "are") left to the code of the stage "
             + "\(stage). The migration is refused if the code does not read \(loss.count == 1 ? "it" : "them")."
     }
 
-    /// The error that the migration is refused with.
+    /// The error that refuses the migration.
     package var refusal: MigrationError {
         MigrationError(.lossNotAccepted, sentence, place: loss.place, remedy: remedy ?? "")
     }
@@ -49,7 +49,7 @@ package struct ForeseenLoss: Sendable, Hashable {
         }
     }
 
-    /// As something that needs attention; nil where a finding of the rows says it.
+    /// A finding that needs attention; nil if a finding about the rows already covers it.
     package var finding: Finding? {
         guard var finding = loss.finding, let remedy else { return loss.finding }
         finding.severity = fate == .refused ? .error : .warning
@@ -60,8 +60,8 @@ package struct ForeseenLoss: Sendable, Hashable {
 }
 
 extension PreparedMigration {
-    /// Returns the losses of the migration, as far as they are known before it runs: counted for what is taken from the
-    /// store as it is, and not counted for what a pass makes of another pass' result.
+    /// Returns the losses of the migration that are known before it runs. Losses from the present store are counted;
+    /// losses from a previous pass's result are not.
     ///
     /// - Throws: what reading a damaged store throws.
     package func foreseenLosses() throws -> [ForeseenLoss] {
@@ -79,13 +79,13 @@ extension PreparedMigration {
         return losses
     }
 
-    /// The error for losses of the first pass that are neither declared nor let pass by the policy.
+    /// Returns the error for losses of the first pass that are neither declared nor permitted by the policy.
     package func undeclaredFirstLosses() throws -> MigrationError? {
         guard let bound, let pass = plan.passes.first else { return nil }
         return undeclaredLosses(among: foreseen(try bound.losses(options.choice), of: pass, hasCodeBefore: false))
     }
 
-    /// The error for losses that are neither declared nor let pass by the policy; nil if there are none.
+    /// Returns the error for losses that are neither declared nor permitted by the policy; nil if there are none.
     package func undeclaredLosses(among losses: [ForeseenLoss]) -> MigrationError? {
         let undeclared = losses.filter { $0.isUndeclared && options.losses.refuses($0.loss) }.map(\.loss)
         guard let first = undeclared.first else { return nil }
@@ -124,7 +124,7 @@ extension PreparedMigration {
     ) -> [ForeseenLoss] {
         let check = LossCheck(
             losses, of: pass, from: pass.older.model, accepting: options.registry.acceptedLosses)
-        // A policy that calls super keeps what its mapping carries over by itself.
+        // A policy that calls super keeps the values that its mapping carries over.
         let carried = pass.mapping.map { mapping in
             mapping.entityMappings.reduce(into: Set<PropertyPlace>()) {
                 $0.formUnion($1.carried(from: pass.older.model))
@@ -137,7 +137,7 @@ extension PreparedMigration {
                 return nil
             }
             guard check.needsReading(loss) else {
-                // A stage is about the model, and says nothing of what an app has put next to it.
+                // A stage concerns the model, not what an app has added next to it.
                 let isOwn = loss.reason == .unexplained || loss.kind == .table
                 let isDeclared =
                     pass.stage != nil && !isOwn || check.isAccepted(loss) || isAnswered(loss, of: pass)
@@ -155,22 +155,22 @@ extension MigrationPass {
     var mapping: ResolvedMapping? { if case .mapping(let mapping) = work { mapping } else { nil } }
 }
 
-/// A policy that decides which losses a migration is refused for, besides those that no policy lets pass
+/// A policy that decides which losses a migration is refused for, besides those that every policy refuses
 /// (``LossCheck``).
 ///
-/// What is declared is carried out under every policy, and counted: what ``PreparedMigration/Options/registry`` accepts
-/// (places, or everything), an answer, a mapping model, a stage.
+/// Declared losses are permitted and counted under every policy. A declaration is what
+/// ``PreparedMigration/Options/registry`` accepts (places, or everything), an answer, a mapping model or a stage.
 package enum LossPolicy: Sendable, Hashable {
-    /// Any loss of objects, values or links that nothing declares.
+    /// Refuse every undeclared loss of objects, values or links.
     case refuseUndeclared
-    /// No undeclared loss: what a version leaves out is deleted, as in Core Data. It is meant for an app that has both
-    /// versions itself.
+    /// Refuse no undeclared loss: data that a version omits is deleted, as in Core Data. Intended for an app that has
+    /// both versions itself.
     ///
-    /// - Parameter holdsOthers: whether the objects of entities are refused that are in another configuration of the
-    ///   new version.
+    /// - Parameter holdsOthers: whether to refuse the loss of objects whose entities are in another configuration of
+    ///   the new version.
     case asTheVersionsSay(holdsOthers: Bool = false)
 
-    /// Whether a loss that nothing declares is refused.
+    /// Whether to refuse an undeclared loss.
     func refuses(_ loss: MigrationLoss) -> Bool {
         switch self {
         case .refuseUndeclared: true
@@ -179,10 +179,10 @@ package enum LossPolicy: Sendable, Hashable {
     }
 }
 
-/// Decides what the losses of one pass come to, when the code that may read the values has run.
+/// A check that decides which losses of one pass are refused, after the code that may read the values has run.
 ///
-/// What both versions have is refused where a stage drops it and no code has read it, unless the loss is declared. An
-/// inferred edge without code loses such values only where an answer says so.
+/// A property in both versions that a stage drops without any code reading it is refused, unless the loss is declared.
+/// An inferred edge without code loses such values only if an answer says so.
 struct LossCheck: Sendable {
     let pass: MigrationPass
     /// The position of the pass in the plan.
@@ -202,7 +202,7 @@ struct LossCheck: Sendable {
         self.accepted = pass.acceptedLosses.union(accepted)
     }
 
-    /// Refuses what no code can have read by now.
+    /// Refuses losses whose values no code can have read by now.
     ///
     /// - Throws: `lossNotAccepted`.
     func refuse(unlessReadIn reads: PropertyReads) throws {
@@ -218,14 +218,14 @@ struct LossCheck: Sendable {
             guard let property = loss.propertyName else { return loss }
             if loss.isLeftToPolicy, reads.isCarried(property, of: loss.entityName) { return nil }
             loss.isReadByCode = reads.isRead(property, of: loss.entityName)
-            // What became of the values is the code's affair.
+            // The code decides what becomes of the values.
             return loss.isInBoth && loss.isReadByCode ? nil : loss
         }
         try refuse(lost.filter { isUnread($0, reads) })
         return lost
     }
 
-    /// Whether a loss has to be declared where no code reads the values.
+    /// Whether a loss must be declared if no code reads the values.
     func needsReading(_ loss: MigrationLoss) -> Bool { loss.isInBoth && isRefused(loss) }
 
     private func isUnread(_ loss: MigrationLoss, _ reads: PropertyReads) -> Bool {
@@ -234,11 +234,11 @@ struct LossCheck: Sendable {
         return !reads.isRead(property, of: loss.entityName) && !reads.isCarried(property, of: loss.entityName)
     }
 
-    /// Whether it is refused where no code reads it.
+    /// Whether the loss is refused if no code reads the values.
     private func isRefused(_ loss: MigrationLoss) -> Bool { pass.stage != nil && !isAccepted(loss) && loss.count != 0 }
 
-    /// An inherited property may be named by the entity that declares it. A former name of an entity or a property counts
-    /// as long as nothing else has it now.
+    /// Whether the loss is accepted. An inherited property may be named by the entity that declares it. A previous name
+    /// of an entity or a property counts unless something else has that name now.
     func isAccepted(_ loss: MigrationLoss) -> Bool {
         let entity = model.entity(loss.entityName)
         let lineage = entity.map { model.lineage(of: $0).map(\.name) } ?? []
@@ -289,7 +289,7 @@ package final class LossAccounting: Sendable {
 
     package init() {}
 
-    /// A run that was rehearsed first reports the same again.
+    /// Clears the reports: a run that was rehearsed first reports them again.
     func begin() { state.withLock { $0 = State() } }
 
     func add(_ counts: [InstanceCounts]) { state.withLock { $0.counts += counts } }
@@ -298,8 +298,8 @@ package final class LossAccounting: Sendable {
     func add(_ losses: [MigrationLoss]) { state.withLock { $0.losses += losses } }
     package var losses: [MigrationLoss] { state.withLock { $0.losses } }
 
-    /// Returns the record of the properties that code has read for the pass at a position of the plan: its policies,
-    /// and the steps of its stage before it.
+    /// Returns the record of the properties that code has read for the pass at a position of the plan: its policies and
+    /// the earlier steps of its stage.
     func reads(forPass position: Int) -> PropertyReads {
         state.withLock { state in
             if let known = state.reads[position] { return known }

@@ -14,7 +14,7 @@ extension PreparedMigration {
         options.registry.appliesFixes && rules.contains { $0.fix != nil }
     }
 
-    /// Refuses rules that do not fit the model of the version that they are checked at, before anything is done.
+    /// Refuses rules that do not fit the model of their version, before any change.
     func checkRules() throws {
         guard !options.registry.rules.isEmpty else { return }
         var before = RuleModelCheck(plan.from.model)
@@ -25,7 +25,7 @@ extension PreparedMigration {
         for rule in options.registry.rules {
             for case .afterStep(let name) in rule.when {
                 guard let pass = plan.passes.first(where: { $0.steps.contains { $0.name == name } }) else {
-                    // Another stop may have it, and the whole way was looked at.
+                    // Another stop may have the step, and the whole path was checked.
                     if !options.isStop { faults.add(rule.name, "The plan has no step \(name).") }
                     continue
                 }
@@ -36,7 +36,7 @@ extension PreparedMigration {
         try faults.check(place: "the rules")
     }
 
-    /// The first pass with the rules before the migration, which are checked under the lock.
+    /// Returns the first pass with the rules before the migration, which are checked under the lock.
     func withRulesBefore(_ migration: Pass, _ bound: BoundPlan) -> Pass {
         guard !options.registry.rules.isEmpty else { return migration }
         var migration = migration
@@ -45,8 +45,8 @@ extension PreparedMigration {
         return migration
     }
 
-    /// A pass of its own that repairs what breaks the rules before the migration, whose first pass is bound to what it
-    /// leaves; nil if nothing is repaired.
+    /// Returns a separate pass that repairs violations of the rules before the migration; the first pass is bound to
+    /// its result. Returns nil if nothing is repaired.
     func mendingBefore(_ bound: BoundPlan, _ ledger: LossAccounting) -> Pass? {
         let before = rules(.before)
         guard isMended(before) else { return nil }
@@ -71,7 +71,7 @@ extension PreparedMigration {
             counted: Set(options.registry.rules.compactMap(\.countedSourceEntityName)), store: store, system: system)
     }
 
-    /// Adds what is checked after the steps of a pass, and after the last one.
+    /// Adds the rules checked after the steps of a pass, and after the last pass.
     func addRules(to migration: inout Pass, of bound: BoundPlan, isLast: Bool) {
         guard !options.registry.rules.isEmpty else { return }
         migration.ruleLog = ruleLog
@@ -103,10 +103,10 @@ extension PreparedMigration {
 }
 
 extension Pass {
-    /// A pass that leaves the version as it is and repairs the objects; what it leaves is as sound as what it found.
+    /// Creates a pass that keeps the version and repairs the objects, so that the store stays as sound as it was.
     ///
     /// - Parameters:
-    ///   - version: that of the store, which the rules were checked against.
+    ///   - version: the version of the store, which the rules were checked against.
     ///   - store: the resolved path of the store.
     package static func mending(
         _ rules: [ValidationRule], _ moment: String, at version: ModelVersion, of store: String, _ log: RuleLog,
@@ -122,7 +122,8 @@ extension Pass {
 }
 
 extension [ValidationRule] {
-    /// The rules of one of several commits: those before the migration belong to the first, those after it to the last.
+    /// Returns the rules for one of several commits: rules before the migration belong to the first, rules after it to
+    /// the last.
     func atStop(_ number: Int, of count: Int) -> [ValidationRule] {
         compactMap { rule in
             var rule = rule
@@ -134,7 +135,7 @@ extension [ValidationRule] {
 }
 
 extension ValidationRule {
-    /// The entity whose objects the rule wants to know of the source.
+    /// The entity whose objects the rule counts in the source.
     package var countedSourceEntityName: String? {
         guard case .minimumOfSource(let minimum) = kind else { return nil }
         return minimum.sourceEntityName ?? entityName
@@ -142,7 +143,8 @@ extension ValidationRule {
 }
 
 extension ObjectStore {
-    /// Objects of entities, those of sub-entities among them; none of an entity that the store does not hold.
+    /// Returns the number of objects of each entity, including its sub-entities; 0 for an entity that the store does
+    /// not hold.
     package func counts(of entityNames: Set<String>) throws -> [String: Int] {
         try entityNames.reduce(into: [:]) { counts, name in
             counts[name] = shape(of: name) == nil ? 0 : try count(ObjectFetch(entityName: name))

@@ -6,45 +6,45 @@ import MoultSQLite
 import MoultStore
 import MoultVerify
 
-/// A store with its plan, before anything is done.
+/// A store with its migration plan, before any change.
 ///
-/// The plan covers all versions. Its first pass is bound to the rows of the store here. A later pass is bound to the
-/// working copy, after the pass before it has run.
+/// The plan covers all versions. Its first pass is bound to the rows of the store here. Each later pass is bound to the
+/// working copy once the previous pass has run.
 package struct PreparedMigration: Sendable {
     package struct Options: Sendable {
         package var answers: Answers
-        /// Mapping models and stages to take instead of what is inferred.
+        /// Mapping models and stages that replace inferred ones.
         package var registered: [RegisteredStage]
-        /// The code that stages and mapping models name; its stages are taken too.
+        /// The code that stages and mapping models name; its own stages are used too.
         package var registry: MigrationRegistry
         /// The losses that the migration is refused for.
         package var losses: LossPolicy
-        /// The number of source objects that a migration policy is given before its results are written.
+        /// The number of source objects that a migration policy receives before its results are written.
         package var batchSize = 1_000
-        /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed
-        /// continues from the last of them. Otherwise the whole way is one commit, all or nothing.
+        /// Whether to stop at each version on the way. Each stop has its own backup and commit, and an interrupted
+        /// chain continues from the last one. Otherwise the whole path is one commit, all or nothing.
         package var stopsAtEachVersion: Bool
-        /// Change the store in place at once, and leave what takes long for ``Migrator/finishDeferred(_:versions:_:_:)``,
-        /// where no row has to be written; otherwise all is done at once.
+        /// Whether to change the store in place at once and leave slow work to
+        /// ``Migrator/finishDeferred(_:versions:_:_:)``, if no row has to be written; otherwise all is done at once.
         package var defersWork = false
         package var choice = StoreScript.Choice.cheapest
-        /// Write version hashes that are not certain.
+        /// Whether to write version hashes that are not certain.
         package var isExperimental: Bool
-        /// Migrate a store that is mirrored to CloudKit, the careful way.
+        /// Whether to migrate a store that is mirrored to CloudKit.
         package var allowsCloudKit: Bool
-        /// Whether the new store is compared with the old one; where not, only the soundness of its pages is checked.
+        /// Whether the new store is compared with the old one; if not, only its pages are checked for soundness.
         package var comparesStores = true
-        /// Whether the rows of tables that no page says were written to are compared too.
+        /// Whether to compare the rows even of tables with no written page.
         package var comparesUnwritten = false
-        /// Entries of the metadata that the new store gets in the commit of the migration, beside those of the old one.
+        /// Additional metadata entries that the new store gets in the commit of the migration.
         package var metadataEntries: [String: PropertyList] = [:]
         /// Whether this is one of several commits on the way to a version.
         var isStop = false
-        /// Whether to use what an earlier call with a budget found in the rows, if no process has written to the store
-        /// since.
+        /// Whether to use the facts that an earlier call with a budget found in the rows, if no process has written to
+        /// the store since.
         package var continuesEarlierCall = false
-        /// The part of the version that the store is to hold, where the caller knows it; nil for the configuration that
-        /// the store is of now.
+        /// The part of the version that the store will hold, if the caller knows it; nil for the store's present
+        /// configuration.
         package var part: StorePart?
 
         package init(
@@ -65,15 +65,15 @@ package struct PreparedMigration: Sendable {
     /// The store's path without symbolic links.
     package let store: String
     package let plan: MigrationPlan
-    /// The first pass, bound; nil if the store is of the target version already.
+    /// The first pass, bound; nil if the store already has the target version.
     package let bound: BoundPlan?
     /// The findings about the store.
     package let storeFindings: [Finding]
     /// The size of the store in bytes.
     package let size: Int64
-    /// Whether its commits go through a log.
+    /// Whether the store's commits go through a WAL.
     let usesWAL: Bool
-    /// Whether each version on the way is a backup and a commit of its own.
+    /// Whether each version on the way has a backup and a commit of its own.
     package var stopsAtEachVersion: Bool { options.stopsAtEachVersion && plan.edges.count > 1 }
     /// Whether the rows were not read, because an earlier call read them (``Options/continuesEarlierCall``).
     let continuesEarlierCall: Bool
@@ -82,16 +82,16 @@ package struct PreparedMigration: Sendable {
     let system: any System
     let ruleLog = RuleLog()
 
-    /// Looks at the store without changing a byte, and plans.
+    /// Examines the store without changing a byte, and plans the migration.
     ///
     /// - Parameter target: the version to end at; nil for the current one, or the last.
     /// - Throws: `storeAhead`, `storeUnknown`, `noPath`, `question`, `cannotInfer` from planning; `cloudKit`,
-    ///   `deferredWork` if the store is not in a state to be migrated; what reading a damaged store throws.
+    ///   `deferredWork` if the store's state forbids a migration; what reading a damaged store throws.
     package init(
         _ store: String, versions: ModelVersions, to target: String? = nil, options: Options = Options(),
         system: any System = POSIXSystem()
     ) throws {
-        // Before any connection is open, whose locks reading the file would undo.
+        // Read the file before any connection is open: reading it later would drop the connection's locks.
         let header = try? system.read(store, prefix: 100)
         let look = try StoreProbe.read(store, system: system) {
             try Look($0.connection, at: $0.path, header: header, versions, to: target, options, system)
@@ -99,9 +99,9 @@ package struct PreparedMigration: Sendable {
         self.init(look, versions, options, system)
     }
 
-    /// The same for a store of which nothing is known before it is looked at; nil if there is nothing to ask.
+    /// Creates the same for a store that nothing is known about yet; returns nil if `recognise` returns nil.
     ///
-    /// - Parameter recognise: is given the connection of the one look, and says what is asked.
+    /// - Parameter recognise: receives the connection to the store, and returns the versions, target and options.
     package init?(
         _ store: String, on system: any System,
         recognising recognise: (Connection) throws -> (versions: ModelVersions, target: String?, options: Options)?
@@ -119,8 +119,8 @@ package struct PreparedMigration: Sendable {
         self.init(read.look, read.asked.versions, read.asked.options, system)
     }
 
-    /// The same for a store that this process has open: over a connection, because a probe would drop the locks of the
-    /// others.
+    /// Creates the same for a store that this process has open, over a connection: a probe would drop the locks of the
+    /// other connections.
     package init(
         overOpen connection: Connection, versions: ModelVersions, to target: String? = nil,
         options: Options = Options(),
@@ -148,7 +148,7 @@ package struct PreparedMigration: Sendable {
         let plan: MigrationPlan
         let bound: BoundPlan?
         let continuesEarlierCall: Bool
-        /// The renames that Core Data forbids in a store that is mirrored.
+        /// The renames that Core Data forbids in a mirrored store.
         let renames: [Finding]
 
         init(
@@ -167,7 +167,7 @@ package struct PreparedMigration: Sendable {
             do {
                 try PreparedMigration.refuse(snapshot, options)
             } catch var error as MigrationError where error.code == .cloudKit {
-                // Then the app cannot migrate it either.
+                // In this case the app cannot migrate it either.
                 if let rename = try? planned().cloudKitFindings(in: versions).first {
                     error.message += " \(rename.message)"
                     error.advice =
@@ -189,7 +189,7 @@ package struct PreparedMigration: Sendable {
         }
     }
 
-    /// A pass without a schema change is bound as the mapping that leaves everything as it is.
+    /// Binds a pass to a store. A pass without a schema change is bound with the identity mapping.
     static func bind(
         _ pass: MigrationPass, of plan: MigrationPlan, over snapshot: StoreSnapshot, _ connection: Connection,
         _ options: Options, deferring: Bool = false, _ known: BoundPlan.RowFacts? = nil
@@ -201,14 +201,14 @@ package struct PreparedMigration: Sendable {
                 experimental: options.isExperimental, defersWork: deferring, known: known, as: plan.part(after: pass))
         case .none:
             let version = try pass.older.held(by: snapshot.hashes)
-            // It writes no hash.
+            // This pass writes no hash.
             return try BoundPlan(
                 ResolvedMapping(identityOf: version.model), from: version, to: version, over: snapshot,
                 connection: connection, experimental: true, known: known, as: .whole)
         }
     }
 
-    /// A store that is mirrored, or half migrated in a way that is not known, is refused before anything is planned.
+    /// Refuses a store that is mirrored, or half migrated in an unknown way, before anything is planned.
     package static func refuse(_ snapshot: StoreSnapshot, _ options: Options) throws {
         try snapshot.checkDeferredWork()
         guard let table = snapshot.cloudKitTables.first, !options.allowsCloudKit else { return }
@@ -222,7 +222,7 @@ package struct PreparedMigration: Sendable {
                 + "nothing else.")
     }
 
-    /// The same for what changes objects and leaves the version as it is: the mirror would not upload it.
+    /// Refuses the same stores for a change of objects within a version, which the mirror would not upload.
     package static func refuseToChangeObjects(_ snapshot: StoreSnapshot) throws {
         do {
             try refuse(snapshot, .init())
@@ -232,22 +232,22 @@ package struct PreparedMigration: Sendable {
         }
     }
 
-    /// Returns the migration that the engine runs: the first pass, and each later one on the result of the one before.
-    /// A run of it is refused for the losses that ``Options/losses`` does not let pass; a rehearsal is not.
+    /// Returns the migration that the engine runs: the first pass, with each later one bound to the previous result. A
+    /// run of it is refused for losses that ``Options/losses`` does not permit; a rehearsal is not.
     ///
-    /// - Throws: `codeMissing` if the plan names code that the registry has not; `dataConflict` if the rows do not fit
-    ///   the new version; `unsupported` if the plan cannot run in place.
+    /// - Throws: `codeMissing` if the plan names code that is not registered; `dataConflict` if the rows do not fit the
+    ///   new version; `unsupported` if the plan cannot run in place.
     package func migration() throws -> Pass? {
         guard let bound, !plan.passes.isEmpty else { return nil }
         try checkCode()
         try checkRules()
         let inPlace = options.choice == .inPlace
-        // What a call with a budget has begun had no such row, and in place no row is written.
+        // A budgeted migration that has begun had no such row, and a change in place writes no row.
         if !continuesEarlierCall, !inPlace, !bound.isDeferred { try checkEntityNumbers(bound) }
         if inPlace || bound.isDeferred { try checkInPlace() }
         let ledger = LossAccounting()
         let lossRefusal = undeclaredLosses(among: try foreseenLosses())
-        // Rows that do not fit the new version may be what fixes are there for: it is bound to what they leave.
+        // Fixes may repair rows that do not fit the new version, so the migration is bound to their result.
         if var mending = mendingBefore(bound, ledger) {
             mending.lossRefusal = lossRefusal
             return mending
@@ -264,15 +264,15 @@ package struct PreparedMigration: Sendable {
         return withRulesBefore(migration, bound)
     }
 
-    /// The same with another choice. A run that ends in time makes every changed table anew: rows that are filled in can
-    /// be divided, a column that SQLite drops cannot.
+    /// Returns the same migration with another choice. A run with a budget rebuilds every changed table: filling rows
+    /// can be divided into pieces, dropping a column in SQLite cannot.
     package func choosing(_ choice: StoreScript.Choice) -> PreparedMigration {
         var prepared = self
         prepared.options.choice = choice
         return prepared
     }
 
-    /// The way in which each table is migrated in the first pass; empty if there is nothing to do, or it is put off.
+    /// The way in which each table is migrated in the first pass; empty if there is nothing to do, or it is deferred.
     package var tableWays: [TableWay] {
         get throws { try bound?.tableWays(options.choice) ?? [] }
     }
@@ -280,13 +280,13 @@ package struct PreparedMigration: Sendable {
     /// The statements of the first pass; nil if there is nothing to do.
     package func script() throws -> StoreScript? { try bound.map { try StoreScript($0, options.choice) } }
 
-    /// The warnings about the store that do not stand in the way of the migration.
+    /// The warnings about the store that do not prevent the migration.
     package var warnings: [Finding] { (storeFindings + (bound?.rowFindings ?? [])).filter { $0.severity == .warning } }
 
-    /// ``migration()``, or what it throws before anything is done.
+    /// Returns ``migration()``, or the error that it throws before any change.
     package func examined() throws -> Result<Pass?, MigrationError> {
         do {
-            // Damage explains what else is found; an earlier call has looked for it.
+            // Damage explains other errors. An earlier call has already checked for it.
             if bound != nil, !continuesEarlierCall {
                 try StoreProbe.read(store, system: system) { try $0.connection.checkSoundness(place: $0.path) }
             }
@@ -296,12 +296,12 @@ package struct PreparedMigration: Sendable {
         }
     }
 
-    /// Returns the error that ``migration()`` throws before anything is done; nil if the migration can begin.
+    /// Returns the error that ``migration()`` throws before any change; nil if the migration can begin.
     package func refusal() throws -> MigrationError? {
         if case .failure(let error) = try examined() { error } else { nil }
     }
 
-    /// Copies that are kept until the end, because steps may have to be undone on them.
+    /// The number of copies kept until the end, because steps may have to be undone on them.
     var keptCopies: Int {
         plan.passes.dropLast().count { pass in
             pass.steps.contains { options.registry.steps[$0.name]?.undo != nil }
@@ -313,7 +313,7 @@ package struct PreparedMigration: Sendable {
         plan.passes.indices.contains(position + 1) ? .planned(position + 1, of: self) : nil
     }
 
-    /// Returns the pass at a position, bound to the working copy that the one before it has made.
+    /// Returns the pass at a position, bound to the working copy that the previous pass has made.
     func pass(at position: Int, over connection: Connection, _ ledger: LossAccounting) throws -> Pass {
         let pass = plan.passes[position]
         let bound = try Self.bind(pass, of: plan, over: StoreSnapshot(connection), connection, options)
@@ -348,7 +348,7 @@ package struct PreparedMigration: Sendable {
         migration.policies = PassPolicies(
             of: bound, registry, batchSize: options.batchSize, pass: position, ledger)
         migration.losses = losses
-        // What code reads after a change does not help the values that the change has dropped.
+        // Reading values after a change does not save what the change has dropped.
         let reading = if case .none = pass.work { position + 1 } else { plan.passes.count + position }
         migration.steps = pass.steps.map { step in
             Pass.Step(
@@ -359,14 +359,15 @@ package struct PreparedMigration: Sendable {
         return migration
     }
 
-    /// Whether steps or policies run before a pass; before the first one, fixes of rules do.
+    /// Whether steps or policies of earlier passes run before a pass. Fixes of rules before the first pass do not
+    /// count.
     private func runsCode(before position: Int) -> Bool {
         plan.passes.prefix(position).contains { pass in
             !pass.steps.isEmpty || pass.mapping?.entityMappings.contains { $0.policy != nil } == true
         }
     }
 
-    /// The part of all work that a pass is: a mapping counts as much as a step.
+    /// Returns the part of all work that a pass does: a mapping counts as much as a step.
     private func span(of position: Int) -> ClosedRange<Double> {
         let weights = plan.passes.map { Double(1 + $0.steps.count) }
         let all = weights.reduce(0, +)
@@ -375,17 +376,18 @@ package struct PreparedMigration: Sendable {
     }
 }
 
-// MARK: - What can wait
+// MARK: - Deferred work
 
 extension PreparedMigration {
-    /// The work that can wait, or the reasons why none can; nil if that was not asked for, or there is nothing to do.
+    /// The work that can be deferred, or the reasons why none can; nil if that was not requested, or there is nothing
+    /// to do.
     package var deferral: Deferral? {
         guard options.defersWork, let bound else { return nil }
         let reasons = Self.reasonsAgainstDeferring(plan, options)
         return reasons.isEmpty ? bound.deferral : Deferral(impossible: reasons)
     }
 
-    /// Returns the reasons against changing the store in place that follow from the plan and the options alone.
+    /// Returns the reasons, from the plan and the options alone, against changing the store in place.
     fileprivate static func reasonsAgainstDeferring(_ plan: MigrationPlan, _ options: Options) -> [String] {
         var reasons: [String] = []
         if plan.passes.count > 1 { reasons.append("the migration takes \(plan.passes.count) passes") }
@@ -395,7 +397,7 @@ extension PreparedMigration {
     }
 }
 
-// MARK: - What cannot run
+// MARK: - Checks
 
 extension PreparedMigration {
     private func checkInPlace() throws {
@@ -414,15 +416,15 @@ extension PreparedMigration {
             place: store, remedy: "Omit \(option: .inPlace); then Moult works on a copy.")
     }
 
-    /// Refuses a row whose entity number is none of its table's: it is an object of no entity, and nothing says what it
-    /// becomes.
+    /// Refuses a row whose entity number is not one of its table's: it is an object of no entity, and its new entity is
+    /// unknown.
     ///
     /// - Throws: `dataConflict`.
     private func checkEntityNumbers(_ bound: BoundPlan) throws {
         let shape = StoreShape(bound.source, withObjects: false)
         let found = try StoreProbe.read(store, system: system) { probe in
             let found = try StoreVerifier(probe.connection, shape: shape).rows(.strangers)
-            // Damage explains them.
+            // Damage would explain them.
             if !found.isEmpty { try probe.connection.checkSoundness(place: probe.path) }
             return found
         }
@@ -433,7 +435,7 @@ extension PreparedMigration {
             remedy: "The store is unchanged. \(fault.advice) Then migrate again.")
     }
 
-    /// - Throws: `codeMissing` with every name that the plan has and the registry has not.
+    /// - Throws: `codeMissing` with every name in the plan that is not registered.
     private func checkCode() throws {
         let missing = plan.passes.flatMap(\.steps).map(\.name).filter { options.registry.steps[$0] == nil }
         if !missing.isEmpty { throw MigrationError.codeMissing(missing) }
@@ -441,7 +443,7 @@ extension PreparedMigration {
 }
 
 extension MigrationPlan {
-    /// Returns warnings about the configuration that the app opens the store with, one for each other possible one.
+    /// Returns a warning for each other configuration with which the app might open the store.
     fileprivate func configurationNotes(_ options: PreparedMigration.Options) -> [Finding] {
         alternatives.map { name in
             var taken = "the whole of \(from.name)"

@@ -7,10 +7,10 @@ import MoultStore
 import MoultVerify
 import Synchronization
 
-/// Rules at one moment of a run: checked, and repaired where that was asked for.
+/// Rules at one moment of a run: checked, and repaired if requested.
 struct RuleRun: Sendable {
     let rules: [ValidationRule]
-    /// Such as `before the migration`.
+    /// The moment, such as `before the migration`.
     let moment: String
     let model: ManagedObjectModel
     let log: RuleLog
@@ -35,13 +35,13 @@ struct RuleRun: Sendable {
         try findings.refuseErrors(moment)
     }
 
-    /// Applies the fixes and looks at what they left; the store's old state is the schema `source`.
+    /// Applies the fixes and checks their result; the schema `source` is the store's old state.
     ///
-    /// - Throws: `rulesBroken` if a fix has not repaired what its rule finds, or has broken another rule;
-    ///   `verificationFailed` where more was changed than was meant to be; `quarantineTooLarge`.
+    /// - Throws: `rulesBroken` if a fix does not repair the violations of its rule, or breaks another rule;
+    ///   `verificationFailed` if there are unintended changes; `quarantineTooLarge`.
     ///
-    /// - Parameter isVerified: whether nothing else has changed the objects of this pass, so that every difference must
-    ///   be a fix's.
+    /// - Parameter isVerified: whether nothing else has changed the objects of this pass, so that a fix must explain
+    ///   every difference.
     func fix(_ site: CodeContext, isVerified: Bool) throws {
         try site.connection.withoutAppTriggers { try fixRows(site, isVerified: isVerified) }
     }
@@ -79,7 +79,7 @@ struct RuleRun: Sendable {
     }
 }
 
-/// The fixes of rules on a store whose version stays.
+/// The fixes of rules on a store that keeps its version.
 struct RuleFixes: StepAction {
     let rules: [ValidationRule]
     let moment: String
@@ -92,7 +92,7 @@ struct RuleFixes: StepAction {
     }
 }
 
-/// The rules before a migration, and a count of the objects that rules after it compare with.
+/// The rules before a migration, and a count of the objects that later rules compare with.
 struct RulesBefore: StoreCheck {
     let run: RuleRun
     /// The entities whose objects are counted.
@@ -114,7 +114,8 @@ struct RulesBefore: StoreCheck {
 }
 
 extension ChangeVerifier {
-    /// Everything that a store of this layout holds but the counters of keys, history, and what triggers derive.
+    /// Creates a shape of everything in a store of this layout except the counters of keys, the history, and values
+    /// derived by triggers.
     init(_ connection: Connection, _ layout: StoreLayout) {
         let tables = layout.tables.map { table in
             Table(name: table.name, columns: table.columns.compactMap { Self.column($0, of: table, layout) })
@@ -137,7 +138,7 @@ extension ChangeVerifier {
         switch column.role {
         case .primaryKey: return nil
         case .optimisticLock: return Column(name: column.name, grows: true)
-        // A repair notes it where it gives a row its number.
+        // A repair notes the change when it gives a row its number.
         case .entity: return Column(name: column.name, property: "Z_ENT")
         case .unknown: return Column(name: column.name)
         case .attribute(let entity, let name):
@@ -174,13 +175,13 @@ extension ChangeVerifier {
     }
 }
 
-/// The findings of rules, and the changes that their fixes have made, at one moment of a run.
+/// The findings of rules and the changes made by their fixes, at one moment of a run.
 package struct RuleReport: Sendable, Hashable {
-    /// Such as `before the migration`.
+    /// The moment, such as `before the migration`.
     package var moment: String
     package var findings: [RuleFinding]
     package var fixes: [RuleFixOutcome]
-    /// The findings that are left after the fixes; empty where there were none.
+    /// The findings that remain after the fixes; empty if there were no fixes.
     package var remaining: [RuleFinding]
 
     package init(
@@ -192,11 +193,11 @@ package struct RuleReport: Sendable, Hashable {
         self.remaining = remaining
     }
 
-    /// The findings that hold for the store now.
+    /// The findings that currently hold for the store.
     package var present: [RuleFinding] { fixes.isEmpty ? findings : remaining }
 }
 
-/// Collects the reports of a run, and how many objects the source had.
+/// A collector for the reports of a run and the object counts of the source.
 package final class RuleLog: Sendable {
     private struct State {
         var reports: [RuleReport] = []
@@ -210,14 +211,14 @@ package final class RuleLog: Sendable {
     package var reports: [RuleReport] { state.withLock { $0.reports } }
 
     func add(_ report: RuleReport) {
-        // A run that is rehearsed first, or begun again, says the same again.
+        // A run that is rehearsed first, or restarted, reports the same again.
         state.withLock { state in
             state.reports.removeAll { $0.moment == report.moment }
             state.reports.append(report)
         }
     }
 
-    /// Objects by entity, sub-entities included.
+    /// The number of objects by entity, including sub-entities.
     var sourceCounts: [String: Int] {
         get { state.withLock { $0.sourceCounts } }
         set { state.withLock { $0.sourceCounts = newValue } }
@@ -225,16 +226,16 @@ package final class RuleLog: Sendable {
 }
 
 extension [RuleReport] {
-    /// Objects that fixes have changed, deleted or made.
+    /// The number of objects that fixes have changed, deleted or made.
     package var fixed: Int64 { flatMap(\.fixes).reduce(0) { $0 + $1.changed + $1.deleted + $1.inserted } }
 }
 
-/// Rules checked on a store as it stands, without changing a byte of it.
+/// Rules checked on an existing store, without changing a byte of it.
 package struct RuleAudit: Sendable {
     package let findings: [RuleFinding]
     private let rules: [ValidationRule]
     private let version: ModelVersion
-    /// Without symbolic links.
+    /// The path without symbolic links.
     private let store: String
     private let binding: BoundPlan.Binding
     private let refusal: MigrationError?
@@ -242,10 +243,11 @@ package struct RuleAudit: Sendable {
     private let system: any System
 
     /// - Parameters:
-    ///   - version: that of the store.
-    ///   - source: a store to compare numbers of objects with, and its version.
-    ///   - place: where the rules came from, for errors.
-    /// - Throws: `usage` with all that does not fit the model, before a row is read; what reading the store throws.
+    ///   - version: the version of the store.
+    ///   - source: a store whose object counts are compared, and its version.
+    ///   - place: the origin of the rules, for errors.
+    /// - Throws: `usage` with everything that does not fit the model, before a row is read; what reading the store
+    ///   throws.
     package init(
         _ store: String, _ rules: [ValidationRule], version: ModelVersion,
         source: (path: String, version: ModelVersion)? = nil, place: String = "the rules",
@@ -263,7 +265,7 @@ package struct RuleAudit: Sendable {
             let snapshot = try StoreSnapshot(probe.connection)
             let refusal = Result { try PreparedMigration.refuseToChangeObjects(snapshot) }
             let binding = BoundPlan.Binding(snapshot)
-            // Whether its objects can be read is for others to say.
+            // Other checks decide whether its objects can be read.
             guard !rules.isEmpty else { return (probe.path, [], binding, refusal.failure) }
             let objects = try ObjectStore(probing: probe, version, on: system)
             let check = try RuleCheck(
@@ -276,9 +278,9 @@ package struct RuleAudit: Sendable {
         self.system = system
     }
 
-    /// The run that repairs what the rules have found; nil if no broken rule has a fix.
+    /// Returns the run that repairs the violations found; nil if no broken rule has a fix.
     ///
-    /// - Throws: `cloudKit` and `deferredWork` for a store that must be left alone.
+    /// - Throws: `cloudKit` and `deferredWork` for a store that must not be changed.
     package func mending() throws -> Pass? {
         let isMendable = zip(rules, findings).contains { $0.fix != nil && $1.isBroken }
         guard isMendable else { return nil }

@@ -2,15 +2,15 @@ import MoultBasics
 import MoultModel
 import MoultStore
 
-/// The room that a run needs, each number with its reason.
+/// The space that a run needs, each number with its reason.
 ///
-/// The numbers are upper bounds, made from counts of pages and files: with exactly so much free a run does not fill the
-/// volume. What an app's own code adds to the rows is not known before the run.
+/// The numbers are upper bounds, from counts of pages and files: a run with exactly that much free space does not fill
+/// the volume. Growth from app code is not known before the run.
 package struct SpaceRequirement: Sendable, Equatable {
     package struct Part: Sendable, Equatable {
-        /// Such as "backup".
+        /// The reason, such as "backup".
         package var reason: String
-        /// The folder whose volume has to have the space.
+        /// The folder whose volume must have the space.
         package var folder: String
         package var bytes: Int64
 
@@ -18,19 +18,20 @@ package struct SpaceRequirement: Sendable, Equatable {
             (self.reason, self.folder, self.bytes) = (reason, folder, bytes)
         }
 
-        /// Journal, history, log, manifest, each in whole blocks and some in two versions at once, and their folders.
+        /// Returns the part for journal, history, log and manifest, each in whole blocks and some in two versions at
+        /// once, and their folders.
         static func records(in folder: String) -> Part {
             Part(reason: "records of the run", folder: folder, bytes: 32 * SpaceRequirement.block)
         }
     }
 
     package var parts: [Part]
-    /// The space that the same run needs where it keeps no backup; nil if it keeps none, or that is not known.
+    /// The space that the same run needs without a backup; nil if it keeps none anyway, or this is unknown.
     private var frugal: [Part]?
 
     package init(parts: [Part]) { self.parts = parts }
 
-    /// A command-line option that helps a run besides more space, where its command has it.
+    /// A command-line option that reduces the space a run needs, if its command has it.
     package enum Way: Sendable {
         /// `--frugal`
         case frugal
@@ -40,7 +41,7 @@ package struct SpaceRequirement: Sendable, Equatable {
 
     /// The space needed on one volume.
     package struct Volume: Sendable, Equatable {
-        /// A folder of it.
+        /// A folder on the volume.
         package let folder: String
         package let needed: Int64
         package let available: Int64
@@ -49,37 +50,37 @@ package struct SpaceRequirement: Sendable, Equatable {
         fileprivate var isEnough: Bool { needed <= available }
     }
 
-    /// The work that a run is about to do, as far as it matters for the space.
+    /// The properties of a run that determine its space.
     package struct Work: Sendable, Equatable {
-        /// The store as it is, what lies in a WAL included.
+        /// The number of pages of the store, including those in a WAL.
         package var pages: Int64
         package var pageSize: Int64
-        /// Bytes that the store's own file has.
+        /// The size of the store's own file in bytes.
         package var fileSize: Int64
-        /// The most bytes that the new store has more than the old one.
+        /// The most bytes by which the new store can exceed the old one.
         package var growth: Int64 = 0
-        /// Files of external data, and their bytes.
+        /// The number of external data files, and their bytes.
         package var externalFiles: Int64 = 0
         package var externalBytes: Int64 = 0
-        /// No copy is kept, and the one that the script reads is gone before the commit.
+        /// Whether no copy is kept, and the one that the script reads is removed before the commit.
         package var isFrugal = false
         package var isInPlace = false
-        /// Working copies that stay until the end, because steps may have to be undone on them.
+        /// The number of working copies kept until the end, because steps may have to be undone on them.
         package var keptCopies = 0
-        /// Whether a pass runs on a copy of what the one before it has made.
+        /// Whether a later pass runs on a copy of the previous pass's result.
         package var hasFurtherPasses = false
-        /// Whether the working copy is journalled, for code that may take back what it has done.
+        /// Whether the working copy has a rollback journal, for code that may roll back.
         package var isJournalled = false
 
-        /// The space for a copy of the external data: a file takes whole blocks, and a line of a manifest.
+        /// The space for a copy of the external data: whole blocks for each file, and its line in a manifest.
         fileprivate var externalSpace: Int64 {
             externalBytes &+ externalFiles &* (SpaceRequirement.block + SpaceRequirement.line)
         }
     }
 
     /// - Parameters:
-    ///   - backups: the folder where a backup is made.
-    ///   - temporary: where SQLite sorts what is too large for memory.
+    ///   - backups: the folder of the backups.
+    ///   - temporary: the folder for sorts that exceed memory.
     package init(_ work: Work, beside sidecar: StoreRecords, backups: String, temporary: String) {
         let folder = Path.folder(of: sidecar.store)
         let (old, new) = (work.pages &* work.pageSize, work.pages &* work.pageSize &+ work.growth)
@@ -91,7 +92,7 @@ package struct SpaceRequirement: Sendable, Equatable {
             let journal = work.isJournalled ? old &+ work.pages &* Self.journalHeader : 0
             let copies = Int64(1 + (work.hasFurtherPasses ? 1 : 0))
             parts.append(Part(reason: "working copy", folder: folder, bytes: new &* copies &+ journal))
-            // The entries of an index are in its table too: both together are no more than the store.
+            // The entries of an index are in its table too: together they are no larger than the store.
             parts.append(Part(reason: "sorting of indexes", folder: temporary, bytes: new / 2))
         }
         if work.keptCopies > 0 {
@@ -101,7 +102,7 @@ package struct SpaceRequirement: Sendable, Equatable {
         }
         let log = Self.commitLog(pages: max(old, new) / max(work.pageSize, 1) + 1, pageSize: work.pageSize)
         let freed = work.isFrugal ? old : 0
-        // What is in the log has to be written into the store's own file.
+        // The contents of the WAL must be written to the store's own file.
         parts.append(
             Part(
                 reason: "commit log", folder: folder,
@@ -113,8 +114,9 @@ package struct SpaceRequirement: Sendable, Equatable {
         self.frugal = SpaceRequirement(frugal, beside: sidecar, backups: backups, temporary: temporary).parts
     }
 
-    /// Every page of the new store passes through the log, or every old one through the rollback journal: with the WAL's
-    /// headers and its index, which are more (the SQLite file format, section 4; Write-Ahead Logging, section 4).
+    /// Returns the space for a commit. Every new page passes through the WAL, or every old one through the rollback
+    /// journal; the WAL's headers and index make it the larger (the SQLite file format, section 4; Write-Ahead Logging,
+    /// section 4).
     static func commitLog(pages: Int64, pageSize: Int64) -> Int64 {
         let index = (pages / 4_062 + 1) &* 32_768
         // The last frame may fill a sector, and the first page is written again when the transaction ends.
@@ -122,7 +124,7 @@ package struct SpaceRequirement: Sendable, Equatable {
     }
 
     private static let block: Int64 = 4_096
-    /// The most that the manifest has for one file.
+    /// The most bytes in the manifest for one file.
     private static let line: Int64 = 512
     private static let journalHeader: Int64 = 8
 
@@ -134,10 +136,10 @@ package struct SpaceRequirement: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - work: what needs the space.
-    ///   - ways: what else its command offers.
-    /// - Throws: `insufficientStorage` with what is needed, what is free, and every way that fits, for the first volume
-    ///   without the space.
+    ///   - work: the work that needs the space.
+    ///   - ways: the other options of its command.
+    /// - Throws: `insufficientStorage` with the needed space, the free space, and every option that helps, for the
+    ///   first volume that is too small.
     package func check(for work: String = "The migration", offering ways: [Way] = [], _ system: any System) throws {
         guard let short = try volumes(system).first(where: { !$0.isEnough }) else { return }
         throw MigrationError(
@@ -149,7 +151,7 @@ package struct SpaceRequirement: Sendable, Equatable {
             ) { "\($0), or \($1)" } + ".")
     }
 
-    /// The ways that fit, in words.
+    /// Returns the options that would help.
     private func helpful(_ ways: [Way], on short: Volume, _ system: any System) -> [Remedy] {
         var words: [Remedy] = []
         let backups = short.parts.filter { $0.reason.hasPrefix("backup") }.reduce(0) { $0 &+ $1.bytes }
@@ -167,13 +169,13 @@ package struct SpaceRequirement: Sendable, Equatable {
         return words
     }
 
-    /// Whether the same run fits where it keeps no backup.
+    /// Whether the same run fits if it keeps no backup.
     package func isEnoughWithoutBackup(_ system: any System) -> Bool {
         guard let frugal, let volumes = try? SpaceRequirement(parts: frugal).volumes(system) else { return false }
         return volumes.allSatisfy(\.isEnough)
     }
 
-    /// The error of a volume that ran full anyway, with the numbers that were known before and what is free now.
+    /// Returns the error of a volume that filled up anyway, with the numbers known before and the present free space.
     package func withNumbers(_ error: MigrationError, _ system: any System) -> MigrationError {
         guard error.code == .insufficientStorage, !parts.isEmpty, let volumes = try? volumes(system) else {
             return error
@@ -187,7 +189,7 @@ package struct SpaceRequirement: Sendable, Equatable {
         return error
     }
 
-    /// Returns the space needed on each volume. A folder that is still to be made is on the volume of the one above it.
+    /// Returns the space needed on each volume. A folder that does not exist yet is on its parent's volume.
     package func volumes(_ system: any System) throws -> [Volume] {
         var known: [(space: VolumeSpace, parts: [Part])] = []
         for part in parts {
@@ -207,8 +209,7 @@ package struct SpaceRequirement: Sendable, Equatable {
         }
     }
 
-    /// Returns a sentence about the space that is needed, and the free space where that is too little; nil if none is
-    /// needed.
+    /// Returns a sentence about the needed space, and the free space if that is too little; nil if none is needed.
     package static func sentence(_ volumes: [Volume], of work: String = "The migration") -> String? {
         let needs = volumes.filter { $0.needed > 0 }
         guard !needs.isEmpty else { return nil }
@@ -226,12 +227,12 @@ package struct SpaceRequirement: Sendable, Equatable {
 }
 
 extension SpaceRequirement {
-    /// Computes the space that a run of a migration needs on a store in that state.
+    /// Computes the space for a migration of a store in the given state.
     init(
         _ migration: Pass, on state: StoreState, _ sidecar: StoreRecords, _ options: MigrationOptions,
         backups: String, isPaced: Bool = false, _ system: any System
     ) throws {
-        // The catalogue alone changes.
+        // Only the catalogue changes.
         guard migration.script.needsBackup else {
             self.init(parts: [])
             return
@@ -245,12 +246,12 @@ extension SpaceRequirement {
             temporary: options.temporaryFolder ?? system.temporaryFolder)
     }
 
-    /// Computes the space for the start of a mirror: a copy of the first store next to the second one, and a migration
-    /// of that copy without a backup.
+    /// Computes the space for starting a mirror: a copy of the first store next to the second, and a migration of that
+    /// copy without a backup.
     ///
     /// - Parameters:
-    ///   - migration: of the first store.
-    ///   - state: that of the first store.
+    ///   - migration: the migration of the first store.
+    ///   - state: the state of the first store.
     package init(
         mirroring store: StoreRecords, at second: String, by migration: Pass, on state: StoreState, _ system: any System
     ) throws {
@@ -259,7 +260,7 @@ extension SpaceRequirement {
         self.init(work, beside: StoreRecords(store: second), backups: folder, temporary: system.temporaryFolder)
         var copied = Work(pages: state.pageCount, pageSize: state.pageSize, fileSize: 0)
         try copied.addExternalData(of: store, system)
-        // The mark of the mirror in the copy's metadata is a transaction of its own.
+        // The mirror's mark in the copy's metadata is a separate transaction.
         let mark = Self.commitLog(pages: 8, pageSize: state.pageSize)
         parts += [
             Part(reason: "copy of the store", folder: folder, bytes: state.size &+ mark),

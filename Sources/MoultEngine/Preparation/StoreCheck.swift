@@ -4,14 +4,14 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// A check of a store, as a value that says in a sentence what it requires.
+/// A check of a store, as a value that states its requirement in a sentence.
 package protocol StoreCheck: Sendable {
     var sentence: String { get }
-    /// Throws where the store does not satisfy it.
+    /// Throws if the store does not satisfy the requirement.
     func check(_ connection: Connection) throws
 }
 
-/// The check that a store is still the one that something was planned over.
+/// The check that a store is still the one that a plan was made for.
 struct UnchangedStore: StoreCheck {
     let binding: BoundPlan.Binding
     /// The resolved path of the store.
@@ -28,14 +28,14 @@ struct UnchangedStore: StoreCheck {
     }
 }
 
-/// A version that a run leaves as it is while code changes the objects of its store.
+/// A version that a run keeps while code changes the objects of its store.
 struct KeptVersion: Sendable {
     let version: ModelVersion
     /// The resolved path of the store.
     let store: String
     let system: any System
 
-    /// The model of the part of the version that the store holds.
+    /// Returns the model of the part of the version that the store holds.
     func model(over connection: Connection) throws -> ManagedObjectModel { try bound(to: connection).target.model }
 
     func verifySteps(_ connection: Connection, catalogueDigest: [UInt8]) throws {
@@ -52,17 +52,17 @@ struct KeptVersion: Sendable {
     }
 }
 
-/// The verification that steps have left a store of the version.
+/// The verification that steps have left a valid store of the version.
 enum StepVerification: Sendable {
     case none
-    /// By the plan of the pass.
+    /// Verified against the plan of the pass.
     case plan(StoreVerification)
-    /// By the version that the steps have left as it was.
+    /// Verified against the version, which the steps have not changed.
     case version(KeptVersion)
-    /// The same after a repair, which may have made the indexes that waited for the rows.
+    /// The same after a repair, which may have made the unique indexes that waited for the rows.
     case repair(StoreRepair)
 
-    /// - Parameter digest: that of the catalogue before the steps.
+    /// - Parameter digest: the digest of the catalogue before the steps.
     func verify(_ connection: Connection, catalogueDigest digest: [UInt8]) throws {
         switch self {
         case .none: return
@@ -76,12 +76,12 @@ enum StepVerification: Sendable {
 
 /// The pass after another.
 package indirect enum NextPass: Sendable {
-    /// The one at a position of a plan, bound to what the pass before it has made.
+    /// The pass at a position of a plan, bound to the previous pass's result.
     case planned(Int, of: PreparedMigration)
-    /// One that needs nothing of the pass before it.
+    /// A pass that does not depend on the previous one.
     case fixed(Pass)
 
-    /// - Parameter connection: to the working copy that the pass before it has made.
+    /// - Parameter connection: the connection to the previous pass's working copy.
     func bound(to connection: Connection, _ ledger: LossAccounting) throws -> Pass {
         switch self {
         case .planned(let position, let prepared): try prepared.pass(at: position, over: connection, ledger)
@@ -104,7 +104,7 @@ package indirect enum NextPass: Sendable {
 // MARK: - Printing and comparing
 
 extension Pass: CustomStringConvertible, Equatable {
-    /// The work in order, one sentence each: statements, code by its name, checks. Passes that are bound later are named.
+    /// The work in order, one sentence each: statements, names of code, checks. Passes bound later are named only.
     package var outline: [String] {
         var lines = preconditions.map(\.sentence) + script.statements.map(\.sentence)
         if let policies { lines.append("Policies: \(policies.names.joined(separator: ", "))") }
@@ -121,7 +121,7 @@ extension Pass: CustomStringConvertible, Equatable {
 
     package var description: String { outline.joined(separator: "\n") }
 
-    /// Whether both do the same, as far as their outlines and the statements of the first pass tell.
+    /// Whether both do the same, judged by their outlines and the statements of the first pass.
     package static func == (one: Pass, other: Pass) -> Bool {
         one.script == other.script && one.outline == other.outline
     }

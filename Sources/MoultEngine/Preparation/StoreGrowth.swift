@@ -5,11 +5,11 @@ import MoultStore
 /// The amount by which a plan may enlarge a store, from its rows and its tables alone.
 struct StoreGrowth: Sendable {
     let plan: BoundPlan
-    /// By table, of either version.
+    /// The number of rows of each table, of either version.
     private let rows: [String: Double]
-    /// The tables of the store of which an entity gets a number that takes a byte more.
+    /// The tables with an entity whose new number takes a byte more.
     private let widened: Set<String>
-    /// By attribute, what the mappings give it.
+    /// The sources that the mappings give each attribute.
     private let given: [String: [AttributeSource]]
 
     init(plan: BoundPlan) {
@@ -20,7 +20,7 @@ struct StoreGrowth: Sendable {
             for table in Set(tables) { rows[table, default: 0] += Double(count) }
         }
         self.rows = rows
-        // 0 and 1 take none, 127 and less take one.
+        // In a record, 0 and 1 take no byte, and numbers up to 127 take one.
         widened = Set(
             plan.source.entityNumbers.compactMap { name, old in
                 guard let new = plan.destination.entityNumbers[name],
@@ -32,17 +32,17 @@ struct StoreGrowth: Sendable {
             .mapValues { $0.map(\.value) }
     }
 
-    /// The most bytes more; what an app's code writes is not in them.
+    /// Returns the most bytes by which the store can grow, without the data that app code writes.
     ///
-    /// A store says itself how many rows it has, so numbers of any size are met here, and none may end the process.
+    /// The store itself reports its row counts, so the numbers can be arbitrarily large and must not cause a trap.
     func bytes(of state: StoreState) -> Int64 {
         let (pageSize, size) = (Double(state.pageSize), Double(state.size))
         let all = max(plan.rowCounts.values.reduce(0) { $0 + Double($1) }, 1)
-        // What an expression makes, and what an index holds of a text, is taken for a whole row.
+        // The result of an expression, and a text in an index, are assumed to be as large as a whole row.
         let row = size / all
         let values = plan.destination.tables.reduce(0) { $0 + newValues(of: $1, row) }
         let inIndexes = newIndexes.reduce(0) { $0 + entries(of: $1, min(row, pageSize)) }
-        // A row that is a byte longer where it is splits every full page.
+        // A row that grows by a byte in place splits every full page.
         let split =
             plan.source.tables.filter { widened.contains($0.name) }.reduce(0) { $0 + rows(of: $1) } / all * size / 2
         let fixed = (newObjects + 4) * pageSize + newTexts
@@ -52,7 +52,7 @@ struct StoreGrowth: Sendable {
 
     private func rows(of table: EntityTable) -> Double { rows[table.name] ?? 0 }
 
-    // MARK: - Values that the rows do not have yet
+    // MARK: - New values
 
     private func newValues(of table: EntityTable, _ row: Double) -> Double {
         let old = plan.source.table(named: table.name)?.columns ?? []
@@ -61,7 +61,7 @@ struct StoreGrowth: Sendable {
         return rows(of: table) * new.reduce(0) { $0 + width(of: $1, row) }
     }
 
-    /// With the byte of the row's header that tells the type.
+    /// Returns the size of a value, including the type byte in the row's header.
     private func width(of column: EntityTable.Column, _ row: Double) -> Double {
         guard column.type == "VARCHAR" || column.type == "BLOB" else { return 10 }
         guard case .attribute(let entity, let name) = column.role,
@@ -69,7 +69,7 @@ struct StoreGrowth: Sendable {
         else { return row + 4 }
         let given = (given[name] ?? []).map { source -> Double in
             switch source {
-            // A number as a text; what is only renamed leaves its old column.
+            // A number as text; a renamed attribute leaves its old column behind.
             case .attribute(_, let ifNil): max(24, ifNil.map(Self.length) ?? 0)
             case .constant(let value): value.map(Self.length) ?? 0
             case .expression: row
@@ -80,14 +80,14 @@ struct StoreGrowth: Sendable {
 
     private static func length(_ value: AttributeValue) -> Double { Double("\(value)".utf8.count) }
 
-    // MARK: - Tables and indexes that are not there
+    // MARK: - New tables and indexes
 
     private var newIndexes: [IndexDefinition] {
         let present = Set(plan.source.indexes.map(\.sql))
         return plan.destination.indexes.filter { !present.contains($0.sql) }
     }
 
-    /// An entry has the values of some columns, and the key.
+    /// Returns the size of an index's entries: the values of its columns, and the key.
     private func entries(of index: IndexDefinition, _ row: Double) -> Double {
         guard let table = plan.destination.table(named: index.table) else { return 0 }
         let names = Set(index.sql.sqlTokens.map(\.name))
@@ -96,14 +96,14 @@ struct StoreGrowth: Sendable {
         return rows(of: table) * (isNumeric ? 10 * Double(columns.count) + 12 : row + 12)
     }
 
-    /// A pair is in the table and in its index; there is none that the relationship's old form did not have.
+    /// The size of new pairs, each in its table and its index. Pairs that the relationship's old form had are not new.
     private var pairs: Double {
         let old = Set(plan.source.joinTables.map(\.sql))
         let most = plan.source.tables.map(rows).max() ?? 0
         return plan.destination.joinTables.reduce(0) { old.contains($1.sql) ? $0 : $0 + 48 * most }
     }
 
-    /// A page each at least.
+    /// The number of new tables and indexes, of at least a page each.
     private var newObjects: Double {
         func names(_ layout: StoreLayout) -> Set<String> {
             Set(layout.tables.map(\.name) + layout.joinTables.map(\.name) + layout.indexes.map(\.name))
@@ -112,7 +112,7 @@ struct StoreGrowth: Sendable {
         return Double(names(plan.destination).subtracting(names(plan.source)).count + plan.destination.joinTables.count)
     }
 
-    /// The model and the metadata, which are one value each, and the catalogue.
+    /// The size of the model and the metadata, one value each, and of the catalogue.
     private var newTexts: Double {
         let texts = plan.destination.createStatements.reduce(0) { $0 + $1.utf8.count }
         return Double((plan.modelCache?.count ?? 0) + plan.metadata.propertyList.count + texts)

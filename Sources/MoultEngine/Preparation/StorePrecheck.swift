@@ -4,7 +4,7 @@ import MoultModelFiles
 import MoultObjects
 import MoultPlan
 
-/// Checks of a store's surroundings before anything is changed.
+/// Checks of a store's surroundings before any change.
 package enum StorePrecheck {
     /// - Throws: `hardLinked`, `readOnly`.
     package static func checkFile(_ store: String, _ system: any System) throws {
@@ -28,7 +28,7 @@ package enum StorePrecheck {
 }
 
 extension ModelVersions {
-    /// - Throws: `lockFileMismatch` if a version that was released has changed since.
+    /// - Throws: `lockFileMismatch` if a released version has changed since its release.
     package func checkReleased() throws {
         guard let change = findings.first(where: { $0.code == "released-version-changed" }) else { return }
         throw MigrationError(.lockFileMismatch, change.message, place: change.place, remedy: change.advice)
@@ -36,12 +36,12 @@ extension ModelVersions {
 }
 
 extension [RegisteredStage] {
-    /// The mapping models at a path, for the versions that they fit.
+    /// Creates stages from the mapping models at a path, for the versions that they fit.
     ///
     /// - Parameters:
     ///   - path: a mapping model, or a folder of them.
-    ///   - registry: has the migration policies that they may name.
-    /// - Throws: `modelNotFound` for a folder without any; `noPath` and `question` if one does not fit just two
+    ///   - registry: the registry with the migration policies that they may name.
+    /// - Throws: `modelNotFound` for a folder without any; `noPath` and `question` if one does not fit exactly two
     ///   versions; what reading them throws.
     package init(mappingsAt path: String, in versions: ModelVersions, _ registry: MigrationRegistry) throws {
         let mappings = try MappingModelFile.all(at: path)
@@ -57,16 +57,16 @@ extension [RegisteredStage] {
     }
 }
 
-/// The limit on how often a migration may die before it is not begun by itself any more: an app that is killed while it
-/// migrates, at each launch, would never get further.
+/// The limit on how often a migration may die before it no longer starts automatically. Otherwise an app that is killed
+/// during its migration at each launch would never get further.
 package enum CrashLoopGuard {
     /// - Parameters:
-    ///   - limit: how many runs from the one version to the other may have died, one after the other.
+    ///   - limit: the number of consecutive dead runs between the two versions at which to refuse.
     /// - Throws: `tooManyAttempts` with their number.
     static func check(_ migration: Pass, _ sidecar: StoreRecords, limit: Int, _ system: any System) throws {
         let last = try dead(from: migration.from, to: migration.to, migration.operation, sidecar, system)
         guard last.count >= limit, let newest = last.first else { return }
-        // What is in use already is no advice.
+        // Do not advise an option that is already in use.
         let deferring: Remedy = migration.script.isDeferred ? "" : "defer work (\(option: .deferred)), or "
         throw MigrationError(
             .tooManyAttempts,
@@ -77,8 +77,8 @@ package enum CrashLoopGuard {
                 + "smaller pieces (\(option: .stopAtEachVersion)). Then start again with \(option: .again).")
     }
 
-    /// Returns the number of runs that have died in succession, counted from the last. One that was cancelled is
-    /// neither a death nor a success.
+    /// Returns the number of the latest consecutive runs that died. A cancelled run counts as neither a death nor a
+    /// success.
     package static func deaths(
         from: String, to: String, _ operation: Journal.Operation, _ sidecar: StoreRecords, _ system: any System
     ) throws -> Int {

@@ -3,17 +3,17 @@ import MoultModel
 import MoultStore
 
 extension Migrator {
-    /// Returns the sidecar with the records that Moult keeps next to a store; the store itself may be gone, or damaged.
+    /// Returns the sidecar with the records that Moult keeps next to a store; the store may be missing or damaged.
     ///
-    /// - Throws: `fileNotFound` and `notAStore` if nothing is kept, no folder of backups is named, and no store is at
-    ///   the path.
+    /// - Throws: `fileNotFound` and `notAStore` if there are no records, no backup folder is named, and there is no
+    ///   store at the path.
     package func records(of store: String) throws -> StoreRecords {
         let sidecar = try sidecar(of: store)
         guard options.backupFolder == nil, try !system.exists(sidecar.folder) else { return sidecar }
         do {
             _ = try StoreProbe.checkFile(store, system)
         } catch let error as MigrationError where error.code == .storeCorrupted {
-            // Nothing was kept of it.
+            // There are no records of it.
         }
         return sidecar
     }
@@ -23,19 +23,19 @@ extension Migrator {
         try RunHistory(try records(of: store), system).records()
     }
 
-    /// Returns the part of a store's history that cannot be read; nil if all of it can.
+    /// Returns the unreadable part of a store's history; nil if all of it is readable.
     package func unreadableRuns(of store: String) throws -> RunHistory.Unreadable? {
         try RunHistory(try records(of: store), system).contents().unreadable
     }
 
-    /// The objects that runs took out of a store, with those of a run that had committed and died before its end. The
+    /// Returns the objects that runs removed from a store, including those of a run that committed and then died. The
     /// store may be gone.
     package func quarantine(of store: String) throws -> Quarantine {
         let hasCommitted = (try? hasCommitted(store)) == true
         return Quarantine(try records(of: store), system, countsUnfinished: hasCommitted)
     }
 
-    /// Returns the folders of a store's backups: the folder of the options; otherwise the one next to the store, and
+    /// Returns the folders of a store's backups: the folder of the options; otherwise the one next to the store and
     /// those that its history names. The store may be gone.
     package func backupFolders(of store: String) throws -> [BackupFolder] {
         let runs = try runs(of: store)
@@ -45,10 +45,10 @@ extension Migrator {
         return [standard] + known.sorted().map { BackupFolder($0, system) }
     }
 
-    /// The name of a store's version: in the versions given, otherwise what a backup of the same version was called,
-    /// otherwise what the store's metadata say; empty if that is not known.
+    /// Returns the name of a store's version: from the given versions, otherwise from a backup of the same version,
+    /// otherwise from the store's metadata; empty if unknown.
     ///
-    /// - Parameter versions: asked when the store was read.
+    /// - Parameter versions: called after the store is read.
     package func versionName(of store: String, in versions: () throws -> ModelVersions?) throws -> String {
         let snapshot = try StoreProbe.read(store, system: system) { try StoreSnapshot($0.connection) }
         let identifiers = snapshot.metadata.versionIdentifiers
@@ -64,14 +64,14 @@ extension Migrator {
         return identifiers.first { !$0.isEmpty } ?? ""
     }
 
-    /// The backup to go back to: the one that is named, by its own name, by its path or as the newest of a version;
-    /// otherwise the one of the last run that changed the store. If no run has changed it, the newest: an older one than
-    /// that of the last run would undo more than that run.
+    /// Returns the backup to restore: the named one, by its name, its path or its version (the newest), otherwise the
+    /// backup of the last run that changed the store. If no run has changed it, the newest backup: an older one would
+    /// undo more than the last run.
     ///
     /// - Parameters:
     ///   - wanted: a backup's name or path, or the name of a version; nil for the last run's.
-    ///   - versions: asked only if a backup has another name for its version.
-    /// - Throws: `backupNotFound`; `deferredWork` if the last run made no backup because nothing is gone yet.
+    ///   - versions: called only if a backup has another name for its version.
+    /// - Throws: `backupNotFound`; `deferredWork` if the last run made no backup because no data is gone yet.
     package func backup(
         named wanted: String?, of store: String, in versions: () throws -> ModelVersions?
     ) throws -> StoreBackup {
@@ -85,7 +85,7 @@ extension Migrator {
                     "The end of the history of runs cannot be read, so the last run is unknown.", in: folders)
             }
             guard let last else {
-                // The names begin with the time. An older one would undo more.
+                // The names begin with the time. An older backup would undo more.
                 if let newer = unreadable.max(by: { $0.name < $1.name }), newer.name > all.newest?.name ?? "" {
                     throw Self.unreadable(newer, "The newest backup", store)
                 }
@@ -104,7 +104,7 @@ extension Migrator {
         if let damaged = unreadable.first(where: { $0.name == wanted }) {
             throw Self.unreadable(damaged, "The backup", store)
         }
-        // A backup whose version had no name when it was made is known by its hashes.
+        // A backup whose version had no name when it was made is identified by its hashes.
         let hashes = try? versions()?.versions.first { $0.names.contains(wanted) }?.hashes.entities.mapValues(\.base64)
         let matching = all.filter { backup in
             backup.manifest.version == wanted || hashes.map { $0 == backup.manifest.versionHashes } == true
@@ -117,7 +117,7 @@ extension Migrator {
             "There is no backup \(wanted), and no backup of a version of that name.\(others)", in: folders)
     }
 
-    /// The error of a backup that is there and whose manifest cannot be read. The store in it may be whole.
+    /// Returns the error for an existing backup with an unreadable manifest. Its store may be intact.
     private static func unreadable(
         _ backup: (name: String, error: MigrationError), _ what: String, _ store: String
     ) -> MigrationError {
@@ -133,7 +133,7 @@ extension Migrator {
             cause: backup.error.cause)
     }
 
-    /// The last run that changed the store, which a rollback undoes.
+    /// Returns the last run that changed the store, which a rollback undoes.
     func lastChange(of store: String) throws -> StoreRun? {
         try runs(of: store).last {
             ![.rollback, .finish].contains($0.operation) && [.done, .recovered].contains($0.result)
@@ -148,8 +148,8 @@ extension Migrator {
                 + "\(option: .backups(nil)).")
     }
 
-    /// A deferred migration makes no backup, for nothing is gone before its work is done; an older one would take back
-    /// more than it.
+    /// Checks that the last run made a backup. A deferred migration makes none, because no data is gone until its work
+    /// is done; an older backup would undo more.
     private func checkHasBackup(_ last: StoreRun?, _ store: String) throws {
         guard let last, last.backup == nil, hasDeferredWork(store) else { return }
         throw MigrationError(

@@ -1,10 +1,10 @@
 import MoultBasics
 import MoultStore
 
-/// Names for what is made next to a path until it is whole: `NAME.PID-START-UNIQUE.part`.
+/// Names for unfinished files next to their final path: `NAME.PID-START-UNIQUE.part`.
 ///
-/// Beside an archive or a folder of a person's own there is no lock. The name itself says which process makes it, by
-/// its number and its start, so that the files of a dead process differ from those of a living one.
+/// There is no lock next to a user's own archive or folder. The name itself identifies the process by its number and
+/// start, so that files of a dead process can be told from those of a live one.
 package enum StagedPath {
     static let suffix = ".part"
 
@@ -14,10 +14,10 @@ package enum StagedPath {
         return "\(path).\(number)-\(start)-\(system.uniqueName().prefix(8))\(suffix)"
     }
 
-    /// Removes what processes that are no more have left for a path, and names what is made until it is whole.
+    /// Removes what dead processes left for a path, and returns the name of a new unfinished file.
     ///
-    /// - Parameter isStore: whether it is a database.
-    /// - Throws: `usage` if the path is taken, `locked` if another process makes it.
+    /// - Parameter isStore: whether the file is a database.
+    /// - Throws: `usage` if the path is taken, `locked` if another process is making it.
     package static func begin(_ path: String, isStore: Bool = false, _ system: any System) throws -> String {
         try removeAbandoned(for: path, system)
         try checkUncontended(path, system)
@@ -25,20 +25,20 @@ package enum StagedPath {
         return make(for: path, system)
     }
 
-    /// Gives what is whole its name. What it holds is synchronised before.
+    /// Renames a finished file to its path. Its contents must be synchronised already.
     ///
-    /// - Throws: `usage` where somebody has made something there since.
+    /// - Throws: `usage` if something has been made there since.
     package static func end(_ part: String, as path: String, isStore: Bool = false, _ system: any System) throws {
         try system.checkNewPath(path, isStore: isStore)
         try system.rename(part, toUnused: path)
-        // What is whole keeps its name as long as the machine keeps its power.
+        // The rename is complete; synchronising the folder only protects it from a power cut.
         try? system.synchronise(Path.folder(of: path))
     }
 
-    /// Writes files so that a reader finds the old contents of each or the new, after removing what processes that are no
-    /// more have left for them. Into a folder that is there, the files go when all of them are written.
+    /// Writes files so that a reader finds either the old or the new contents of each, after removing what dead
+    /// processes left for them. In an existing folder, the files are renamed after all of them are written.
     ///
-    /// - Parameter makesFolders: whether a folder that is not there is made, with all that belongs into it or not at all.
+    /// - Parameter makesFolders: whether to make a missing folder, complete with its files or not at all.
     package static func replace(
         _ files: [(path: String, bytes: [UInt8])], makingFolders makesFolders: Bool = false, _ rights: FileRights,
         _ system: any System
@@ -64,11 +64,11 @@ package enum StagedPath {
         for folder in Set(products.map { Path.folder(of: $0.path) }) { try system.synchronise(folder) }
     }
 
-    /// A file, or a folder with files, that takes its name at once.
+    /// A file, or a folder with files, that gets its name in one rename.
     private struct Product {
         let path: String
         let part: String
-        /// By what follows the path, which is empty for the file itself.
+        /// The files by the rest of their paths, which is empty for the file itself.
         var files: [(rest: String, bytes: [UInt8])] = []
 
         func write(_ rights: FileRights, _ system: any System) throws {
@@ -89,7 +89,7 @@ package enum StagedPath {
         }
     }
 
-    /// The folder above a path that is missing and whose own folder is there; nil if none is.
+    /// Returns the topmost missing folder of a path; nil if none is missing.
     private static func missing(_ path: String, _ system: any System) throws -> String? {
         var (missing, folder): (String?, String) = (nil, Path.folder(of: path))
         while try system.status(of: folder) == nil, try !system.isLink(folder), folder != Path.folder(of: folder) {
@@ -115,7 +115,7 @@ package enum StagedPath {
         }.map { Path.join(folder, $0) }
     }
 
-    /// - Throws: `locked` if another process that is running makes the same path.
+    /// - Throws: `locked` if another live process is making the same path.
     static func checkUncontended(_ path: String, _ system: any System) throws {
         let folder = Path.folder(of: path)
         guard try system.status(of: folder)?.kind == .folder else { return }
@@ -134,7 +134,7 @@ package enum StagedPath {
     }
 
     private static func parts(of entry: String) -> (name: String, process: Int32, start: String)? {
-        // A database that was not finished may have left side files.
+        // An unfinished database may have left side files.
         let side = StoreProbe.sideFileSuffixes.first { entry.hasSuffix(suffix + $0) } ?? ""
         guard entry.hasSuffix(suffix + side) else { return nil }
         let words = entry.dropLast(suffix.count + side.count)
@@ -144,16 +144,16 @@ package enum StagedPath {
         return (String(words[..<dot]), process, String(fields[1]))
     }
 
-    /// Tells two processes of one number apart; nil for one that is not running.
+    /// Returns a mark that tells apart two processes with the same number; nil for one that is not running.
     private static func mark(ofProcess process: Int32, _ system: any System) -> String? {
         system.startTime(ofProcess: process).map { Array(Digest.sha256($0.utf8).prefix(4)).hexadecimal }
     }
 }
 
-/// A store that is made in a folder next to its path until it is whole.
+/// A store that is made in a folder next to its path until it is complete.
 ///
-/// What belongs to a store gets its name before the store does: until then nothing looks like one. A mark in the folder
-/// says what has been moved, so that a later run removes what a process left that died in between.
+/// The files that belong to a store are renamed before the store: until then nothing looks like one. A mark in the
+/// folder records what has been moved, so that a later run can remove it if this process dies in between.
 package struct StagedStore {
     /// The path that the store will have.
     package let path: String
@@ -164,14 +164,14 @@ package struct StagedStore {
     package var new: String { Path.join(folder, "new") }
     /// The folder of external data.
     package var support: String { Path.join(folder, "support") }
-    /// A database with what has no place in the store.
+    /// The database for data that has no place in the store.
     package var aside: String { Path.join(folder, "aside") }
     /// The folder of the records that Moult keeps next to a store.
     var records: String { Path.join(folder, "records") }
-    /// Names what has got its own name, from just before that until the store has.
+    /// A file that names what is being renamed, from just before until the store has its name.
     private var mark: String { Path.join(folder, "moving") }
 
-    /// The files and folders that get their names before the store.
+    /// The files and folders that are renamed before the store.
     private var companions: [(from: String, to: String)] {
         let sidecar = StoreRecords(store: path)
         return [(support, sidecar.support), (aside, StoreRecords.aside(of: path)), (records, sidecar.folder)]
@@ -181,12 +181,12 @@ package struct StagedStore {
         (self.path, self.folder, self.system) = (path, folder, system)
     }
 
-    /// Makes the folder, after removing what processes that are no more have left for the path.
+    /// Makes the folder, after removing what dead processes left for the path.
     ///
     /// - Parameters:
-    ///   - places: where nothing may be, the path itself included.
-    ///   - store: one that must not have the same folder of external data.
-    /// - Throws: `usage` if one of them is taken, `locked` if another process makes the same store.
+    ///   - places: the paths that must be free, including the path itself.
+    ///   - store: a store that must not share the folder of external data.
+    /// - Throws: `usage` if one of them is taken, `locked` if another process is making the same store.
     package init(at path: String, taking places: [String], apartFrom store: String? = nil, _ system: any System) throws
     {
         try Self.removeAbandoned(path, system)
@@ -204,17 +204,17 @@ package struct StagedStore {
 
     package func remove() { _ = try? system.removeTree(folder) }
 
-    /// Gives the store its name, and before it what belongs to it.
+    /// Renames the store's other files and then the store itself.
     ///
-    /// - Parameter places: where nothing may be. Another process may have made something there since; what it makes
-    ///   between this check and the rename is not replaced either.
-    /// - Returns: why the folder could not be synchronised in the end; the store is there and whole as long as the machine
-    ///   keeps its power.
+    /// - Parameter places: the paths that must be free. Another process may have made something there since; files made
+    ///   between this check and the rename are not replaced either.
+    /// - Returns: the error from synchronising the folder at the end; the store is complete, but not yet safe from a
+    ///   power cut.
     package func install(taking places: [String]) throws -> (any Error)? {
         try Self.check(places, path, system)
         try checkWrittenBack()
         let before = try companions.filter { try system.exists($0.from) }
-        // Whose the files at their new names are until the store has its own, a later run reads from this.
+        // If the process dies, a later run reads from the mark which renamed files belong to this store.
         try system.write(Array(before.map(\.from).map(Path.name).joined(separator: "\n").utf8), to: mark)
         for file in [mark, folder, Path.folder(of: folder)] { try system.synchronise(file) }
         do {
@@ -233,7 +233,7 @@ package struct StagedStore {
         }
     }
 
-    /// SQLite keeps no error of the last connection that closes: what it could not write back lies in a log still.
+    /// Checks that SQLite, which reports no error when the last connection closes, has left nothing in a log.
     private func checkWrittenBack() throws {
         for log in ["-wal", "-journal"] where try system.exists(new + log) {
             throw MigrationError(
@@ -242,8 +242,8 @@ package struct StagedStore {
         }
     }
 
-    /// Removes the files and folders that have got their names, if the store has not. As long as the store has not left
-    /// its folder, the file at its path belongs to another process.
+    /// Removes the renamed files if the store itself was not renamed. While the store is still in its folder, a file at
+    /// its path belongs to another process.
     private func removeMoved() throws {
         guard try system.exists(mark), try system.exists(new) || !system.exists(path) else { return }
         let names = String(decoding: try system.read(mark), as: UTF8.self).split(separator: "\n")
@@ -252,9 +252,9 @@ package struct StagedStore {
         }
     }
 
-    /// Removes what processes that are no more have left for a path.
+    /// Removes what dead processes left for a path.
     ///
-    /// - Returns: whether there was anything.
+    /// - Returns: whether there was anything to remove.
     @discardableResult
     package static func removeAbandoned(_ path: String, _ system: any System) throws -> Bool {
         let abandoned = try StagedPath.abandoned(for: path, system)
@@ -267,12 +267,12 @@ package struct StagedStore {
 }
 
 extension StoreMaker {
-    /// Makes a store that gets its name when it is filled and synchronised: a process that dies before leaves nothing at
-    /// the path.
+    /// Makes a store that gets its name after it is filled and synchronised: a process that dies earlier leaves nothing
+    /// at the path.
     ///
-    /// - Parameter fill: fills the store at the path that it gets.
-    /// - Throws: `usage` if the path is taken, `locked` if another process makes the same store; what `fill` throws.
-    ///   Then nothing was changed.
+    /// - Parameter fill: fills the store at the path that it receives.
+    /// - Throws: `usage` if the path is taken, `locked` if another process is making the same store; what `fill`
+    ///   throws. Nothing is changed then.
     @discardableResult
     package func makeWhole<Result>(
         at path: String, on system: any System = POSIXSystem(), fill: (String) throws -> Result
@@ -287,7 +287,8 @@ extension StoreMaker {
         return result
     }
 
-    /// To where it is installed from; into a folder that a store of the same name has left, file by file.
+    /// Moves the external data to the folder that it is installed from, or file by file into an existing folder left by
+    /// a store of the same name.
     private func moveExternalData(of unfinished: StagedStore, _ system: any System) throws {
         let (made, own) = (ExternalStorage(store: unfinished.new), ExternalStorage(store: unfinished.path))
         guard try system.exists(made.folder) else { return }

@@ -1,22 +1,22 @@
 import MoultBasics
 import MoultStore
 
-/// The folder next to a store where Moult keeps everything that is not the store: `<name>.moult/`.
+/// The folder next to a store where Moult keeps its own files: `<name>.moult/`.
 package struct StoreRecords: Sendable, Hashable {
     /// The store's path, without symbolic links.
     package let store: String
-    /// The rights of the folder and of everything in it: those of the store, or of the one that it is made of.
+    /// The file rights of the folder and its contents: those of the store, or of the store that it is made from.
     package let rights: FileRights
 
-    /// - Parameter other: a store whose rights count, while there is none at the path yet.
+    /// - Parameter other: a store whose rights apply while there is none at the path yet.
     package init(store: String, like other: String? = nil) {
         self.store = store
         rights = .like(other ?? store)
     }
 
-    /// Creates the sidecar of the store at a path, even where the store is gone.
+    /// Creates the sidecar of the store at a path, even if the store is gone.
     ///
-    /// - Throws: `fileNotFound` where not even the store's folder is there.
+    /// - Throws: `fileNotFound` if the store's folder does not exist either.
     package init(of path: String, _ system: any System) throws {
         let folder = Path.folder(of: path)
         if try system.exists(path) {
@@ -28,8 +28,8 @@ package struct StoreRecords: Sendable, Hashable {
         }
     }
 
-    /// A name that would be too long with what is added is cut, and told apart by its digest: SQLite takes paths of
-    /// 512 bytes at most.
+    /// The path of the folder. A name too long for the added ending is shortened and made unique by its digest: SQLite
+    /// limits paths to 512 bytes.
     package var folder: String {
         let name = Path.name(of: store)
         guard name.utf8.count > Self.longestName else { return store + Path.sidecarEnding }
@@ -40,10 +40,10 @@ package struct StoreRecords: Sendable, Hashable {
         return Path.join(Path.folder(of: store), "\(start)-\(digest)\(Path.sidecarEnding)")
     }
 
-    /// The longest store name, in bytes, that is not cut in the folder's name. File systems allow 255 bytes.
+    /// The longest store name, in bytes, used unshortened in the folder's name. File systems allow 255 bytes.
     private static let longestName = 249
 
-    /// The store's name, for a copy next to which SQLite may put a `-journal`.
+    /// The store's name, for a copy next to which SQLite may create a `-journal`.
     package var nameOfCopy: String {
         let name = Path.name(of: store)
         return name.utf8.count + "-journal".utf8.count > 255 ? "store" : name
@@ -53,19 +53,19 @@ package struct StoreRecords: Sendable, Hashable {
     package var runs: String { Path.join(folder, "runs.jsonl") }
     package var log: String { Path.join(folder, "log.txt") }
     package var backups: String { Path.join(folder, "backups") }
-    /// The objects that runs took out of the store.
+    /// The objects that runs removed from the store.
     package var quarantine: String { Path.join(folder, "quarantine.sqlite") }
-    /// The files of external data that no row named, by the run that moved them here.
+    /// The folder of external data files that no row named, by the run that moved them here.
     package var unnamedFiles: String { Path.join(folder, Self.unnamedFilesName) }
     static let unnamedFilesName = "external-files"
-    /// The mark of a person who has stopped a run, written when the wish comes.
+    /// The mark that a person has stopped a run, written at the request.
     package var stopped: String { Path.join(folder, Self.stoppedName) }
     static let stoppedName = "stopped"
-    /// The file that records what is known of the store's mirror.
+    /// The record of the store's mirror.
     package var mirror: String { Path.join(folder, "mirror.json") }
     /// The file that records the state in which the mirror left the file of its second store.
     package var mirrorSeen: String { Path.join(folder, "mirror.seen") }
-    /// The folder for a store that could not be opened, used before a backup takes its place.
+    /// The folder for the files of an unusable store that a backup has replaced.
     package var damaged: String { Path.join(folder, "damaged") }
 
     /// The working folder of a run.
@@ -77,16 +77,15 @@ package struct StoreRecords: Sendable, Hashable {
     package var support: String { Path.join(Path.folder(of: store), Self.supportName(ofStore: Path.name(of: store))) }
     package var externalData: String { Path.join(support, "_EXTERNAL_DATA") }
 
-    /// Returns the path of the database in which a salvage to `path` keeps the data that have no place in the new
-    /// store.
+    /// Returns the path of the database in which a salvage to `path` keeps data that has no place in the new store.
     package static func aside(of path: String) -> String { path + ".aside.sqlite" }
 
-    /// Makes the folder; one that is there is made no more readable than the store.
+    /// Makes the folder, or makes an existing one no more readable than the store.
     ///
-    /// - Throws: `readOnly` where somebody else has put something of that name there.
+    /// - Throws: `readOnly` if something else has that name.
     package func make(_ system: any System) throws {
         guard let present = try system.status(of: folder) else {
-            // What leads nowhere is no folder either.
+            // A dangling symbolic link is not a folder either.
             guard try !system.isLink(folder) else { throw foreign("is a symbolic link") }
             try system.makeFolder(folder, rights)
             return try system.synchronise(Path.folder(of: folder))
@@ -117,7 +116,7 @@ package struct StoreRecords: Sendable, Hashable {
     }
 }
 
-/// The log of a store: `[time] sentence` lines, only ever added to.
+/// The log of a store: `[time] sentence` lines, append-only.
 package struct MigrationLog: Sendable {
     package let sidecar: StoreRecords
     private let system: any System
@@ -127,16 +126,16 @@ package struct MigrationLog: Sendable {
         self.system = system
     }
 
-    /// Never fails a run: what cannot be logged is not logged.
+    /// Adds a line. Never fails a run: errors in logging are ignored.
     package func append(_ message: String) {
-        // The names of a store are in it, and people read it with cat.
+        // The line may contain names from the store, and people may print the log to a terminal.
         let line = message.split(whereSeparator: \.isNewline).joined(separator: " ").printable
         try? system.append(
             Array("[\(system.now.iso8601WithMilliseconds)] \(line)\n".utf8), to: sidecar.log, sidecar.rights)
     }
 
-    /// Adds a sentence that ends with an error. What an app's own code says in its errors is left out, because it may
-    /// be a value of a row: the log has the type of the error in its place.
+    /// Adds a sentence that ends with an error. Leaves out the text of an app's own errors, which may contain a row's
+    /// value, and logs the error's type in its place.
     package func append(_ message: String, _ error: any Error) { append("\(message)\(Self.words(of: error))") }
 
     static func words(of error: any Error) -> String {
@@ -145,7 +144,7 @@ package struct MigrationLog: Sendable {
         return "\(known)"
     }
 
-    /// The whole log; empty where there is none.
+    /// Returns the whole log; empty if there is none.
     package func read() throws -> String {
         guard try system.exists(sidecar.log) else { return "" }
         return String(decoding: try system.read(sidecar.log), as: UTF8.self)

@@ -13,13 +13,13 @@ public struct StoreRun: Sendable, Hashable, Identifiable {
     public enum Result: String, Sendable, Hashable, CaseIterable, Codable {
         /// It has done its work.
         case done
-        /// It failed, and the store is as it was.
+        /// It failed, and the store is unchanged.
         case failed
-        /// It was stopped, and the store is as it was.
+        /// It was stopped, and the store is unchanged.
         case cancelled
         /// It ended on its budget, for the next call to continue.
         case paused
-        /// Its process died before the commit, and the store stayed the old one.
+        /// Its process died before the commit, and the store is unchanged.
         case undone
         /// Its process died after the commit, and the next run found the new store.
         case recovered
@@ -29,7 +29,7 @@ public struct StoreRun: Sendable, Hashable, Identifiable {
     public enum Operation: String, Sendable, Hashable, CaseIterable, Codable {
         /// A migration.
         case migrate
-        /// The return to a backup.
+        /// A rollback to a backup.
         case rollback
         /// Work that a deferred migration left.
         case finish
@@ -37,9 +37,9 @@ public struct StoreRun: Sendable, Hashable, Identifiable {
         case validate
         /// A repair.
         case repair
-        /// Objects from the quarantine that were put back.
+        /// A restoration of objects from the quarantine.
         case quarantine
-        /// The return to an older version.
+        /// A downgrade to an older version.
         case downgrade
     }
 
@@ -50,7 +50,7 @@ public struct StoreRun: Sendable, Hashable, Identifiable {
     public package(set) var result: Result
     /// The name of the version before.
     public package(set) var from: String
-    /// The name of the version that it led to, or would have led to.
+    /// The name of the target version.
     public package(set) var to: String
     /// When it began and ended, in ISO 8601.
     package var startTime: String
@@ -60,23 +60,23 @@ public struct StoreRun: Sendable, Hashable, Identifiable {
     public package(set) var backup: String?
     /// The folder where that backup is; nil in records of earlier versions of Moult.
     package var backups: String?
-    /// Rows that it was estimated to touch.
+    /// The rows that it was estimated to touch.
     public package(set) var rows: Int64
     package var bytes: Int64
     /// The error's code and sentence; nil if it did not fail.
     public package(set) var error: String?
-    /// Objects that it put into the quarantine.
+    /// The number of objects that it quarantined.
     public package(set) var quarantined: Int64 = 0
-    /// Objects that the fixes of rules changed, deleted or made.
+    /// The number of objects that the fixes of rules changed, deleted or made.
     package var fixed: Int64 = 0
-    /// The losses of the run, counted: what the store does not have since.
+    /// The counted losses of the run: data that is no longer in the store.
     public package(set) var losses: [MigrationLoss] = []
-    /// The name of the backup that a rollback put back.
+    /// The name of the backup that a rollback restored.
     package var restored: String?
-    /// The names of the backups that it removed, because the retention policy does not keep them.
+    /// The names of the backups that it removed according to the retention policy.
     package var removed: [String] = []
 
-    /// The name of the run, which no other run of the store has.
+    /// The name of the run, unique among the store's runs.
     public var id: String { run }
     /// When it began; nil for a record that does not say.
     public var startedAt: Date? { Timestamp(iso8601: startTime)?.date }
@@ -116,7 +116,7 @@ extension StoreRun {
     }
 }
 
-/// All runs on a store, oldest first; written once each, never changed.
+/// All runs on a store, oldest first; each is written once and never changed.
 package struct RunHistory: Sendable {
     package let sidecar: StoreRecords
     private let system: any System
@@ -128,18 +128,18 @@ package struct RunHistory: Sendable {
 
     package func append(_ record: StoreRun) throws {
         var record = record
-        // Read in another working folder.
+        // A relative path would not resolve in another working folder.
         record.backups = record.backups.map { (try? system.resolve($0)) ?? $0 }
         let isFirst = try !system.exists(sidecar.runs)
-        // A line that a dying process left unfinished would take this one with it.
+        // This line must not be joined to one that a dying process left unfinished.
         let start = try isFirst || endsWithLine() ? "" : "\n"
         try system.append(Array((start + record.json.compact + "\n").utf8), to: sidecar.runs, sidecar.rights)
         try system.synchronise(sidecar.runs)
-        // Else a power cut could take the name, and with it the history of a run whose journal is gone.
+        // Otherwise a power cut could remove the file, and with it the history of a run whose journal is gone.
         if isFirst { try system.synchronise(sidecar.folder) }
     }
 
-    /// Whether the last line is whole.
+    /// Whether the last line is complete.
     private func endsWithLine() throws -> Bool {
         var last = UInt8(ascii: "\n")
         let size = try system.status(of: sidecar.runs)?.size ?? 0
@@ -147,11 +147,11 @@ package struct RunHistory: Sendable {
         return last == UInt8(ascii: "\n")
     }
 
-    /// The records that can be read; ``contents()`` says whether these are all.
+    /// Returns the readable records; ``contents()`` also reports unreadable ones.
     package func records() throws -> [StoreRun] { try contents().records }
 
-    /// The records that can be read, and what cannot: lines that a dying process left unfinished, that were damaged
-    /// since, or that a later version of Moult has written.
+    /// Returns the readable records, and the unreadable lines: unfinished when a process died, damaged since, or
+    /// written by a later version of Moult.
     package func contents() throws -> (records: [StoreRun], unreadable: Unreadable?) {
         guard try system.exists(sidecar.runs) else { return ([], nil) }
         let lines = try system.read(sidecar.runs).split(separator: UInt8(ascii: "\n")).map { line in
@@ -165,7 +165,7 @@ package struct RunHistory: Sendable {
     /// Lines of a history that cannot be read.
     package struct Unreadable: Sendable, Equatable {
         package let count: Int
-        /// Whether the last line is one of them, so that it is not known what was done last.
+        /// Whether the last line is one of them, so that the last run is unknown.
         package let isLast: Bool
 
         package var sentence: String {

@@ -1,20 +1,20 @@
 import MoultBasics
 import MoultSQLite
 
-/// A log or a rollback journal that SQLite applies in part, or not at all, and then removes without a word.
+/// A WAL or a rollback journal that SQLite applies only in part, or not at all, and then removes silently.
 ///
-/// What a dead run of Moult left is not looked at: its journal says what becomes of it.
+/// Files of a dead Moult run are ignored: its journal decides about them.
 package struct DamagedSideFiles {
     private let sidecar: StoreRecords
     private let system: any System
 
     init(_ sidecar: StoreRecords, _ system: any System) { (self.sidecar, self.system) = (sidecar, system) }
 
-    /// Copies what SQLite would leave out, before a connection is opened; once, as long as it stays there.
+    /// Copies the parts that SQLite would leave out before a connection is opened, once for each damaged file.
     ///
-    /// - Parameter isAlone: whether no other process writes now: a living writer's log or journal ends anywhere.
+    /// - Parameter isAlone: whether no other process is writing: the WAL or journal of a live writer can end anywhere.
     /// - Returns: the folder of the copies, and whether it is new; nil if nothing is damaged.
-    /// - Throws: what the disk says.
+    /// - Throws: errors from the file system.
     func keep(isAlone: Bool) throws -> (folder: String, isNew: Bool)? {
         for _ in 0..<3 {
             let damaged = try damaged(isAlone: isAlone)
@@ -22,7 +22,7 @@ package struct DamagedSideFiles {
             do {
                 return try keep(damaged)
             } catch {
-                // A living process has removed it: nothing of it was lost, and another one may be there still.
+                // A live process has removed it, so nothing was lost, and there may be a new one.
                 let hasGone = try damaged.contains { try !system.exists(sidecar.store + $0.suffix) }
                 guard hasGone else { throw error }
             }
@@ -66,14 +66,14 @@ package struct DamagedSideFiles {
         return (folder, true)
     }
 
-    /// Removes a folder of copies that are not needed, and the one that it is in if nothing else is there.
+    /// Removes a folder of unneeded copies, and its parent folder if that is empty.
     func discard(_ folder: String) {
         _ = try? system.removeTree(folder)
-        // Fails as long as there are copies of others.
+        // This fails while other copies are there.
         _ = try? system.remove(sidecar.damaged)
     }
 
-    /// The folder that has copies of the files as they are.
+    /// Returns the folder that has copies of the current files.
     private func copies(of suffixes: [String]) throws -> String? {
         guard try system.exists(sidecar.damaged) else { return nil }
         let name = Path.name(of: sidecar.store)
@@ -85,8 +85,8 @@ package struct DamagedSideFiles {
         }
     }
 
-    /// - Parameter find: what is wrong with the file of that path.
-    /// - Returns: nil for a file that is not there, or went away while it was read.
+    /// - Parameter find: returns the fault of the file at a path.
+    /// - Returns: nil if the file is missing or disappeared while it was read.
     private func present(_ suffix: String, _ find: (String) throws -> String?) throws -> String? {
         let path = sidecar.store + suffix
         guard let size = try system.status(of: path)?.size, size > 0 else { return nil }
@@ -98,10 +98,9 @@ package struct DamagedSideFiles {
         }
     }
 
-    /// Returns the findings about parts of a store's log and rollback journal that SQLite would leave out, without
-    /// changing anything.
+    /// Returns findings about parts of a store's WAL and rollback journal that SQLite would leave out. Changes nothing.
     ///
-    /// - Parameter remedy: what to do about it.
+    /// - Parameter remedy: the suggested remedy.
     package static func findings(
         beside store: String, _ system: any System, remedy: Remedy = "\(.salvage) reads what is left of it."
     ) throws -> [Finding] {
@@ -111,7 +110,7 @@ package struct DamagedSideFiles {
             guard before?.kind == .file else { return nil }
             let log = suffix == "-wal" ? try LogFrames(path, system) : nil
             let fault = try log == nil ? RollbackJournal(path, system).playbackFault : log?.fault
-            // A living writer's ends anywhere.
+            // A live writer's file can end anywhere.
             guard try system.status(of: path) == before else { return nil }
             guard let fault else { return log?.isTorn == true ? LogFrames.tornFinding(path) : nil }
             return Finding(
@@ -132,11 +131,11 @@ extension LogFrames {
         return "SQLite leaves out the last \(unreadable) of its \(Quantity.count(count, "frame"))."
     }
 
-    /// The possible meanings of a log that ends inside a frame.
+    /// The possible meanings of a WAL that ends inside a frame.
     package static let tornTail =
         "if a copy of it was cut off, the last commits are missing. After a power cut only an unfinished one is."
 
-    /// No fault of the store: what SQLite leaves out may never have been committed.
+    /// Returns a note, not a fault of the store: the part that SQLite leaves out may never have been committed.
     static func tornFinding(_ path: String) -> Finding {
         Finding(
             code: "side-file-torn", severity: .note, place: path,
@@ -145,10 +144,10 @@ extension LogFrames {
     }
 }
 
-/// A `-wal` file as bytes, to tell whether it belongs to the file that it lies next to (the WAL file format of SQLite,
+/// A `-wal` file as bytes, to tell whether it belongs to the database next to it (the WAL file format of SQLite,
 /// sections 4.1 and 4.2).
 ///
-/// Only for files that this process has no connection to.
+/// Use it only for files that this process has no connection to.
 package struct WriteAheadLog {
     private let store: String
     private let path: String
@@ -160,7 +159,7 @@ package struct WriteAheadLog {
     private static let headerSize: Int64 = 32
     private static let frameHeaderSize: Int64 = 24
 
-    /// Nil if there is none, or an empty one.
+    /// Returns nil if there is no WAL, or an empty one.
     package init?(beside store: String, _ system: any System) throws {
         path = store + "-wal"
         guard let size = try system.status(of: path)?.size, size > 0 else { return nil }
@@ -171,19 +170,19 @@ package struct WriteAheadLog {
         salts = isWhole ? Array(header[16..<24]) : []
     }
 
-    /// Whether it begins like a log.
+    /// Whether the file begins like a WAL.
     package var isLog: Bool { pageSize >= 512 && !salts.isEmpty }
 
-    /// A reason why a log may not be the store's own.
+    /// A reason why a WAL may not be the store's own.
     package struct Strangeness: Equatable {
         package let sentence: String
-        /// Whether it cannot be the store's own. Otherwise nothing shows that it is.
+        /// Whether the WAL certainly is not the store's own. Otherwise its origin is merely unproven.
         package let isCertain: Bool
 
         init(_ sentence: String, isCertain: Bool = true) { (self.sentence, self.isCertain) = (sentence, isCertain) }
     }
 
-    /// Returns the reason why the log may not be the store's own; nil if nothing speaks against it.
+    /// Returns the reason why the WAL may not be the store's own; nil if there is none.
     package func strangeness() throws -> Strangeness? {
         guard isLog else { return Strangeness("it does not begin like a WAL.") }
         guard let own = try system.read(store, prefix: 18).databasePageSize else {
@@ -195,8 +194,8 @@ package struct WriteAheadLog {
         guard let main = try system.status(of: store), let log = try system.status(of: path),
             main.modified > log.modified
         else { return nil }
-        // Only a checkpoint writes to a store in WAL mode. One that came after the log's last frame has copied the
-        // first page that the log holds, in one of the versions that are there.
+        // Only a checkpoint writes to a store in WAL mode. A checkpoint after the WAL's last frame has copied the first
+        // page in the WAL to the store, in one of its versions there.
         let frames = try frames()
         guard let first = frames.first else { return nil }
         let versions = try frames.filter { $0.page == first.page }.map {
@@ -209,11 +208,12 @@ package struct WriteAheadLog {
             isCertain: frames.contains { $0.page == 1 })
     }
 
-    /// Whether the log was begun on the store as it is: a store that was copied after its log is newer, and is its own.
+    /// Whether the WAL was begun on the store as it is: a store copied after its WAL was begun is newer, and the WAL is
+    /// still its own.
     ///
-    /// The first transaction of a log that writes page 1 counts the file change counter up by one (or, after another
+    /// The first transaction of a WAL that writes page 1 raises the file change counter by one (or, after another
     /// connection's, by none), and changes the schema cookie only with the schema (the SQLite file format, sections
-    /// 1.3.7 and 1.3.12). A backup that SQLite has made has counters of its own. A log without page 1 says nothing.
+    /// 1.3.7 and 1.3.12). A backup made by SQLite has its own counters. A WAL without page 1 proves nothing.
     private func beganOn(_ frames: [Frame]) throws -> Bool {
         let pages = try frames.filter { $0.page == 1 }.map {
             try system.bytes(of: path, from: $0.place, count: pageSize)
@@ -229,11 +229,11 @@ package struct WriteAheadLog {
 
     private struct Frame {
         let page: Int64
-        /// The offset of the page's bytes in the log.
+        /// The offset of the page's bytes in the WAL.
         let place: Int64
     }
 
-    /// The frames of the log's present round; those of an earlier one have other salts.
+    /// Returns the frames of the current WAL generation; earlier generations have other salts.
     private func frames() throws -> [Frame] {
         var frames: [Frame] = []
         var place = Self.headerSize

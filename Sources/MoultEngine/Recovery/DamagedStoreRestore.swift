@@ -2,16 +2,16 @@ import MoultBasics
 import MoultSQLite
 import MoultStore
 
-/// Puts a backup where no sound store is: what is there is damaged, or nothing is.
+/// Restores a backup where there is no sound store: the store is damaged or missing.
 ///
-/// A damaged file stays the same file. SQLite writes the whole backup over it in one transaction, which a process that
-/// has it open takes part in; a rename would leave that process with a file of which the next journal came to lie next
-/// to the restored store. Where nothing is, there is no process to lock out, and the store gets its name when it is
-/// whole.
+/// A damaged file stays the same file: SQLite overwrites it with the backup in one transaction, which other processes
+/// with the file open take part in. After a rename, such a process would keep the old file and put its next journal
+/// next to the restored store. A missing store has no process to lock out, so the new file is renamed into place when
+/// it is complete.
 struct DamagedStoreRestore {
     let migrator: Migrator
     let backup: StoreBackup
-    /// With `restoredUUID`.
+    /// The journal, with `restoredUUID`.
     let journal: Journal
     let sidecar: StoreRecords
     /// The lock of the sidecar, which the caller holds.
@@ -25,7 +25,8 @@ struct DamagedStoreRestore {
     private var log: MigrationLog { MigrationLog(sidecar, system) }
 
     /// - Returns: the lock of the restored store; nil if another process has opened it since.
-    /// - Throws: with what was there as it was; where the disk does not tell what is there, the journal stays.
+    /// - Throws: an error after which the old files are unchanged; if the disk does not show their state, the journal
+    ///   stays.
     func perform(_ restored: RestoredPages) throws -> StoreLock? {
         try journal.write(sidecar, system)
         do {
@@ -42,17 +43,17 @@ struct DamagedStoreRestore {
         }
     }
 
-    /// Copies of what is there; of a store that is gone what is next to its path, which SQLite would mix into the one
-    /// that takes its place.
+    /// Copies the present files. For a missing store, moves the side files at its path, which SQLite would apply to the
+    /// new store.
     private func putAside() throws {
         let name = Path.name(of: store)
         let suffixes = try ([""] + StoreProbe.sideFileSuffixes).filter { suffix in
-            // The index of a log is made again by whoever opens it.
+            // SQLite rebuilds the WAL index when it opens the store.
             try suffix != "-shm" && system.exists(store + suffix)
         }
         try system.makeFolder(sidecar.work(journal.run))
         try system.makeFolder(aside)
-        // Before anything lies in them, the folders must be there after a power cut.
+        // The folders must survive a power cut before any file is in them.
         for folder in [sidecar.folder, sidecar.work(journal.run)] { try system.synchronise(folder) }
         for suffix in suffixes {
             let kept = Path.join(aside, name) + suffix
@@ -93,7 +94,7 @@ struct DamagedStoreRestore {
         observer.report(.commit, 1, bytes: backup.manifest.size)
     }
 
-    /// Whether the backup is of a store in WAL mode.
+    /// Whether the backed-up store uses WAL mode.
     private var usesLog: Bool { get throws { try system.read(backup.store, prefix: 20).last == 2 } }
 
     private func overwrite(_ restored: RestoredPages) throws -> StoreLock {
@@ -119,7 +120,7 @@ struct DamagedStoreRestore {
         return lock
     }
 
-    /// After an error: what the next process would find counts, and is made durable.
+    /// Handles an error: checks which store is in place, then makes the restored one durable or undoes the restore.
     private func settle(after error: any Error) throws -> StoreLock? {
         let outcome: RecoveryOutcome
         do {
@@ -145,7 +146,7 @@ struct DamagedStoreRestore {
         return try lockRestored()
     }
 
-    /// A damaged store that had no log has none after a restore that failed: SQLite removes it, once it has begun one.
+    /// Removes the WAL that a failed restore began for a damaged store that had none.
     private func removeOwnLog() throws {
         let kept = Path.join(aside, Path.name(of: store))
         guard try system.exists(kept), try !system.exists(kept + "-wal"), try system.exists(store + "-wal"),
@@ -165,14 +166,14 @@ struct DamagedStoreRestore {
     }
 }
 
-/// The condition of a store at its path, found out without changing a byte.
+/// The condition of a store, determined without changing a byte.
 enum StoreCondition: Sendable, Equatable {
     case missing
-    /// Not a store, or one whose pages SQLite finds damaged; with the reason.
+    /// Not a store, or a store with pages that SQLite reports as damaged; with the reason.
     case damaged(String)
     case sound(uuid: String)
 
-    /// No connection of this process may have the store open.
+    /// Requires that no connection of this process has the store open.
     init(of store: String, _ system: any System) throws {
         guard try system.exists(store) else {
             self = .missing
@@ -191,31 +192,31 @@ enum StoreCondition: Sendable, Equatable {
 
 /// Recovery of a restore that died where no sound store was (``DamagedStoreRestore``).
 extension Recovery {
-    /// Undoes a restore that died before its commit, where SQLite has nothing to lock. One that had committed has left a
-    /// sound store, which ``heal(_:_:keepsPaused:)`` is for.
+    /// Undoes a restore that died before its commit, where SQLite has nothing to lock. A restore that committed has
+    /// left a sound store, which ``heal(_:_:keepsPaused:)`` handles.
     ///
-    /// Whoever calls it holds the lock of the sidecar.
+    /// The caller holds the lock of the sidecar.
     ///
-    /// - Parameter condition: of the store; it stays what it is.
+    /// - Parameter condition: the condition of the store, which this does not change.
     static func healUnsound(_ sidecar: StoreRecords, _ condition: StoreCondition, _ system: any System) throws
         -> Outcome
     {
         if case .sound = condition { return .nothing }
         guard let journal = try readJournal(sidecar, system), journal.operation == .rollback else {
-            // Of a run on a store that is no more.
+            // The journal is about a store that no longer exists.
             try removeLeftovers(sidecar, BackupFolder(sidecar.backups, system), system)
             return .nothing
         }
         return try conclude(journal, .undone, size: 0, sidecar, system)
     }
 
-    /// Returns the outcome of a restore, judged by what it has left at the path.
+    /// Returns the outcome of a restore, judged by the condition of the store.
     static func outcome(of condition: StoreCondition, _ journal: Journal) -> Outcome {
         guard case .sound(let uuid) = condition else { return .undone }
         return uuid == journal.restoredUUID ? .completed : .replaced
     }
 
-    /// Puts back or keeps the files that a restore has set aside. They lie in its working folder until its outcome is
+    /// Puts back or keeps the files that a restore set aside. They are in its working folder until its outcome is
     /// known.
     static func settleAside(_ journal: Journal, _ outcome: Outcome, _ sidecar: StoreRecords, _ system: any System)
         throws
@@ -224,13 +225,13 @@ extension Recovery {
         let aside = sidecar.aside(journal.run)
         guard try system.exists(aside) else { return }
         guard outcome == .undone else { return try keepAside(journal.run, sidecar, system) }
-        // Of a store that is there these are copies. Side files of one that was gone were moved.
+        // For a present store these are copies. The side files of a missing store were moved.
         let name = Path.name(of: sidecar.store)
         if try system.exists(Path.join(aside, name)) { return }
         for suffix in StoreProbe.sideFileSuffixes {
             let (kept, path) = (Path.join(aside, name) + suffix, sidecar.store + suffix)
             guard try system.exists(kept) else { continue }
-            // What another process has made there since is its own.
+            // A file that another process has made there since belongs to that process.
             do {
                 try system.rename(kept, toUnused: path)
             } catch let error as MigrationError where error.code == .usage {
@@ -240,7 +241,7 @@ extension Recovery {
         try system.synchronise(Path.folder(of: sidecar.store))
     }
 
-    /// Gives what was set aside its lasting place.
+    /// Moves the files that were set aside to their permanent folder.
     static func keepAside(_ run: String, _ sidecar: StoreRecords, _ system: any System) throws {
         guard try system.exists(sidecar.aside(run)) else { return }
         try system.makeFolder(sidecar.damaged)
@@ -251,9 +252,9 @@ extension Recovery {
 }
 
 extension StoreRecords {
-    /// Returns the folder where a restore puts the files that were at the path, until it has committed.
+    /// Returns the folder where a restore keeps the previous files until it commits.
     func aside(_ run: String) -> String { Path.join(work(run), "damaged") }
 
-    /// Returns the folder where the files that were at the path of a store are kept once a backup has taken its place.
+    /// Returns the folder where the previous files of a store are kept after a backup has replaced it.
     func setAside(_ run: String) -> String { Path.join(damaged, run) }
 }

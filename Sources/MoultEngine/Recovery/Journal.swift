@@ -3,9 +3,9 @@ import MoultModel
 import MoultSQLite
 import MoultVerify
 
-/// The record of what a run is about to do, written before it does it, so that the next run can tell what became of it.
+/// A record of what a run is about to do, written beforehand, so that the next run can tell how it ended.
 ///
-/// The journal is never the truth about the store: the store's own metadata and counters are.
+/// The journal is never the authority on the store: the store's own metadata and counters are.
 package struct Journal: Sendable, Equatable {
     package typealias Operation = StoreRun.Operation
 
@@ -25,31 +25,31 @@ package struct Journal: Sendable, Equatable {
     package var from: String
     package var to: String
     package var startedAt: String
-    /// The store's counter and checksum before anything was done.
+    /// The store's counter and checksum before the run.
     package var schemaVersion: Int64
     package var oldChecksum: String
     /// The checksum that the store will have; nil before the new store is verified.
     package var newChecksum: String?
-    /// The name of the backup, from just before it has it. Of a rollback, the backup that is restored.
+    /// The name of the backup, recorded just before the backup gets it. For a rollback, the backup that is restored.
     package var backup: String?
-    /// The folder of the backup that a rollback makes of the present state, from just before it has its name.
+    /// The folder of the backup that a rollback makes of the present state, recorded just before it gets its name.
     package var saved: String?
-    /// The folder that holds backups, where an unfinished one may lie.
+    /// The folder that holds backups, which may contain an unfinished one.
     package var backups: String
     /// Names of external files that the new store needs and the old one does not.
     package var newExternalFiles: [String]
-    /// Names of external files that the old store needs and the new one does not: they go after the commit.
+    /// Names of external files that the old store needs and the new one does not; they are removed after the commit.
     package var droppedFiles: [String] = []
-    /// `NSStoreUUID` of the backup that is put where no sound store is: the old file can be asked nothing, and the store
-    /// is the new one once it is sound and has this UUID. Nil for every other run.
+    /// The `NSStoreUUID` of a backup that replaces an unsound or missing store. The old file cannot be queried, so the
+    /// restore has happened once the store is sound and has this UUID. Nil for every other run.
     package var restoredUUID: String?
     /// Steps with an undo that may have begun.
     package var steps: [String] = []
-    /// The data that the new store does not have, once all of it is counted.
+    /// The data missing from the new store, once all of it is counted.
     package var losses: [MigrationLoss] = []
 
-    /// A sentence about effects outside the store that the steps of a dead process may have left; nil if no step could
-    /// have had any.
+    /// A sentence about effects outside the store that the steps of a dead process may have left; nil if there can be
+    /// none.
     package var leftOutside: String? {
         guard !steps.isEmpty else { return nil }
         return "What its steps (\(steps.joined(separator: ", "))) may have done outside the store was not undone; "
@@ -64,7 +64,7 @@ extension Journal {
         try system.writeAtomically(Array((json.indented + "\n").utf8), to: sidecar.journal, sidecar.rights)
     }
 
-    /// The journal of a run that did not end; nil if there is none.
+    /// Returns the journal of an unfinished run; nil if there is none.
     ///
     /// - Throws: `metadataInvalid` if it cannot be read.
     package static func read(_ sidecar: StoreRecords, _ system: any System) throws -> Journal? {
@@ -79,7 +79,7 @@ extension Journal {
         return journal
     }
 
-    /// Whether a person has stopped the run, however it ended then.
+    /// Whether a person stopped the run, no matter how it ended.
     func wasStopped(_ sidecar: StoreRecords, _ system: any System) throws -> Bool {
         try system.status(of: sidecar.stopped).map { $0.modified.iso8601 >= startedAt } ?? false
     }
@@ -136,7 +136,7 @@ extension StoreRun.Operation {
         }
     }
 
-    /// The options of its command that help where space is short.
+    /// The options of the command that help when space is short.
     package var ways: [SpaceRequirement.Way] {
         switch self {
         case .migrate: [.frugal, .into]
@@ -159,23 +159,23 @@ extension StoreRun.Operation {
     }
 }
 
-/// The properties of a store by which the engine tells one state of it from another.
+/// The properties by which the engine tells one state of a store from another.
 package struct StoreState: Sendable, Equatable {
     /// `NSStoreUUID`; empty where there is none.
     package var uuid: String
     /// Nil if the metadata cannot be read.
     package var hashes: VersionHashes?
-    /// SQLite's own counter, which every change of a table and every copy over the store moves on.
+    /// SQLite's own counter, raised by every change of a table and every copy over the store.
     package var schemaVersion: Int64
     package var pageSize: Int64
     package var pageCount: Int64
     package var usesWAL: Bool
 
-    /// Bytes of the database, what lies in a WAL included.
+    /// The bytes of the database, including the pages in a WAL.
     package var size: Int64 { pageSize * pageCount }
-    /// The model's checksum in hexadecimal, empty where it is not known.
+    /// The model's checksum in hexadecimal; empty if unknown.
     package var checksum: String { hashes?.checksum.hexadecimal ?? "" }
-    /// The name of a version whose own name is not known: eight digits of its checksum, the same for each store of it.
+    /// A name for a version whose own name is unknown: eight digits of its checksum, the same for each such store.
     package var unnamedVersion: String { String(checksum.prefix(8)) }
 
     package init(_ connection: Connection, schema: String = "main") throws {
@@ -192,26 +192,26 @@ package struct StoreState: Sendable, Equatable {
 }
 
 extension Connection {
-    /// The rows of every ordinary table, by its name.
+    /// Returns the number of rows of every ordinary table, by its name.
     package func rowCounts(schema: String = "main") throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
-        // A virtual table's rows lie in tables of their own, and its module may be missing.
+        // A virtual table's rows are in tables of their own, and its module may be missing.
         for table in try catalogue(schema: schema).tables where !table.isVirtual {
             counts[table.name] = try integer("SELECT count(*) FROM \(schema.quotedName).\(table.name.quotedName)")
         }
         return counts
     }
 
-    /// Throws unless every page is sound and each index lists as many rows as its table has; reads every page.
+    /// Throws unless every page is sound and each index has as many entries as its table has rows. Reads every page.
     ///
     /// - Parameter place: the path that the error names.
     package func checkSoundness(schema: String = "main", place: String) throws {
         if let stale = try checkPages(schema: schema, place: place).first { throw stale.refusal(place) }
     }
 
-    /// Throws unless SQLite finds every page sound, and no index lists rows that its table has lost.
+    /// Throws if SQLite reports a damaged page, or an index has entries for rows that its table has lost.
     ///
-    /// - Returns: the indexes that a repair makes again, because they do not list as many rows as their tables have.
+    /// - Returns: the indexes to rebuild in a repair, because their entries do not match their tables' row counts.
     @discardableResult
     package func checkPages(schema: String = "main", place: String) throws -> [IndexCount] {
         let complaint = try text("PRAGMA \(schema.quotedName).quick_check(1)") ?? "no answer"

@@ -8,9 +8,9 @@ public struct RollbackReport: Sendable, Equatable {
     public package(set) var run: String
     /// The backup that was restored.
     public package(set) var restored: StoreBackup
-    /// The backup of the state that was there before; nil if there was no store that could be read.
+    /// The backup of the previous state; nil if there was no readable store.
     public package(set) var saved: StoreBackup?
-    /// The folder with the files of a store that could not be read; nil if there was none.
+    /// The folder with the files of an unreadable store; nil if there was none.
     public package(set) var setAside: String?
     package var seconds: Double
 
@@ -19,16 +19,16 @@ public struct RollbackReport: Sendable, Equatable {
 }
 
 extension Migrator {
-    /// Puts a backup back in place of a store: by SQLite, into the same file, after backing up the present state.
+    /// Restores a backup over a store: by SQLite, into the same file, after backing up the present state.
     ///
-    /// The counters of keys and of persistent history stay as high as they were, in the same transaction, so that no number
-    /// is given twice.
+    /// In the same transaction, keeps the counters of keys and of persistent history at least as high as they were, so
+    /// that no number is used twice.
     ///
-    /// The backup is verified first, and every page of the restored store is compared with it. A store that is no database
-    /// any more is set aside, never removed; one that is gone is made.
+    /// Verifies the backup first, and compares every page of the restored store with it. Sets aside a file that is no
+    /// longer a database, and never removes it; makes a missing store anew.
     ///
-    /// - Parameter currentVersion: the name of the present version, for the backup that is made of it.
-    /// - Throws: `backupInvalid` before anything is done; `verificationFailed` if the restored store differs.
+    /// - Parameter currentVersion: the name of the present version, for the backup of it.
+    /// - Throws: `backupInvalid` before any change; `verificationFailed` if the restored store differs.
     package func rollback(
         _ store: String, to backup: StoreBackup, currentVersion: String = "", _ observer: MigrationObserver = .none
     ) throws -> RollbackReport {
@@ -73,14 +73,14 @@ extension Migrator {
         return outcome
     }
 
-    /// A store that is gone may be restored; what is no plain file, or has several names, is not replaced.
+    /// Checks that the path is missing or an ordinary file with one name; nothing else is replaced.
     private func checkPath(_ path: String) throws {
         if try system.exists(path) {
             try StoreProbe.checkKind(path, system)
             return try StorePrecheck.checkFile(path, system)
         }
         guard try system.list(Path.folder(of: path)).contains(Path.name(of: path)) else { return }
-        // It is a link that leads to nothing.
+        // A symbolic link to nothing.
         _ = try StoreProbe.checkFile(path, system)
     }
 
@@ -95,7 +95,7 @@ extension Migrator {
             backups: Path.folder(of: backup.folder), newExternalFiles: [], restoredUUID: restoredUUID)
     }
 
-    /// Replaces a sound store; returns the backup of what was there, and the pages that the store has to have.
+    /// Replaces a sound store. Returns the backup of the previous state, and the pages that the store must have.
     private func replace(
         _ lock: StoreLock, by backup: StoreBackup, _ run: String, from version: String, _ observer: MigrationObserver
     ) throws -> (saved: StoreBackup, pages: PageDigests) {
@@ -111,7 +111,7 @@ extension Migrator {
             guard !observer.isCancelled() else { throw Executor.cancelled(sidecar.store) }
             return (saved, try restore(backup, &journal, lock, observer))
         } catch {
-            // Where it is not known which store is there, the journal stays, and the next run finds out.
+            // If it is unknown which store is in place, the journal stays, and the next run finds out.
             let isOld = journal.state == .started || (try? settled(lock)).map { !Recovery.isNew($0, journal) } == true
             if isOld { abandon(journal, after: error, sidecar) }
             throw error
@@ -123,7 +123,7 @@ extension Migrator {
         return try StoreState(lock.connection)
     }
 
-    /// Ends a rollback that has changed nothing. The history names its backup; one that was cancelled leaves none.
+    /// Ends a rollback that has changed nothing. The history names its backup; a cancelled rollback leaves none.
     private func abandon(_ journal: Journal, after error: any Error, _ sidecar: StoreRecords) {
         do {
             if let saved = journal.saved, try system.exists(saved) {
@@ -151,7 +151,7 @@ extension Migrator {
         let restored = try RestoredPages(of: backup, keeping: GivenNumbers(lock.connection), run: journal.run)
         defer { restored.close() }
         journal.newChecksum = try StoreState(restored.connection).checksum
-        // The present state's backup, which was made before, has its own.
+        // The backup of the present state, made earlier, has its own copies.
         let storage = ExternalStorage(store: sidecar.store)
         if try !storage.files(on: system).isEmpty {
             let named = try ExternalStorage.names(in: lock.connection).subtracting(
@@ -178,8 +178,8 @@ extension Migrator {
         }
     }
 
-    /// The store is the restored one: nothing fails any more but the proof that it is; what cannot be tidied is logged,
-    /// and the journal stays, so that the next run tidies it.
+    /// Finishes a restored store. Only the proof of the restore may still fail; failed cleanup is logged, and the
+    /// journal stays so that the next run cleans up.
     private func finish(
         _ outcome: inout RollbackReport, _ pages: PageDigests, _ startedAt: Timestamp, _ lock: StoreLock,
         from version: String
@@ -206,10 +206,11 @@ extension Migrator {
         }
     }
 
-    /// Files that the backup does not know stay here; those that only the present state names go after the commit.
+    /// Restores the backup's external files. Other files stay; those that only the present state names go after the
+    /// commit.
     func restoreExternalFiles(_ backup: StoreBackup, _ sidecar: StoreRecords) throws {
         let storeFolder = Path.folder(of: sidecar.store)
-        // A store may have been renamed since; its folder of external data is named after it.
+        // The store may have been renamed since; its folder of external data is named after it.
         let oldRoot = StoreRecords.supportName(ofStore: backup.manifest.storeName)
         for file in backup.manifest.externalFiles where file.path.hasPrefix(oldRoot + "/") {
             let destination = sidecar.support + file.path.dropFirst(oldRoot.count)
@@ -234,7 +235,7 @@ extension Migrator {
         try system.synchronise(Path.folder(of: folder))
     }
 
-    /// Compares every page of the restored store, read from its file again, with the backup.
+    /// Reads every page of the restored store from its file again and compares it with the backup.
     private func check(_ connection: Connection, _ pages: PageDigests, _ backup: StoreBackup) throws {
         let page: Int?
         do {

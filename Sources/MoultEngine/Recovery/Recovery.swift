@@ -2,17 +2,16 @@ import MoultBasics
 import MoultSQLite
 import MoultStore
 
-/// The recovery of a run that did not end. Its outcome is a function of its journal and the store.
+/// The recovery of an unfinished run. The outcome is a function of the journal and the store.
 ///
-/// SQLite has recovered the store when the lock was taken, so that it is the complete old one or the complete new one;
-/// here it is found out which, what lies about is removed, and the history gets its entry.
+/// SQLite recovered the store when the lock was taken, so it is completely old or completely new. Recovery finds out
+/// which, removes leftovers, and adds an entry to the history.
 package enum Recovery {
     package typealias Outcome = RecoveryOutcome
 
     /// - Parameters:
-    ///   - lock: held, exclusive, without an open transaction.
-    ///   - keepsPaused: whether a migration that waits for its next call may go on then, because the store will not be
-    ///     changed now.
+    ///   - lock: exclusive, without an open transaction.
+    ///   - keepsPaused: whether a paused migration may continue afterwards, because the store will not be changed now.
     package static func heal(_ lock: StoreLock, _ system: any System, keepsPaused: Bool = false) throws -> Outcome {
         let sidecar = lock.sidecar
         if try hasSpentJournal(sidecar, system), try system.remove(sidecar.store + "-journal") {
@@ -33,7 +32,7 @@ package enum Recovery {
         return try conclude(journal, outcome, size: state.size, sidecar, system)
     }
 
-    /// Returns the outcome of a run, where the store itself can be asked for it.
+    /// Returns the outcome of a run whose store can be queried.
     private static func outcome(of lock: StoreLock, _ state: StoreState, _ journal: Journal) throws -> Outcome {
         guard journal.restoredUUID != nil else { return isNew(state, journal) ? .completed : .undone }
         do {
@@ -44,10 +43,10 @@ package enum Recovery {
         }
     }
 
-    /// Whether the last run has left its rollback journal: in exclusive locking mode SQLite removes it when the lock is
-    /// given back, which a process that dies after its commit never does.
+    /// Whether the last run has left its rollback journal. In exclusive locking mode SQLite removes the journal when it
+    /// releases the lock; a process that dies after its commit never does.
     ///
-    /// Any other journal stays. Its header may have been lost, and then its pages are in no other place.
+    /// Any other journal stays: if its header was lost, its pages may exist nowhere else.
     static func hasSpentJournal(_ sidecar: StoreRecords, _ system: any System) throws -> Bool {
         let path = sidecar.store + "-journal"
         guard try RollbackJournal.isSpent(path, system), let status = try system.status(of: path) else { return false }
@@ -57,7 +56,7 @@ package enum Recovery {
         return run.startTime <= modified && modified <= run.endTime
     }
 
-    /// Tidies, tells the history and removes the journal.
+    /// Cleans up, adds an entry to the history and removes the journal.
     static func conclude(
         _ journal: Journal, _ outcome: Outcome, size: Int64, _ sidecar: StoreRecords, _ system: any System
     ) throws -> Outcome {
@@ -90,14 +89,14 @@ package enum Recovery {
         return outcome
     }
 
-    /// The folder of the backup that a run has made, if it has its name: the run may have died just before that.
+    /// Returns the folder of the run's backup if it has its name: the run may have died just before that.
     private static func backup(madeBy journal: Journal, _ system: any System) throws -> String? {
         let isRollback = journal.operation == .rollback
         let folder = isRollback ? journal.saved : journal.backup.map { Path.join(journal.backups, $0) }
         return try folder.flatMap { try system.exists($0) ? $0 : nil }
     }
 
-    /// A run that died after it was written into the history has ended as that says.
+    /// Adds a record to the history, unless the run recorded its end before it died.
     private static func record(_ record: StoreRun, _ sidecar: StoreRecords, _ system: any System) throws {
         let history = RunHistory(sidecar, system)
         if let last = try history.records().last, last.run == record.run,
@@ -109,7 +108,7 @@ package enum Recovery {
     }
 
     private static func result(of journal: Journal, _ outcome: Outcome, wasStopped: Bool) -> StoreRun.Result {
-        // A call that ended on its budget has not died, and neither has one that a person has stopped.
+        // A call that ran out of its budget, or was stopped by a person, has not died.
         outcome == .completed ? .recovered : journal.state == .paused || wasStopped ? .cancelled : .undone
     }
 
@@ -123,8 +122,8 @@ package enum Recovery {
             + (journal.leftOutside.map { " \($0)" } ?? "")
     }
 
-    /// Whether the commit happened. A store whose checksum differs from the journal's two was changed by somebody else
-    /// since; then the counter alone decides.
+    /// Whether the commit happened. If the store's checksum matches neither of the journal's, another process has
+    /// changed the store since, and the counter alone decides.
     static func isNew(_ state: StoreState, _ journal: Journal) -> Bool {
         guard journal.state == .committing else { return false }
         if let new = journal.newChecksum, new != journal.oldChecksum, !new.isEmpty {
@@ -134,7 +133,7 @@ package enum Recovery {
         return state.schemaVersion != journal.schemaVersion
     }
 
-    /// The same after a commit that reported an error; a failure where the disk does not say.
+    /// Returns the same after a commit that reported an error; a failure if the disk cannot tell.
     static func isNew(_ lock: StoreLock, _ journal: Journal) -> Result<Bool, any Error> {
         Result {
             try lock.settle()
@@ -142,7 +141,8 @@ package enum Recovery {
         }
     }
 
-    /// Forgets what was put back after the backup that a rollback has restored: it is in the quarantine alone again.
+    /// Forgets restorations from the quarantine made after the restored backup: those objects are only in the
+    /// quarantine again.
     private static func forgetRestorations(
         _ journal: Journal, _ outcome: Outcome, _ sidecar: StoreRecords, _ system: any System
     ) throws {
@@ -151,12 +151,12 @@ package enum Recovery {
             let backup = try BackupFolder(journal.backups, system).backup(named: name)
             try Quarantine(sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
         } catch let error as MigrationError where [.backupNotFound, .backupInvalid].contains(error.code) {
-            // The store is restored; that somebody has removed the backup since must not keep it from being used.
+            // The store is restored. It must stay usable even if the backup has been removed since.
             MigrationLog(sidecar, system).append("It is not known what was restored from the quarantine since: ", error)
         }
     }
 
-    /// A journal that cannot be read says nothing; it is kept aside for a person, for the store itself is whole.
+    /// Reads the journal. An unreadable journal is set aside for a person; the store itself is whole.
     static func readJournal(_ sidecar: StoreRecords, _ system: any System) throws -> Journal? {
         do {
             return try Journal.read(sidecar, system)
@@ -167,9 +167,10 @@ package enum Recovery {
         }
     }
 
-    /// Working folders, marks and unfinished backups of every run that died: the lock says that no other is alive.
+    /// Removes working folders, marks and unfinished backups of dead runs. The lock guarantees that no other run is
+    /// alive.
     ///
-    /// - Parameter checkpoint: of the migration whose next call continues with its own.
+    /// - Parameter checkpoint: the checkpoint of the migration whose working files the next call needs.
     static func removeLeftovers(
         _ sidecar: StoreRecords, _ backups: BackupFolder, keeping checkpoint: MigrationCheckpoint? = nil,
         _ system: any System
@@ -182,7 +183,7 @@ package enum Recovery {
         try backups.removeDrafts(except: checkpoint?.draft?.name)
     }
 
-    /// Files of external data that were copied in part.
+    /// Removes partly copied files of external data.
     package static func removeParts(below folder: String, _ system: any System) throws {
         guard try system.exists(folder) else { return }
         for name in try system.files(below: folder) where name.hasSuffix(".part") {
@@ -192,12 +193,12 @@ package enum Recovery {
 
     /// Removes the files of external data that only the old store needed, once the new one is in place.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of files removed.
     @discardableResult
     static func removeDroppedFiles(_ journal: Journal, _ lock: StoreLock, _ system: any System) throws -> Int {
         guard !journal.droppedFiles.isEmpty else { return 0 }
         let sidecar = lock.sidecar
-        // Whatever has become of the store since the run died: what it names stays.
+        // Whatever has happened to the store since the run died, the files that it names stay.
         let named = try ExternalStorage.names(in: lock.connection)
         return try removeFiles(
             journal.droppedFiles.filter { $0.isPlainFileName && !named.contains($0) }, sidecar, system)
@@ -207,15 +208,15 @@ package enum Recovery {
         try removeFiles(journal.newExternalFiles.filter(\.isPlainFileName), sidecar, system)
     }
 
-    /// Removes files of external data for good, before the journal that names them goes: no run would look for them
-    /// afterwards.
+    /// Removes files of external data for good, before the journal that names them is removed: no later run would look
+    /// for them.
     ///
     /// - Returns: the number of files that were there.
     @discardableResult
     private static func removeFiles(_ names: [String], _ sidecar: StoreRecords, _ system: any System) throws -> Int {
         guard !names.isEmpty, try system.exists(sidecar.externalData) else { return 0 }
         let removed = try names.filter { try system.remove(Path.join(sidecar.externalData, $0)) }.count
-        // Also those that a process which died has removed.
+        // This also makes removals by a process that died durable.
         try system.synchronise(sidecar.externalData)
         return removed
     }
@@ -225,7 +226,7 @@ package enum Recovery {
 public enum RecoveryOutcome: String, Sendable, Hashable, CaseIterable, Codable {
     /// No run was left unfinished.
     case nothing
-    /// The run had not committed: the store is as it was before.
+    /// The run had not committed: the store is unchanged.
     case undone
     /// The run had committed: the store is the new one.
     case completed
@@ -234,10 +235,10 @@ public enum RecoveryOutcome: String, Sendable, Hashable, CaseIterable, Codable {
 }
 
 extension Migrator {
-    /// Recovers what a run that died left, before a store is looked at for another: what is found then is what is
-    /// there, and where nothing is left to do, nothing of the dead run is left either.
+    /// Recovers a run that died before the store is examined for another purpose, so that the examination sees the
+    /// final state.
     ///
-    /// A store that another process has, or that cannot be written, stays as it is; what is done next refuses it.
+    /// A store that another process has open, or that cannot be written, stays as it is; the next operation refuses it.
     @discardableResult
     package func recoverIfNeeded(_ store: String) throws -> RecoveryOutcome {
         guard try hasLeftovers(store) else { return .nothing }
@@ -252,7 +253,7 @@ extension Migrator {
         }
     }
 
-    /// Whether a run that died, or one that is under way, has left anything but a migration that waits for its next call.
+    /// Whether a dead or active run has left anything other than a paused migration.
     package func hasLeftovers(_ store: String) throws -> Bool {
         let sidecar = try sidecar(of: store)
         guard try system.exists(sidecar.folder), try paused(store) == nil else { return false }
@@ -260,7 +261,7 @@ extension Migrator {
         return try !leftovers(of: sidecar).isEmpty
     }
 
-    /// Working folders, parts of records and unfinished backups.
+    /// Returns the working folders, partial records and unfinished backups.
     package func leftovers(of sidecar: StoreRecords) throws -> [String] {
         guard try system.exists(sidecar.folder) else { return [] }
         let kept = MigrationCheckpoint.read(sidecar, system)
@@ -272,9 +273,9 @@ extension Migrator {
         return try own + backups.drafts(except: kept?.draft?.name)
     }
 
-    /// The process that is changing the store now; nil if none is.
+    /// Returns the process that is changing the store now; nil if there is none.
     ///
-    /// - Returns: its number, nil if the system does not tell; and since when, where that is known.
+    /// - Returns: its number, nil if the system does not report it; and its start time, if known.
     package func underWay(_ store: String) throws -> (process: Int32?, since: String?)? {
         let sidecar = try sidecar(of: store)
         guard try system.exists(sidecar.lock), try system.lock(sidecar.lock) == nil else { return nil }
@@ -282,7 +283,7 @@ extension Migrator {
         return (owner.process, owner.since)
     }
 
-    /// Whether the run that has not ended is known to have committed, so that what it put into the quarantine counts.
+    /// Whether the unfinished run is known to have committed, so that its quarantined objects count.
     package func hasCommitted(_ store: String) throws -> Bool {
         let sidecar = try sidecar(of: store)
         guard let journal = try? Journal.read(sidecar, system), journal.state == .committing,

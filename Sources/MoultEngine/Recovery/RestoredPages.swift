@@ -1,10 +1,10 @@
 import MoultSQLite
 import MoultStore
 
-/// The pages that a restore writes: those of the backup, with the counters as high as the store's, so that no number is
-/// given twice.
+/// The pages that a restore writes: the backup's, with counters at least as high as the store's, so that no number is
+/// used twice.
 ///
-/// The few pages that differ from the backup's are in memory; the backup itself is only read.
+/// The few pages that differ from the backup's are in memory; the backup is only read.
 struct RestoredPages {
     let connection: Connection
     let digests: PageDigests
@@ -28,7 +28,7 @@ struct RestoredPages {
 }
 
 extension Migrator {
-    /// Returns the numbers given out by a store that is damaged or gone, as far as it and its backups say.
+    /// Returns the numbers used by a damaged or missing store, as known from it and its backups.
     func numbersGiven(by sidecar: StoreRecords) -> GivenNumbers {
         var given = GivenNumbers()
         let backups = (try? backupFolders(of: sidecar.store).contents().backups) ?? []
@@ -41,12 +41,12 @@ extension Migrator {
     }
 }
 
-/// The numbers that a store has given out: the keys of its objects, and those of its transactions and changes.
+/// The numbers that a store has assigned: the keys of its objects, transactions and changes.
 ///
-/// What came after a backup has used numbers that the backup does not know. Given once more, they would name other objects
-/// and other transactions to everybody who has kept them.
+/// Changes after a backup have used numbers that the backup does not know. If the store assigned them again, every
+/// process that kept such a number would find another object or transaction.
 package struct GivenNumbers: Equatable {
-    /// The highest key by the name of an entity; a child has that of its root.
+    /// The highest key by entity name; a sub-entity has the key of its root.
     private var keys: [String: Int64] = [:]
     /// The number of the last transaction; 0 without history.
     private(set) var transaction: Int64 = 0
@@ -58,7 +58,7 @@ package struct GivenNumbers: Equatable {
 
     init() {}
 
-    /// - Throws: what SQLite says of a store that is damaged.
+    /// - Throws: SQLite's error for a damaged store.
     package init(_ store: Connection) throws {
         let tables = Set(try store.catalogue().tables.map(\.name))
         guard tables.contains("Z_PRIMARYKEY") else { return }
@@ -72,7 +72,8 @@ package struct GivenNumbers: Equatable {
         transaction = tables.contains("ATRANSACTION") ? keys["TRANSACTION"] ?? 0 : 0
     }
 
-    /// The root entities, each with its own name and those of all below it: they share one table, and one counter.
+    /// Returns the root entities, each with its own name and those of all its descendants: they share one table and one
+    /// counter.
     private static func families(of store: Connection) throws -> [PrimaryKeyRow: [String]] {
         let rows = try store.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY") {
             PrimaryKeyRow(
@@ -83,7 +84,7 @@ package struct GivenNumbers: Equatable {
         var families: [PrimaryKeyRow: [String]] = [:]
         for row in rows {
             var (root, depth) = (row, 0)
-            // A damaged table may name parents in a circle.
+            // In a damaged table, parents may form a cycle.
             while depth < 1_000, let parent = byNumber[root.superNumber] { (root, depth) = (parent, depth + 1) }
             families[root, default: []].append(row.name)
         }
@@ -95,10 +96,10 @@ package struct GivenNumbers: Equatable {
         transaction = max(transaction, other.transaction)
     }
 
-    /// Raises the counters of a store so that none of these numbers is given again, and marks the store if one would have
-    /// been.
+    /// Raises the counters of a store so that none of these numbers is assigned again, and marks the store if that was
+    /// necessary.
     ///
-    /// An entity that has another name here counts on from the highest key of all that are unknown here.
+    /// A renamed entity continues from the highest key of all entities that are unknown here.
     package func keep(in store: Connection, run: String) throws {
         let present = try GivenNumbers(store)
         let unknown = keys.filter { present.keys[$0.key] == nil && Self.history[$0.key] == nil }.values.max() ?? 0

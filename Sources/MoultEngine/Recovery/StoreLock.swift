@@ -1,28 +1,28 @@
 import MoultBasics
 import MoultSQLite
 
-/// The one right to change a store, held from here to ``release()``.
+/// The exclusive right to change a store, held until ``release()``.
 ///
-/// Two locks: `flock` on the sidecar's file keeps other runs of Moult out and dies with its process; the connection,
-/// in exclusive locking mode, keeps every other process from reading or writing the store, and taking it lets SQLite
-/// heal what a killed writer left. As long as it is held, no file of the store may be opened outside SQLite: closing
-/// any descriptor of it would drop the connection's locks.
+/// Two locks: `flock` on the sidecar's file keeps other Moult runs out and ends with its process. The connection, in
+/// exclusive locking mode, keeps every other process from reading or writing the store; taking it lets SQLite recover
+/// what a killed writer left. While it is held, no file of the store may be opened outside SQLite: closing any
+/// descriptor of it would drop the connection's locks.
 package final class StoreLock {
     package let sidecar: StoreRecords
     /// The only connection to the store, without an open transaction.
     package let connection: Connection
-    /// Whether no other connection reads or writes the store, and this one sees what is in it.
+    /// Whether no other connection uses the store, and this one reads its contents.
     private let isExclusive: Bool
     private let system: any System
     private var file: FileLock?
-    /// The folder with copies of a log or a journal that SQLite cannot apply completely; nil if it applies all.
+    /// The folder with copies of a WAL or a journal that SQLite cannot apply completely; nil if it can.
     private var kept: (folder: String, isNew: Bool)?
 
     /// - Parameters:
     ///   - store: the path without symbolic links.
     ///   - patience: milliseconds to wait for a process that is about to finish.
-    ///   - owner: the lock of the sidecar's file, where the caller has it already.
-    /// - Throws: `locked`, naming who holds the store where that is known.
+    ///   - owner: the lock of the sidecar's file, if the caller already has it.
+    /// - Throws: `locked`, naming the holder if known.
     package init(_ store: String, _ system: any System, patience: Int32 = 2_000, owner: FileLock? = nil) throws {
         sidecar = StoreRecords(store: store)
         self.system = system
@@ -36,18 +36,18 @@ package final class StoreLock {
             try seize(keepingLog: hasLog)
         } catch let error as MigrationError where error.code == .locked {
             connection.close()
-            // A living process writes them.
+            // A live process is writing them.
             if let kept, kept.isNew { DamagedSideFiles(sidecar, system).discard(kept.folder) }
             throw Self.openElsewhere(store, system, cause: error.cause)
         }
     }
 
-    /// The right to read a store that another process has open, and writes to: one state of it, as long as it is held.
+    /// Takes a lock for reading one state of a store that another process has open and writes to.
     ///
-    /// No run of Moult begins in the meantime. With a rollback journal writers wait at their commit; with a WAL they
+    /// No Moult run can begin meanwhile. With a rollback journal writers wait at their commit; with a WAL they
     /// continue.
     ///
-    /// - Throws: `locked` if another run of Moult is under way, or a writer is not done in `patience` milliseconds.
+    /// - Throws: `locked` if another Moult run is active, or a writer does not finish in `patience` milliseconds.
     package init(reading store: String, _ system: any System, patience: Int32 = 5_000) throws {
         sidecar = StoreRecords(store: store)
         self.system = system
@@ -58,7 +58,7 @@ package final class StoreLock {
         connection = try Connection(store, mode: .readWrite, busyTimeout: patience, isProven: true)
         do {
             try connection.keepWALOnClose(true)
-            // The first read begins the transaction, and with it the state that is seen.
+            // The first read begins the transaction and fixes the visible state.
             try connection.execute("BEGIN; SELECT count(*) FROM sqlite_master")
         } catch let error as MigrationError where error.code == .locked {
             connection.close()
@@ -66,13 +66,14 @@ package final class StoreLock {
         }
     }
 
-    /// The right to replace a damaged store, of which the connection takes no notice (``Connection/ignoresContents(_:)``).
+    /// Takes a lock for replacing a damaged store, whose contents the connection ignores
+    /// (``Connection/ignoresContents(_:)``).
     ///
-    /// What is written goes through a log, so that the bytes of the file are what they were until the commit: a rollback
-    /// journal would give them back, but not the length of a file that was cut off. An empty file has no log.
+    /// Writes go through a WAL, so the bytes of the file stay unchanged until the commit. A rollback journal would
+    /// restore them, but not the length of a truncated file. An empty file has no WAL.
     ///
-    /// - Parameter pageSize: that of the new store, in bytes.
-    /// - Throws: `locked`, naming who holds the store where that is known.
+    /// - Parameter pageSize: the page size of the new store, in bytes.
+    /// - Throws: `locked`, naming the holder if known.
     init(replacing store: String, pageSize: Int64, _ system: any System, patience: Int32, owner: FileLock) throws {
         sidecar = StoreRecords(store: store)
         self.system = system
@@ -83,13 +84,13 @@ package final class StoreLock {
         let isEmpty = size == 0
         let playedBack = try RollbackJournal(store + "-journal", system).databaseSize
         if !isEmpty, size < playedBack {
-            // SQLite would write the last page of a file that was cut off. If it died in the middle of that page, nobody
+            // SQLite would write the last page of a truncated file. If it died in the middle of that page, no process
             // would complete it.
             try system.setSize(playedBack, of: store)
             try system.synchronise(store)
         }
         if !hasLog, !isEmpty {
-            // A log whose header is not one holds nothing, and has SQLite write one (the WAL format, section 4).
+            // An invalid header makes a WAL empty, and SQLite writes a new header (the WAL format, section 4).
             try system.write([UInt8](repeating: 0, count: 8), to: store + "-wal")
             try system.synchronise(Path.folder(of: store))
         }
@@ -99,8 +100,8 @@ package final class StoreLock {
             try connection.keepWALOnClose(hasLog)
             try connection.execute(
                 "PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = \(pageSize); BEGIN EXCLUSIVE; ROLLBACK")
-            // SQLite has played back the journal of a writer that died. Any other is not this store's, and must not be
-            // next to the new one.
+            // SQLite has played back the journal of a dead writer. Any other journal is not this store's, and must not
+            // be next to the new one.
             if !isEmpty, try system.remove(store + "-journal") { try system.synchronise(Path.folder(of: store)) }
         } catch {
             connection.close()
@@ -109,34 +110,35 @@ package final class StoreLock {
         }
     }
 
-    /// Whether the store's file is all of the store, and does not change: no other process writes to it, and there is no log.
+    /// Whether the store's file is the whole store and does not change: no other process writes to it, and there is no
+    /// WAL.
     var isInFileAlone: Bool {
         get throws { try isExclusive && system.status(of: sidecar.store + "-wal")?.size ?? 0 == 0 }
     }
 
     private func seize(keepingLog: Bool) throws {
-        // Before the first read: then SQLite keeps the WAL's index in memory and never gives a lock back.
+        // Set before the first read, so that SQLite keeps the WAL index in memory and never releases a lock.
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        // A run that is refused leaves even a WAL as it was, and none where there was none.
+        // A refused run must leave an existing WAL as it was, and must not create one.
         try connection.keepWALOnClose(keepingLog)
         try connection.execute("BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL")
     }
 
-    /// After a commit that reported an error: makes the files say what the connection sees.
+    /// Makes the files match what the connection sees, after a commit that reported an error.
     ///
-    /// A WAL whose synchronisation failed holds the whole transaction. The connection has taken it back; the next process
-    /// would find it there, and take it for committed.
+    /// A WAL whose synchronisation failed holds the whole transaction. The connection has rolled it back, but the next
+    /// process would find it there and treat it as committed.
     ///
-    /// - Throws: what the disk says; then it is not known which of the two the next process will find.
+    /// - Throws: errors from the disk; then it is unknown which of the two states the next process will find.
     func settle() throws { try connection.writeBackLog(system, isProven: false) }
 
-    /// Says where copies are of what SQLite could not apply.
+    /// Reports where the copies are of files that SQLite could not apply completely.
     func report(to observer: MigrationObserver) {
         guard let kept else { return }
         observer.report(.lock, 1, "SQLite could not apply all of the -wal or -journal: a copy is in \(kept.folder)")
     }
 
-    /// Closes the connection and gives the right back.
+    /// Closes the connection and releases the lock.
     package func release() {
         connection.close()
         file = nil
@@ -144,11 +146,11 @@ package final class StoreLock {
 
     deinit { release() }
 
-    // MARK: - Who holds it
+    // MARK: - Lock holders
 
-    /// Whether another process has a lock of SQLite's on a store, as far as the system tells.
+    /// Whether another process has an SQLite lock on a store, if the system can tell.
     ///
-    /// - Throws: `locked` that names it.
+    /// - Throws: `locked`, naming the process.
     package static func checkUnused(_ store: String, _ system: any System) throws {
         guard holders(of: store, system).isEmpty else { throw openElsewhere(store, system, cause: nil) }
     }
@@ -169,14 +171,14 @@ package final class StoreLock {
 
 /// The process that holds the lock of a store's sidecar: one run of Moult at a time.
 package struct RunOwner {
-    /// Nil if the system does not tell and the lock's file does not either.
+    /// The process; nil if neither the system nor the lock's file names it.
     package var process: Int32?
-    /// When it began, as its record says; nil if the record is another's.
+    /// The start time from the process's record; nil if the record belongs to another process.
     package var since: String?
 
-    /// Takes the lock and leaves this process's record in its file.
+    /// Takes the lock and writes this process's record to its file.
     ///
-    /// - Throws: `locked`, naming the process that has it.
+    /// - Throws: `locked`, naming the process that holds it.
     package static func take(_ sidecar: StoreRecords, _ system: any System) throws -> FileLock {
         guard let file = try system.lock(sidecar.lock, sidecar.rights) else {
             let owner = RunOwner(of: sidecar, system)
@@ -200,7 +202,8 @@ package struct RunOwner {
         let bytes = (try? system.read(sidecar.lock)) ?? []
         let record = try? JSONValue(parsing: bytes, place: sidecar.lock, code: .internal)
         let recorded = record?["pid"]?.integer.flatMap(Int32.init(exactly:))
-        // One that has just taken the lock has not written its record yet: the file names the one before it, or none.
+        // A process that has just taken the lock may not have written its record yet, so the file names the previous
+        // one, or none.
         process = system.holders(of: sidecar.lock).first?.identifier ?? recorded
         since = process == recorded ? record?["since"]?.string : nil
     }
@@ -209,15 +212,15 @@ package struct RunOwner {
 extension Connection {
     /// Writes the WAL back into the database and empties it.
     ///
-    /// SQLite does not synchronise the empty file: after a power cut the old log would be there again.
+    /// SQLite does not synchronise the empty file: after a power cut the old WAL could reappear.
     ///
-    /// - Parameter isProven: whether the pages are proven (``proveWrites()``); false if the caller compares them.
-    /// - Throws: `inputOutput` if a page is not read as it was in the log.
+    /// - Parameter isProven: whether the page writes are proven (``proveWrites()``); false if the caller compares them.
+    /// - Throws: `inputOutput` if a page does not read back as it was in the WAL.
     package func writeBackLog(_ system: any System, isProven: Bool = true) throws {
         guard try text("PRAGMA journal_mode") == "wal" else { return }
         try run("PRAGMA wal_checkpoint(TRUNCATE)")
         if isProven { try proveWrites() }
-        // No lock of SQLite's lies on this file.
+        // SQLite has no locks on this file.
         if try system.exists(path + "-wal") { try system.synchronise(path + "-wal") }
     }
 }

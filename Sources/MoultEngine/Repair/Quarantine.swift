@@ -6,20 +6,20 @@ import MoultStore
 import MoultVerify
 import Synchronization
 
-/// The objects that runs took out of a store, with all that they held: `<name>.moult/quarantine.sqlite`.
+/// The objects that runs removed from a store, with all their data: `<name>.moult/quarantine.sqlite`.
 ///
-/// A run writes its objects, durably, before its commit. They count as soon as it has committed: a run that fails takes
-/// them back, and of one that dies the recovery does. An object that a run puts back into the store is noted in the same
-/// way, in the table `restoration`; its entry stays, and is no longer listed.
+/// A run writes its objects, durably, before its commit. They count once it has committed: a run that fails removes
+/// them, and recovery removes those of a run that died. A restored object is recorded in the same way, in the table
+/// `restoration`; its entry stays, but is no longer listed.
 package struct Quarantine: Sendable {
     package typealias Entry = QuarantineEntry
 
     package let sidecar: StoreRecords
     private let system: any System
-    /// Whether what a run that has not ended has written counts.
+    /// Whether the entries of an unfinished run count.
     private let countsUnfinished: Bool
 
-    /// - Parameter countsUnfinished: whether the run that has not ended is known to have committed.
+    /// - Parameter countsUnfinished: whether the unfinished run is known to have committed.
     package init(_ sidecar: StoreRecords, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false) {
         (self.sidecar, self.system, self.countsUnfinished) = (sidecar, system, countsUnfinished)
     }
@@ -28,9 +28,9 @@ package struct Quarantine: Sendable {
 
     // MARK: - Writing
 
-    /// Keeps what the connection of a working copy has collected, in one transaction.
+    /// Saves the objects that a working copy's connection has collected, in one transaction.
     ///
-    /// - Returns: how many objects that were.
+    /// - Returns: the number of objects.
     func keep(from connection: Connection, run: String) throws -> Int64 {
         let count = try namingHolders { try write(objectsOf: connection, run: run) }
         if count > 0 {
@@ -67,7 +67,7 @@ package struct Quarantine: Sendable {
         return count
     }
 
-    /// Notes which entries the connection of a working copy has put back, in one transaction.
+    /// Records which entries a working copy's connection has restored, in one transaction.
     func noteRestored(from connection: Connection, run: String) throws {
         var entries: [Int64] = []
         try QuarantineRestorer.forEachRestored(on: connection) { entries.append($0) }
@@ -88,10 +88,10 @@ package struct Quarantine: Sendable {
         try system.synchronise(sidecar.quarantine)
     }
 
-    /// Takes back what a run that did not commit has written.
+    /// Removes the entries of a run that did not commit.
     func remove(run: String) throws {
         try change { try $0.run("DELETE FROM \($1) WHERE run = ?", [.text(run)]) }
-        // The run has made the file, and for nothing.
+        // The run made the file, which is not needed.
         if try isEmpty() { try system.remove(sidecar.quarantine) }
     }
 
@@ -101,7 +101,7 @@ package struct Quarantine: Sendable {
         } ?? false
     }
 
-    /// Lists what was put back since a moment again: the store is as it was then.
+    /// Lists entries again that were restored since a time: the store is as it was then.
     func forgetRestorations(since time: Timestamp) throws {
         try change { file, table in
             guard table == "restoration" else { return }
@@ -110,7 +110,7 @@ package struct Quarantine: Sendable {
     }
 
     private func change(_ body: (Connection, _ table: String) throws -> Void) throws {
-        // A run that died before its tables were there has kept nothing; an older quarantine has one of them.
+        // A run that died before it made its tables has kept nothing; an older quarantine has only one of them.
         try withFile { file in
             for table in try tables(of: file) { try body(file, table) }
         }
@@ -123,25 +123,25 @@ package struct Quarantine: Sendable {
 
     // MARK: - Reading
 
-    /// Calls `body` for each object, oldest first; what a run that may not have committed took out is left out, and what
-    /// it put back is still there.
+    /// Calls `body` for each object, oldest first. Leaves out objects that a possibly uncommitted run removed, and
+    /// includes objects that it restored.
     package func forEachEntry(_ body: (Entry) throws -> Void) throws { try read("ORDER BY id", [], body) }
 
-    /// The object of that number; nil if there is none.
+    /// Returns the object with a number; nil if there is none.
     package func entry(_ id: Int64) throws -> Entry? {
         var found: Entry?
         try read("AND id = ?", [.integer(id)]) { found = $0 }
         return found
     }
 
-    /// The object that was taken out last.
+    /// Returns the object that was removed last.
     package func newest() throws -> Entry? {
         var found: Entry?
         try read("ORDER BY id DESC LIMIT 1", []) { found = $0 }
         return found
     }
 
-    /// Returns the number of objects that a run took out.
+    /// Returns the number of objects that a run removed.
     package func count(run: String) throws -> Int64 {
         try withFile { file in
             guard try tables(of: file).contains("quarantine") else { return 0 }
@@ -174,7 +174,7 @@ package struct Quarantine: Sendable {
 
     /// Calls `body` with the file and returns its result; nil if there is no file.
     ///
-    /// - Throws: `locked`, as below.
+    /// - Throws: `locked`, as `namingHolders(_:)` does.
     @discardableResult
     private func withFile<Result>(_ body: (Connection) throws -> Result) throws -> Result? {
         guard try system.exists(sidecar.quarantine) else { return nil }
@@ -227,7 +227,7 @@ package struct Quarantine: Sendable {
     }
 }
 
-/// An object that a run took out of a store, as the quarantine keeps it.
+/// An object that a run removed from a store, as the quarantine keeps it.
 public struct QuarantineEntry: Sendable, Hashable, Identifiable {
     /// Its number in the quarantine.
     public package(set) var id: Int64
@@ -253,24 +253,24 @@ extension SQLiteValue {
     fileprivate init(_ text: String?) { self = text.map(SQLiteValue.text) ?? .null }
 }
 
-/// The way of objects from the quarantine back into their store, as a run of the engine: locked, backed up, done on a
+/// The restoration of objects from the quarantine to their store, as a run of the engine: locked, backed up, done on a
 /// copy, verified, one commit.
 package final class Restoration: StepAction {
     private let told = Mutex(RestorationResult())
     private let entries: [Int64]
     private let version: ModelVersion
     private let quarantine: Quarantine
-    /// Without symbolic links.
+    /// The path without symbolic links.
     private let store: String
     private let binding: BoundPlan.Binding
     private let system: any System
 
     /// - Parameters:
     ///   - entries: the numbers of the objects, or nil for all.
-    ///   - run: only what this run has taken out.
-    ///   - version: that of the store.
-    /// - Throws: `usage` if the quarantine has no such object; `cloudKit` and `deferredWork` for a store that must be
-    ///   left alone.
+    ///   - run: the run whose objects to restore; nil for any run.
+    ///   - version: the version of the store.
+    /// - Throws: `usage` if the quarantine has no such object; `cloudKit` and `deferredWork` for a store that must not
+    ///   be changed.
     package init(
         of entries: [Int64]? = nil, run: String? = nil, into store: String, at version: ModelVersion,
         system: any System = POSIXSystem()
@@ -298,7 +298,7 @@ package final class Restoration: StepAction {
         }
     }
 
-    /// The outcome for the objects, once the migration has run or was rehearsed.
+    /// The outcome for the objects, once the migration has run or been rehearsed.
     package var report: RestorationResult { told.withLock { $0 } }
 
     package var migration: Pass {
@@ -325,7 +325,7 @@ package final class Restoration: StepAction {
             try quarantine.forEachEntry { if wanted.contains($0.id) { try body($0.id, $0.object) } }
         }
         told.withLock { $0 = report }
-        // Nothing is refused where a run that had not ended turned out to have put them back.
+        // If an unfinished run turned out to have restored all objects, none is refused.
         if report.restored.isEmpty, let first = report.refused.first {
             throw MigrationError(
                 .dataConflict,

@@ -4,14 +4,14 @@ import MoultObjects
 import MoultSQLite
 import MoultStore
 
-/// Everything in a store of a layout that a repair looks for, in the order in which it is mended: what leads nowhere ends
-/// before an object goes for being without what it needs.
+/// Everything that a repair looks for in a store of a layout, in repair order: dangling links are ended before objects
+/// are removed for lacking a required one.
 struct RepairFaults {
     private let layout: StoreLayout
     private let gaps: HistoryGaps
     private(set) var all: [RepairFault] = []
 
-    /// - Parameter gaps: what the store lacks of persistent history, whose rows are then left alone.
+    /// - Parameter gaps: the missing parts of persistent history, whose rows are left alone.
     init(_ layout: StoreLayout, _ rules: Set<RepairRule>, _ gaps: HistoryGaps) {
         (self.layout, self.gaps) = (layout, gaps)
         for rule in RepairRule.allCases where rules.contains(rule) { all += faults(of: rule) }
@@ -19,7 +19,7 @@ struct RepairFaults {
 
     private func faults(of rule: RepairRule) -> [RepairFault] {
         switch rule {
-        // Those are found in the catalogue, and next to the store.
+        // These are found in the catalogue and next to the store.
         case .tables, .columns, .indexes, .externalFiles: []
         case .history: history
         case .numbers: layout.tables.map(strangers) + links.compactMap(renumbered)
@@ -43,7 +43,7 @@ struct RepairFaults {
 
     // MARK: - Links
 
-    /// A reference that a row of objects has, with the numbers of the objects that have it.
+    /// A reference from a row of objects, with the entity numbers of the objects that have it.
     private struct OwnedLink {
         let link: RepairFault.Link
         let entity: EntityDescription
@@ -75,7 +75,7 @@ struct RepairFaults {
                 entity: entity, relationship: relationship, destination: destination,
                 numbers: layout.numbers(ofEntityAndDescendants: entity))
         case .inverseless(let table, let column, let order)?:
-            // The column lies with the destination and leads to the owner.
+            // The column is in the destination's table and leads to the owner.
             return OwnedLink(
                 link: .init(
                     table: table, column: column, companions: [order].compactMap { $0 }, entityColumn: nil,
@@ -94,7 +94,7 @@ struct RepairFaults {
             action: .clear(link))
     }
 
-    /// The rows whose reference leads to no object of the destination.
+    /// Returns a query for the rows whose reference leads to no object of the destination.
     private func without(
         _ link: RepairFault.Link, _ destination: EntityDescription, _ numbers: [Int], isGiven: Bool
     ) -> String {
@@ -104,7 +104,7 @@ struct RepairFaults {
         ).inlined
     }
 
-    /// References to an object whose number beside them is another.
+    /// Returns the fault of references whose stored entity number differs from the object's.
     private func renumbered(_ owned: OwnedLink) -> RepairFault? {
         let link = owned.link
         guard let entityColumn = link.entityColumn else { return nil }
@@ -154,7 +154,7 @@ struct RepairFaults {
         return keys.count == 2 ? keys : nil
     }
 
-    /// Rows with a pair that an earlier row has.
+    /// Returns the fault of pairs that an earlier row already has.
     private func repeated(_ join: JoinTable) -> RepairFault? {
         guard join.mayRepeat, let keys = keys(of: join) else { return nil }
         return RepairFault(
@@ -190,7 +190,7 @@ struct RepairFaults {
 
     // MARK: - Persistent history
 
-    /// Changes that no reader finds, and transactions whose texts are gone.
+    /// The faults of changes that no reader finds, and of transactions whose texts are missing.
     private var history: [RepairFault] {
         guard layout.hasHistory, gaps.isWhole("ACHANGE"), gaps.isWhole("ATRANSACTION") else { return [] }
         let changes = RepairFault(
@@ -240,7 +240,7 @@ struct RepairFaults {
         }
     }
 
-    /// The to-one of a hierarchy: to its own entity, with a to-many the other way.
+    /// Returns the faults of a hierarchy's to-one relationship: to its own entity, with a to-many inverse.
     private func cycles(_ entity: EntityDescription) -> [RepairFault] {
         entity.relationships.compactMap { relationship in
             guard !relationship.isToMany, !relationship.isTransient, relationship.isOptional,

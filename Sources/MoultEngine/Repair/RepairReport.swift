@@ -1,7 +1,7 @@
 import MoultBasics
 import MoultObjects
 
-/// The result of a repair: the faults that it has found, and what became of them.
+/// The result of a repair: the faults found, and their outcomes.
 public struct RepairReport: Sendable, Equatable {
     /// The faults of one rule at one place.
     public struct Fault: Sendable, Hashable {
@@ -9,13 +9,14 @@ public struct RepairReport: Sendable, Equatable {
         public package(set) var rule: RepairRule
         /// `Entity.property`, an entity or a table.
         public package(set) var place: String
-        /// Rows at fault before; of a missing column the rows that get it, of a missing index those of its table.
+        /// Rows at fault before the repair. For a missing column, the rows that get it; for a missing index, the rows
+        /// of its table.
         public package(set) var count: Int64
         /// The first of their keys.
         public package(set) var keys: [Int64]
-        /// Objects that went to the quarantine for it, those that could not be without them included.
+        /// Objects quarantined because of the fault, including those that could not exist without them.
         public package(set) var quarantined: Int64 = 0
-        /// Rows at fault afterwards, because the right value is not known.
+        /// Rows still at fault afterwards, because the right value is unknown.
         public package(set) var left: Int64 = 0
         /// The size of files that no row names; 0 for rows.
         public package(set) var bytes: Int64 = 0
@@ -23,20 +24,20 @@ public struct RepairReport: Sendable, Equatable {
         package static let keyLimit = Finding.keyLimit
     }
 
-    /// The beginning of a fault's place where an entity lacks its number.
+    /// The prefix of a fault's place where an entity lacks its number.
     package static let numberPlace = "Z_PRIMARYKEY."
 
     /// The faults that were found, by rule and place.
     public package(set) var faults: [Fault]
-    /// The findings for which there is no repair, each with what to do about it.
+    /// The findings that no repair can fix, each with advice.
     public package(set) var remarks: [Finding]
-    /// Whether tables or columns were missing, so that the rows were not looked at: repair the store again for them.
+    /// Whether missing tables or columns kept the rows from being checked: repair the store again to check them.
     public package(set) var leavesRows = false
     /// The outcome of the run; nil if nothing was changed.
     package var outcome: MigrationOutcome?
-    /// Whether everything was to be done on a copy that is not kept.
+    /// Whether everything was done on a copy that is not kept.
     package var isRehearsal = false
-    /// Whether there was something to repair, so that it was done, or rehearsed.
+    /// Whether there was something to repair, so that the repair ran or was rehearsed.
     package var isAttempted = false
 
     package init(faults: [Fault] = [], remarks: [Finding] = []) {
@@ -44,17 +45,17 @@ public struct RepairReport: Sendable, Equatable {
         self.remarks = remarks
     }
 
-    /// Whether nothing is left, as far as a repair looks.
+    /// Whether no fault that a repair can detect is left.
     public var isWell: Bool { left == 0 && remarks.isEmpty }
     /// The name of the run in the store's history; nil if nothing was changed.
     public var run: String? { outcome?.run }
     /// The backup to go back to; nil if nothing was changed.
     public var backup: StoreBackup? { outcome?.backup }
-    /// The names of the backups that the retention policy let go.
+    /// The names of the backups that the retention policy removed.
     public var prunedBackups: [String] { outcome?.pruned ?? [] }
 
-    /// Returns the findings of an audit that no rule is for, or none of the rules that have found something; if only
-    /// some rules were asked for, only the findings that these are for.
+    /// Returns the audit's findings that have no rule, or whose rules have found nothing. If only some rules were
+    /// requested, returns only the findings that these rules fix.
     func remarks(of audit: StoreAudit, _ rules: Set<RepairRule>, handling handled: Set<RepairRule>) -> [Finding] {
         audit.findings.filter { finding in
             let repairing = RepairRule.repairing[finding.code] ?? []
@@ -75,13 +76,13 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     case tables
     /// Columns that a table lacks.
     case columns
-    /// Indexes that the model asks for, missing or on something else, and any index that does not match its table.
+    /// Indexes that the model requires, missing or different, and any index that does not match its table.
     case indexes
-    /// Tables and columns of persistent history, and rows of it that lead to nothing.
+    /// Tables and columns of persistent history, and rows of it with dangling references.
     case history
-    /// Rows and references whose entity number is none of those they may have.
+    /// Rows and references with an invalid entity number.
     case numbers
-    /// References to objects that are not there.
+    /// References to objects that do not exist.
     case dangling
     /// One-to-one relationships whose two ends name different objects.
     case inverses
@@ -93,15 +94,15 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     case orphans
     /// Objects that are their own ancestors.
     case cycles
-    /// Derived counts that are not those of the objects.
+    /// Derived counts that differ from the number of objects.
     case counts
-    /// `Z_PRIMARYKEY.Z_MAX` below a key that is taken.
+    /// `Z_PRIMARYKEY.Z_MAX` below a key in use.
     case keyCounters = "key-counters"
     /// Files of external data that no row names.
     case externalFiles = "external-files"
 
-    /// The rules of a repair that names none. Core Data saves cycles, and an app may want them; apps of Apple's write only one
-    /// end of some one-to-one relationships. Both are changed only if asked for.
+    /// The rules of a repair that names none. Core Data saves cycles, and an app may want them; Apple's own apps write
+    /// only one end of some one-to-one relationships. A repair changes either only on request.
     public static let byDefault = Set(allCases).subtracting([.cycles, .oneSided])
 
     /// A sentence about the action that a repair takes.
@@ -151,31 +152,31 @@ struct RepairFault: Sendable {
     let rule: RepairRule
     /// `Entity.property`, an entity or a table.
     let place: String
-    /// Selects the key of each row at fault in its first column, ordered; of a join table its rowid.
+    /// Selects the key of each faulty row in its first column, ordered; for a join table, its rowid.
     let select: String
     let action: Action
 
     enum Action: Sendable {
-        /// Ends a reference in a row of objects.
+        /// Clears a reference in a row of objects.
         case clear(Link)
-        /// Removes a row of a join table: it leads from or to nothing, or holds a pair once more.
+        /// Removes a row of a join table that has a dangling end or repeats a pair.
         case unlink(table: String, columns: [PairColumn])
-        /// Sets or ends one side of a one-to-one relationship.
+        /// Sets or clears one side of a one-to-one relationship.
         case answer(Link, inverse: Link)
-        /// Gives the row of a table the number of its entity.
+        /// Gives a table's row the number of its entity.
         case number(table: String, entities: [String])
         /// Gives a reference the number of the object that it leads to.
         case renumber(Link)
-        /// Keeps the first of several objects; the statement's second column is its key.
+        /// Keeps the first of several objects, whose key is the statement's second column.
         case merge(entity: String)
-        /// Sends objects of a table to the quarantine.
+        /// Quarantines objects of a table.
         case quarantine(table: String)
         /// The fix of a rule.
         case rule(ValidationRule)
         /// Counts the destinations of a relationship again.
         case recount(table: String, column: String, property: String, counted: String)
         case raise(table: String, number: Int)
-        /// Changes or removes rows of persistent history; the statement lacks its condition.
+        /// Changes or removes rows of persistent history. The statement lacks its condition.
         case history(String)
     }
 
@@ -184,9 +185,9 @@ struct RepairFault: Sendable {
         let name: String
         /// The table of the objects that it leads to.
         let target: String
-        /// The entity numbers that they may have.
+        /// The entity numbers that these objects may have.
         let numbers: [Int]
-        /// Their relationship.
+        /// The relationship of these objects.
         let property: String
     }
 
@@ -194,9 +195,9 @@ struct RepairFault: Sendable {
     struct Link: Sendable {
         let table: String
         let column: String
-        /// The columns that end with it: entity number and place in an ordered list.
+        /// The columns that are cleared with it: entity number and place in an ordered list.
         let companions: [String]
-        /// Of those the one with the entity number.
+        /// The companion column with the entity number.
         let entityColumn: String?
         let property: String
         let target: String

@@ -8,8 +8,8 @@ extension RepairRun {
 
     // MARK: - Numbers
 
-    /// A row gets the number of the one entity that it can be of. Where several could be, it gets the first one's, so
-    /// that it can be read, and goes to the quarantine.
+    /// Gives a row the number of the only entity that it can belong to. If several are possible, it gets the first
+    /// one's, so that it can be read, and is quarantined.
     func number(_ table: String, _ entities: [String], _ fault: RepairFault) throws {
         let keys = try connection.rows("SELECT key FROM temp.moult_fault ORDER BY key") { $0.integer(0) }
         var unclear: [Int64] = []
@@ -49,13 +49,13 @@ extension RepairRun {
 
     // MARK: - Duplicates
 
-    /// Merges duplicates: links to an object that goes are redirected to the one that stays, except those of one-to-one
-    /// relationships, whose other end has one already, or had none.
+    /// Merges duplicates. Links to a removed object are redirected to the one that stays, except those of one-to-one
+    /// relationships, whose other end already has one, or had none.
     func merge(_ entityName: String, _ fault: RepairFault) throws {
         guard let entity = objects.layout.model.entity(entityName), let table = objects.layout.table(for: entity)?.name
         else { return }
         let keys = try connection.rows("SELECT key FROM temp.moult_fault ORDER BY key") { $0.integer(0) }
-        // They are kept as they were, with all that they had.
+        // Keep the objects as they were, with all their data.
         try keep(keys, table, "Another object has the same \(fault.place).", fault)
         try connection.run(
             "INSERT OR IGNORE INTO temp.moult_new SELECT \(table.quotedLiteral), other FROM temp.moult_fault")
@@ -115,7 +115,7 @@ extension RepairRun {
             """)
     }
 
-    /// Both ends of the pairs whose one end goes: those of the objects that stay, and the other ones.
+    /// Records both ends of the pairs that lose an end: the objects that stay, and the other objects.
     private func tellEnds(
         of pairs: String, _ column: String, _ property: String?, _ table: String, _ otherColumn: String,
         inverse: String?, _ other: String?
@@ -150,7 +150,7 @@ extension RepairRun {
         }
     }
 
-    /// Adds the objects that cannot be without one that leaves, and those that cannot be without them.
+    /// Adds the objects that cannot exist without an object being removed, and the objects that depend on those.
     private func addDependents() throws {
         let layout = objects.layout
         var level: Int64 = 0
@@ -178,7 +178,7 @@ extension RepairRun {
         }
     }
 
-    /// Keeps all that leave, then deletes them: those that need others first.
+    /// Quarantines all objects being removed, then deletes them, dependent objects first.
     private func quarantineLeaving(_ reason: String, _ fault: RepairFault) throws {
         let leaving = try connection.rows(
             "SELECT tbl, key FROM temp.moult_leaving ORDER BY level DESC, tbl, key"

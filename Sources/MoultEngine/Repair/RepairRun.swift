@@ -3,7 +3,7 @@ import MoultObjects
 import MoultSQLite
 import MoultStore
 
-/// Mends the faults of a working copy, one kind after the other, and notes what it changes for the verification.
+/// Repairs the faults of a working copy, one kind after another, and records its changes for the verification.
 final class RepairRun {
     let site: CodeContext
     let objects: ObjectStore
@@ -16,7 +16,7 @@ final class RepairRun {
     /// The author recorded in persistent history.
     static let author = "Moult"
 
-    /// The rules' own ledger has the temporary tables that the verification reads.
+    /// The ledger of rules creates the temporary tables that the verification reads.
     init(_ site: CodeContext, _ objects: ObjectStore) throws {
         self.site = site
         self.objects = objects
@@ -40,7 +40,7 @@ final class RepairRun {
             var finding = try search.finding(fault)
             guard finding.count > 0 else { continue }
             let before = quarantine.count
-            // One transaction of persistent history for each kind of fault, with what was deleted and what was changed.
+            // Use one transaction of persistent history for each kind of fault, with its deletions and updates.
             try objects.writing(author: Self.author, contextName: "repair \(fault.rule.rawValue)") {
                 try mend(fault)
                 try tellHistory()
@@ -82,7 +82,7 @@ final class RepairRun {
         }
     }
 
-    /// Keeps the rows at fault aside: what mends them changes what the statement reads.
+    /// Stores the faulty rows in a table: the repair changes the results of the fault's query.
     private func collect(_ fault: RepairFault) throws {
         try connection.execute("DELETE FROM temp.moult_fault")
         guard !fault.select.isEmpty else { return }
@@ -95,7 +95,7 @@ final class RepairRun {
             "INSERT OR IGNORE INTO temp.moult_fault SELECT *\(hasOther ? "" : ", NULL") FROM (\(fault.select))")
     }
 
-    /// As many objects went as lie in the quarantine.
+    /// Verifies that the number of removed objects equals the number in the quarantine.
     func verifyCount(_ report: RepairReport) throws {
         let gone = try objects.layout.tables.reduce(Int64(0)) { sum, table in
             let name = table.name.quotedName
@@ -114,7 +114,7 @@ final class RepairRun {
 
     // MARK: - Notes for the verification
 
-    /// Notes a property of every row of the table that the condition selects as changed.
+    /// Records a property as changed for every row of the table that the condition selects.
     func note(_ property: String, of table: String, where condition: String) throws {
         try connection.run(
             """
@@ -124,10 +124,10 @@ final class RepairRun {
         try tell(property, of: table, where: condition)
     }
 
-    /// The counter of writes of a row that is written, as SQL, whatever it holds.
+    /// The new write counter of a changed row, as SQL, valid for any present value.
     static let nextVersion = "min(ifnull(CAST(Z_OPT AS INTEGER), 0), 9223372036854775806) + 1"
 
-    /// Ends references, with what stands beside them.
+    /// Clears references and their companion columns.
     func clear(_ link: RepairFault.Link, where condition: String) throws {
         try note(link.property, of: link.table, where: condition)
         let columns = ([link.column] + link.companions).map { "\($0.quotedName) = NULL" }.joined(separator: ", ")
@@ -157,7 +157,7 @@ final class RepairRun {
             """)
     }
 
-    /// The other end answers where it is free and only one object names it; else the end that has no answer goes.
+    /// Sets the other end if it is free and only one object names it; otherwise clears the unanswered end.
     func answer(_ link: RepairFault.Link, _ inverse: RepairFault.Link) throws {
         let pairs = try connection.rows("SELECT key, other FROM temp.moult_fault ORDER BY key") {
             ($0.integer(0), $0.integer(1))
@@ -190,10 +190,10 @@ final class RepairRun {
     }
 }
 
-// What a repair changes by SQL is recorded in persistent history, as each save is.
+// Changes that a repair makes by SQL are recorded in persistent history, like those of a save.
 
 extension RepairRun {
-    /// Keeps the rows that the condition selects for ``tellHistory()``, with the property that is about to change.
+    /// Stores the rows that the condition selects for ``tellHistory()``, with the property that is about to change.
     func tell(_ property: String, of table: String, where condition: String) throws {
         guard objects.history != nil else { return }
         try connection.run(
@@ -203,12 +203,12 @@ extension RepairRun {
             """)
     }
 
-    /// Writes an update for each object that was told of and is still there, in the transaction that is open.
+    /// Writes an update for each recorded object that still exists, in the open transaction.
     func tellHistory() throws {
         guard let history = objects.history else { return }
         let tables = try connection.rows("SELECT DISTINCT tbl FROM temp.moult_told ORDER BY 1") { $0.text(0) ?? "" }
         for table in tables {
-            // The names of properties hold no comma.
+            // Property names contain no comma.
             try connection.forEachRow(
                 """
                 SELECT r.Z_PK, r.Z_ENT, group_concat(t.property) FROM temp.moult_told AS t \
@@ -217,7 +217,7 @@ extension RepairRun {
             ) { row in
                 guard let name = objects.layout.entityName(number: Int(clamping: row.integer(1))) else { return }
                 let entity = try objects.columns(of: name)
-                // A relationship without an inverse is the owner's own affair.
+                // A relationship without an inverse belongs only to its owner.
                 let properties = (row.text(2) ?? "").split(separator: ",").map(String.init)
                     .filter { entity.shape.position(of: $0) != nil }
                 if !properties.isEmpty { try history.updated(entity, row.integer(0), properties: properties) }
@@ -227,17 +227,18 @@ extension RepairRun {
     }
 }
 
-/// The limit on the objects that repairs and the fixes of rules may put into the quarantine without being told to.
+/// The limit on the objects that repairs and fixes of rules may quarantine without permission.
 ///
-/// So many objects of one entity are rarely at fault themselves. A column of keys or entity numbers that was lost makes
-/// every row look wrong, and the quarantine would take the store apart.
+/// It is rare that so many objects of one entity are faulty themselves. If a column of keys or entity numbers is lost,
+/// every row looks wrong, and a repair would quarantine most of the store.
 enum QuarantineLimit {
-    /// A part of an entity's objects: one of so many.
+    /// The divisor of an entity's object count that gives the limit.
     static let part: Int64 = 4
-    /// So many objects of one entity are never refused.
+    /// The number of objects of one entity that are never refused.
     static let handful: Int64 = 12
 
-    /// Looks at what a run has put aside so far, unless it may put aside any number; the old store is the schema `source`.
+    /// Checks the number of objects that a run has quarantined so far, unless any number is permitted; the old store is
+    /// the schema `source`.
     ///
     /// - Throws: `quarantineTooLarge`.
     static func check(_ site: CodeContext, _ layout: StoreLayout) throws {
@@ -250,7 +251,7 @@ enum QuarantineLimit {
         ) { ($0.text(0) ?? "", $0.integer(1)) }
         for (entity, count) in leaving where count > handful {
             guard let table = layout.table(forEntity: entity)?.name else { continue }
-            // Rows whose number was lost count as the table's own.
+            // Rows that lost their number count for the whole table.
             let rows = "SELECT count(*) FROM source.\(table.quotedName)"
             let number = layout.entityNumbers[entity].map { " WHERE Z_ENT = \($0)" } ?? ""
             let known = try connection.integer(rows + number) ?? 0

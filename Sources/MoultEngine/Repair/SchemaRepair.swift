@@ -4,32 +4,32 @@ import MoultSQLite
 import MoultStore
 import MoultVerify
 
-/// The tables, columns and indexes that a store lacks, and how they are made.
+/// The tables, columns and indexes that a store lacks, and the statements that make them.
 struct SchemaRepair: Sendable {
     /// The findings, one for each table, column and index.
     let report: RepairReport
-    /// The unique indexes that are made once the rows that share a value are repaired.
+    /// The unique indexes to make after rows with shared values are repaired.
     let waiting: [WaitingIndex]
-    /// The gaps in persistent history, which stay where it is not to be made.
+    /// The gaps in persistent history, which stay where the rules do not include history.
     let history: HistoryGaps
-    /// Whether the rows cannot be looked at before this is done.
+    /// Whether the rows cannot be read until this repair is done.
     let breaksReading: Bool
     private let script: SchemaScript
-    /// The indexes that are made again, before anything is read by them.
+    /// The indexes to rebuild before anything is read through them.
     let faults: [IndexFault]
 
     var statements: [StoreScript.Statement] { script.statements + faults.compactMap(\.statement) }
     /// Whether an index gives other rows than its table.
     var hasIndexFaults: Bool { !faults.isEmpty }
     var isEmpty: Bool { statements.isEmpty }
-    /// Whether rows of persistent history may lead to nothing once this is done.
+    /// Whether this repair may leave dangling rows in persistent history.
     var makesHistory: Bool {
         !breaksReading && !(script.gaps.history.tables.isEmpty && script.gaps.history.columns.isEmpty)
     }
 
-    /// - Parameter connection: the store, for reading.
-    /// - Throws: `storeCorrupted` where the entity of a table is not known, or where a gap that is not to be filled, and
-    ///   could be, keeps the rows from being read.
+    /// - Parameter connection: a connection to the store, for reading.
+    /// - Throws: `storeCorrupted` if the entity of a table is unknown, or if a fault that the rules leave but could
+    ///   repair, in the schema or an index, keeps the rows from being read.
     init(
         _ snapshot: StoreSnapshot, model: ManagedObjectModel, _ rules: Set<RepairRule>, over connection: Connection
     ) throws {
@@ -48,7 +48,7 @@ struct SchemaRepair: Sendable {
         gaps = gaps.possible
         try Self.check(gaps, rules)
         var search = SchemaSearch(connection, snapshot, layout)
-        // The indexes of a table of history are made with it.
+        // The indexes of a history table are made with it.
         gaps.indexes.removeAll { index in
             !rules.contains(gaps.history.tables.contains { $0.name == index.table } ? .history : .indexes)
         }
@@ -74,7 +74,7 @@ struct SchemaRepair: Sendable {
             place: place, remedy: "Leave \(option: .only([])) out, or name tables and columns in it.")
     }
 
-    /// `main` is the new store, the schema `source` the old one.
+    /// Verifies the repair; `main` is the new store, the schema `source` the old one.
     func verify(_ connection: Connection) throws {
         let gaps = script.gaps
         let tables =
@@ -120,11 +120,11 @@ extension SchemaRepairVerifier.Column {
 }
 
 extension HistoryGaps {
-    /// Leaves what other rules are for, and what no repair can make.
+    /// Removes the gaps that other rules fill, or that no repair can.
     fileprivate mutating func keep(_ rules: Set<RepairRule>) {
         let isComplete = tables.isEmpty && columns.isEmpty
         if !rules.contains(.history) {
-            // The counters look at every table.
+            // Computing the counters reads every table.
             if !isComplete { counters = [] }
             (tables, columns) = ([], [])
         }
@@ -134,10 +134,11 @@ extension HistoryGaps {
 }
 
 extension IndexFault {
-    /// A unique index whose values are not: without it, the next repair treats it as one that is missing.
+    /// Whether this is a unique index with repeated values: it is dropped, and the next repair treats it as missing.
     fileprivate var isDropped: Bool { doubles > 0 && index.sql != nil }
 
-    /// Nil for the index of a constraint that the rows do not keep.
+    /// The statement that rebuilds the index. A unique index with repeated values is dropped; for the index of a
+    /// constraint this is nil then.
     fileprivate var statement: StoreScript.Statement? {
         guard doubles == 0 else {
             let reason = "Take the index \(index.name) away, until the rows that share a value are repaired."
@@ -160,7 +161,7 @@ extension IndexFault {
     }
 }
 
-/// Counts the rows that gaps concern.
+/// A search that counts the rows that gaps affect.
 private struct SchemaSearch {
     private let connection: Connection
     private let snapshot: StoreSnapshot
@@ -173,10 +174,10 @@ private struct SchemaSearch {
         (self.connection, self.snapshot, self.layout) = (connection, snapshot, layout)
     }
 
-    /// Leaves unique ones out whose values are not.
+    /// Leaves out unique indexes with repeated values.
     ///
     /// - Parameter repairsRows: whether objects that share a value are repaired in the same run.
-    /// - Returns: those that are made after that.
+    /// - Returns: the indexes to make after that repair.
     mutating func lookAtIndexes(_ gaps: inout SchemaGaps, repairsRows: Bool) throws -> [WaitingIndex] {
         let new = Dictionary(grouping: gaps.columns, by: \.table).mapValues { Set($0.map(\.column.name)) }
         let differing = gaps.differing
@@ -187,7 +188,7 @@ private struct SchemaSearch {
                 return true
             }
             var finding = RepairReport.Fault(rule: .indexes, place: index.name, count: try rows(index.table), keys: [])
-            // A column that is new has no value yet.
+            // A new column has no values yet.
             let isNew = new[index.table]?.contains { index.sql.names($0) } == true
             guard index.isUnique, !isNew,
                 let late = try WaitingIndex(
@@ -219,7 +220,7 @@ private struct SchemaSearch {
             findings.append(.init(rule: .tables, place: RepairReport.numberPlace + row.name, count: 0, keys: []))
         }
         for fill in script.fills {
-            // The rows of a join table are of no entity.
+            // The rows of a join table have no entity.
             let count = try rows(fill.table, layout.joinTable(named: fill.table) == nil ? fill.numbers : nil)
             var finding = RepairReport.Fault(rule: .columns, place: fill.place, count: count, keys: [])
             if fill.isRequired, fill.value == .unknown { finding.left = count }

@@ -6,48 +6,48 @@ import MoultStore
 import MoultVerify
 import Synchronization
 
-/// A store whose tables lack something or whose rows contradict each other, looked at, and the run that repairs it: locked,
-/// backed up, done on a copy, verified, one commit.
+/// An examined store with missing schema parts or contradictory rows, and the run that repairs it: locked, backed up,
+/// done on a copy, verified, one commit.
 ///
-/// Nothing is deleted: an object that cannot stay goes to the quarantine, from where it can be put back. Where tables or
-/// columns are missing, these are made and the rows are left as they are: they are for the next repair.
+/// Nothing is deleted: an object that cannot stay is quarantined, and can be restored. Missing tables or columns are
+/// made first, and the rows are left to the next repair.
 package final class StoreRepair: Sendable {
-    /// The findings before anything was done.
+    /// The findings before the repair.
     package let found: RepairReport
     private let told = Mutex<RepairReport?>(nil)
     /// The catalogue before the rows are repaired.
     private let catalogue = Mutex<Catalogue?>(nil)
     private let version: ModelVersion
     private let rules: Set<RepairRule>
-    /// Without symbolic links.
+    /// The path without symbolic links.
     private let store: String
     private let binding: BoundPlan.Binding
     private let schema: SchemaRepair
-    /// Files of external data that no row names; none where they are not asked for.
+    /// Files of external data that no row names; none if they are not looked for.
     private let unnamed: ExternalStorage.Unnamed
     private let system: any System
 
     /// The indexes that do not match their tables.
     package var indexFaults: [IndexFault] { schema.faults }
-    /// Whether tables or columns are missing, so that the rows were not looked at.
+    /// Whether missing tables or columns keep the rows from being read.
     package var leavesRows: Bool { schema.breaksReading }
 
-    /// Looks at the store without changing a byte.
+    /// Examines the store without changing a byte.
     ///
     /// - Parameters:
-    ///   - version: that of the store.
-    ///   - rules: what is looked for.
-    /// - Throws: `storeCorrupted` for damaged pages, which no repair of rows helps; `cloudKit` and `deferredWork` for a
-    ///   store that must be left alone.
+    ///   - version: the version of the store.
+    ///   - rules: the faults to look for.
+    /// - Throws: `storeCorrupted` for damaged pages, which repairing rows cannot fix; `cloudKit` and `deferredWork` for
+    ///   a store that must not be changed.
     package init(
         _ store: String, at version: ModelVersion, rules: Set<RepairRule> = RepairRule.byDefault,
         system: any System = POSIXSystem()
     ) throws {
         (self.store, binding, schema, unnamed, found) = try StoreProbe.read(store, system: system) { probe in
-            // An index that is the only evidence of rows is never made again.
+            // An index that is the only evidence of rows is never rebuilt.
             try probe.connection.checkPages(place: probe.path)
             let snapshot = try StoreSnapshot(probe.connection)
-            // Another process may have migrated it since its version was looked up.
+            // Another process may have migrated the store since its version was looked up.
             guard ModelVersions(versions: [version]).position(matching: snapshot.hashes) != nil else {
                 throw StoreProbe.disturbed(probe.path)
             }
@@ -65,7 +65,7 @@ package final class StoreRepair: Sendable {
             var found = RepairReport(
                 faults: schema.report.faults + schema.waiting.map(\.found) + rows + Self.finding(unnamed, external),
                 remarks: try schema.report.remarks + DamagedSideFiles.findings(beside: probe.path, system))
-            // By an index that does not match its table an audit finds what is not so.
+            // An audit through an index that does not match its table would report false findings.
             guard !schema.hasIndexFaults else {
                 return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
             }
@@ -96,7 +96,7 @@ package final class StoreRepair: Sendable {
         return try RepairFaults(objects.layout, rules, history).all.map(search.finding).filter { $0.count > 0 }
     }
 
-    /// The findings and their outcome, once the migration has run or was rehearsed.
+    /// The findings and their outcomes, once the migration has run or been rehearsed.
     package var report: RepairReport {
         guard touchesStore else { return found }
         var report = told.withLock { $0 } ?? schema.report
@@ -104,20 +104,20 @@ package final class StoreRepair: Sendable {
         return report
     }
 
-    /// Whether rows are at fault, or history is to be made.
+    /// Whether rows are faulty, or history must be made.
     private var hasRows: Bool {
         found.faults.count { $0.rule != .externalFiles } > schema.report.faults.count || schema.makesHistory
     }
 
-    /// Whether anything of the store itself is to be changed.
+    /// Whether the store itself must be changed.
     private var touchesStore: Bool { hasRows || !schema.isEmpty }
 
-    /// Nil where there is nothing to do.
+    /// The run; nil if there is nothing to do.
     package var migration: Pass? {
         guard touchesStore || !unnamed.names.isEmpty else { return nil }
         var migration = Pass(from: version.name, to: version.name, verification: .none)
         if !touchesStore {
-            // Nothing that a backup would hold is changed.
+            // This changes nothing that a backup would contain.
             migration.script = StoreScript(statements: [], isInPlace: true)
             migration.script.needsBackup = false
         }
@@ -141,7 +141,7 @@ package final class StoreRepair: Sendable {
     private func run(_ site: CodeContext, _ model: ManagedObjectModel) throws {
         let snapshot = try StoreSnapshot(site.connection)
         let gaps = HistoryGaps(PersistentHistory(of: try StoreLayout(actual: snapshot, model: model)), in: snapshot)
-        // What is still missing of history cannot be made, or was not asked for.
+        // The parts of history still missing cannot be made, or were not requested.
         let objects = try ObjectStore(
             over: site.connection, model: model, external: site.external,
             keepsHistory: gaps.tables.isEmpty && gaps.columns.isEmpty, on: site.system)
@@ -158,7 +158,7 @@ package final class StoreRepair: Sendable {
             site.connection, site.external)
     }
 
-    /// Keeps what became of the faults, with what an audit finds now.
+    /// Stores the outcomes of the faults, with the findings of a new audit.
     private func tell(_ report: RepairReport, _ connection: Connection, _ external: ExternalStorage) throws {
         var report = report
         let audit = try StoreAudit(connection, external, model: version.model, checksPages: false, on: system)
@@ -167,8 +167,7 @@ package final class StoreRepair: Sendable {
         told.withLock { [report] in $0 = report }
     }
 
-    /// The digest of the catalogue that the steps have to leave: as it is now, where nothing but the indexes is new that
-    /// waited for the rows.
+    /// Returns the catalogue digest to expect after the steps: the present one if only the waiting indexes are new.
     func digestWithoutWaiting(_ connection: Connection, _ digest: [UInt8]) throws -> [UInt8] {
         let now = try connection.catalogue()
         guard let before = catalogue.withLock({ $0 }), before.digest == digest,
@@ -201,7 +200,7 @@ struct UnnamedFiles: Sendable {
     let files: ExternalStorage.Unnamed
     let system: any System
 
-    /// Moves those that no row names now either to where a person may look at them.
+    /// Moves the files that still have no row naming them to a folder where a person can examine them.
     func moveAway(_ lock: StoreLock, _ run: String) throws {
         let (sidecar, external) = (lock.sidecar, ExternalStorage(store: lock.sidecar.store))
         let still = try external.unnamed(in: lock.connection, of: lock.sidecar.store, on: system)
@@ -216,7 +215,7 @@ struct UnnamedFiles: Sendable {
     }
 }
 
-/// Counts what a fault has at one state of a store.
+/// A search that counts the rows of a fault in one state of a store.
 struct RepairSearch {
     private let connection: Connection
     private let objects: ObjectStore
@@ -245,9 +244,9 @@ struct RepairSearch {
 /// A unique index that can be made once no value of its columns occurs twice.
 struct WaitingIndex: Sendable {
     private let index: IndexDefinition
-    /// Quoted.
+    /// The quoted names of its columns.
     private let columns: [String]
-    /// Whether the store has an index of that name on something else.
+    /// Whether the store has a different index of that name.
     private let isThere: Bool
     private let rows: Int64
 
@@ -255,8 +254,8 @@ struct WaitingIndex: Sendable {
 
     /// - Parameters:
     ///   - table: the statement that made its table.
-    ///   - rows: those of its table.
-    /// - Returns: nil for one that is on no columns of the table.
+    ///   - rows: the number of rows in its table.
+    /// - Returns: nil for an index that has no columns of the table.
     init?(_ index: IndexDefinition, on table: String?, isThere: Bool, rows: Int64) throws {
         let shape = try table.flatMap { try IndexShape(of: index.name, index.sql, on: $0) }
         columns = (shape?.columns ?? []).compactMap { $0.name?.quotedName }
@@ -276,7 +275,7 @@ struct WaitingIndex: Sendable {
         try connection.integer("SELECT count(*) FROM (\(shared))") ?? 0
     }
 
-    /// Makes the index where its values are unique now; else it stays as it is, which is remarked.
+    /// Makes the index if its values are unique now; otherwise leaves it as it is and adds a remark.
     func make(_ connection: Connection) throws -> RepairReport {
         var finding = found
         finding.left = try doubles(connection)
@@ -288,10 +287,10 @@ struct WaitingIndex: Sendable {
         return RepairReport(faults: [finding])
     }
 
-    /// As it is found, before anything is repaired.
+    /// The fault as found before any repair.
     var found: RepairReport.Fault { .init(rule: .indexes, place: index.name, count: rows, keys: []) }
 
-    /// - Parameter repairsRows: whether a repair of the rows can make the values unique.
+    /// - Parameter repairsRows: whether repairing the rows can make the values unique.
     func remark(_ doubles: Int64, repairsRows: Bool, _ connection: Connection) throws -> Finding {
         let next: Remedy =
             repairsRows
@@ -310,7 +309,7 @@ struct WaitingIndex: Sendable {
         return finding
     }
 
-    /// Whether the catalogue is what it was but for this index, which is as it was or as it should be.
+    /// Whether the catalogues differ only in the waiting indexes, each of which is as before or as required.
     static func account(for waiting: [WaitingIndex], before: Catalogue, after: Catalogue) -> Bool {
         let wanted = Dictionary(waiting.map { ($0.name, $0.index.sql) }, uniquingKeysWith: { first, _ in first })
         func others(_ catalogue: Catalogue) -> Set<Catalogue.Entry> {

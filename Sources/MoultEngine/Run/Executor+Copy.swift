@@ -34,7 +34,7 @@ extension Executor {
         return backup
     }
 
-    /// The journal names the steps whose undo would not be called if the process died.
+    /// Records in the journal the steps that can be undone, so that a recovery can name those whose undo did not run.
     private func noteSteps(of pass: Pass) throws {
         let steps = pass.steps.filter(\.action.canBeUndone).map(\.name)
         guard !steps.isEmpty else { return }
@@ -42,7 +42,7 @@ extension Executor {
         try journal.write(sidecar, system)
     }
 
-    /// The objects that a pass took out or put back are durable before the commit, under this run's name.
+    /// Makes the objects that a pass quarantined or restored durable before the commit, under this run's name.
     private func keepQuarantined(by copy: WorkingCopy) throws {
         let quarantine = Quarantine(sidecar, system)
         quarantined += try quarantine.keep(from: copy.connection, run: identifier)
@@ -70,19 +70,19 @@ extension Executor {
         defer { source.close() }
         let pageSize = before.pageSize
         try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
-            // What is in the log has still to be written into the store's own file.
+            // The contents of the WAL still have to be written to the store file.
             let part = Double(done) / Double(max(all, 1)) * (before.usesWAL ? 0.5 : 0.9)
             observer.report(.commit, part, bytes: Int64(done) * pageSize)
             return true
         }
     }
 
-    /// Reads every page of the new store again, through the file system, and compares it with what was verified. Pages
-    /// that differ are written once more, where the working copy still has them.
+    /// Reads every page of the new store again, through the file system, and compares it with the verified pages.
+    /// Rewrites differing pages if the working copy still has them.
     ///
-    /// - Throws: `verificationFailed` if a page differs all the same; what the disk says.
+    /// - Throws: `verificationFailed` if a page still differs; errors from the file system.
     func proveCommit(_ backup: StoreBackup?, writingBack writesBack: Bool) throws {
-        /// The first page that differs. What SQLite finds damaged differs too.
+        /// Returns the first page that differs, or that SQLite reports as damaged.
         func difference() throws -> Int? {
             do {
                 if writesBack { try lock.connection.writeBackLog(system, isProven: false) }
@@ -106,7 +106,7 @@ extension Executor {
                     ?? "No backup was kept: \(.diagnose) says what helps."))
     }
 
-    /// The journal names the files that code has written before they are put where they belong.
+    /// Records in the journal the external files that code wrote, before they are moved into place.
     private func noteStagedFiles(_ path: String) throws {
         let folder = ExternalStorage(ofWorkingCopy: path, of: sidecar.store).folder
         guard try system.exists(folder) else { return }
@@ -115,15 +115,14 @@ extension Executor {
         try journal.write(sidecar, system)
     }
 
-    /// Returns the names of the external files that the store refers to now; empty where there is no file that could
-    /// go.
+    /// Returns the names of the external files that the store refers to now; empty if no external file exists.
     func namedFiles() throws -> Set<String> {
         let hasFiles = try !ExternalStorage(store: sidecar.store).files(on: system).isEmpty
         return hasFiles ? try ExternalStorage.names(in: lock.connection) : []
     }
 
-    /// The journal names the files that go with the rows that named them, once the commit has happened. The backup has
-    /// its own.
+    /// Records in the journal the external files to remove after the commit, because no row names them any more. The
+    /// backup has its own copies.
     func noteDroppedFiles(from named: Set<String>, to new: Connection) throws {
         guard !named.isEmpty else { return }
         journal.droppedFiles = try ExternalStorage(store: sidecar.store).droppable(
@@ -155,7 +154,7 @@ extension Executor {
 // MARK: - The backup
 
 extension Executor {
-    /// Makes the backup that a script reads, and that the rows are compared with. A frugal run takes it away in the end.
+    /// Makes the backup that a script reads and that the rows are compared with. A frugal run removes it at the end.
     func makeDraft() throws -> BackupFolder.Draft {
         let made = try copyPages()
         draft = made
@@ -170,7 +169,7 @@ extension Executor {
         }
     }
 
-    /// The draft is verified on the other core while the script reads it; both only read.
+    /// Verifies the draft on another core while the script reads it; both only read.
     func prove(_ draft: BackupFolder.Draft) -> BackgroundWork<BackupFolder.Proof> {
         BackgroundWork(isSequential: options.isSequential) { [backups, options] in
             try backups.prove(draft, isSequential: options.isSequential)
@@ -179,7 +178,7 @@ extension Executor {
 
     /// Waits for the proof and gives the backup its name; a frugal run keeps none.
     ///
-    /// - Parameter phase: the one that the run is in.
+    /// - Parameter phase: the current phase of the run.
     func finish(
         _ draft: BackupFolder.Draft, _ proof: BackgroundWork<BackupFolder.Proof>,
         during phase: MigrationProgress.Phase = .change
@@ -194,7 +193,8 @@ extension Executor {
         return backup
     }
 
-    /// The journal names a backup before it has its name, so that no death leaves one that no run names.
+    /// Records the name of a backup in the journal before the backup gets it, so that a crash leaves no backup that no
+    /// run names.
     func named(_ make: ((String) throws -> Void) throws -> StoreBackup) throws -> StoreBackup {
         do {
             return try make { name in
@@ -211,7 +211,8 @@ extension Executor {
 // MARK: - On the store itself
 
 extension Executor {
-    /// One transaction, next to the backup. A script that reads rows has it as `source`; they are compared with it.
+    /// Changes the store in one transaction, next to the backup. A script that reads rows reads the backup as `source`,
+    /// and the rows are compared with it.
     func changeStore() throws -> StoreBackup? {
         guard !options.isFrugal, migration.script.needsBackup else {
             try changeInOneTransaction()
@@ -229,7 +230,7 @@ extension Executor {
         defer { if isRead { try? lock.connection.detach("source") } }
         var backup: StoreBackup?
         try changeInOneTransaction { isVerified in
-            // A draft that is not sound explains whatever was found by comparing with it.
+            // If the draft is unsound, that explains any difference from it.
             guard isVerified else {
                 _ = try proof.wait()
                 return
@@ -239,8 +240,8 @@ extension Executor {
         return backup
     }
 
-    /// - Parameter ended: called when the verification has ended, before the commit, with whether it has found nothing. The
-    ///   backup is proven meanwhile, on the other core.
+    /// - Parameter ended: called after the verification and before the commit, with whether it succeeded. The backup is
+    ///   proven meanwhile, on another core.
     private func changeInOneTransaction(_ ended: (_ isVerified: Bool) throws -> Void = { _ in }) throws {
         let connection = lock.connection
         try connection.registerCoreDataStubs()
@@ -281,12 +282,12 @@ extension Executor {
                 }
             }
         }
-        // What was verified was read from the files. All that has been written since is the first page, which is in memory.
+        // The verification read the files. Only the first page has been written since, and it is in memory.
         committed = (Result { try PageDigests(connection, again: false) }, nil)
         observer.report(.commit, 1, rows: observer.totalRows)
     }
 
-    /// The state of the new store; a recovery tells it from the old one by its hashes, or by the number of its schema.
+    /// Returns the state of the new store. Recovery tells it from the old one by its hashes or its schema number.
     private func distinctState(of connection: Connection) throws -> StoreState {
         let state = try StoreState(connection)
         guard state.checksum == before.checksum, state.schemaVersion == before.schemaVersion else { return state }

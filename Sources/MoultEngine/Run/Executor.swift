@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 import MoultVerify
 
-/// One run on one store, from the lock that is held to the entry in the history.
+/// One run on one store, from taking the lock to the entry in the history.
 final class Executor {
     let migration: Pass
     let lock: StoreLock
@@ -18,27 +18,27 @@ final class Executor {
     let startedAt: Timestamp
     let timings: PhaseTimings
     var journal: Journal
-    /// Whether the new store may be in place.
+    /// Whether the commit may have put the new store in place.
     var isCommitted = false
-    /// Whether that is not known, because the disk failed in the commit and afterwards.
+    /// Whether the state is unknown, because the disk failed during the commit and afterwards.
     var isUnsettled = false
-    /// The pages that the new store has to have, and the working copy that holds them; nil as long as nothing is committed.
+    /// The pages that the new store must have, and the working copy that holds them; nil until the commit.
     var committed: (pages: Result<PageDigests, any Error>, copy: String?)?
     var bytes: Int64 = 0
-    /// Of the scripts that have run.
+    /// The rows of the scripts that have run.
     var rows: Int64 = 0
-    /// The backup that is discarded if the run fails; nil if none was made, or the next call needs it.
+    /// The backup to discard if the run fails; nil if none was made, or the next call needs it.
     var draft: BackupFolder.Draft?
-    /// The room that the run has made sure of.
+    /// The space that the run has checked for.
     private var space = SpaceRequirement(parts: [])
     let trail: StepUndoLog
     /// Files of external data that code has written, next to the working copy.
     var stagedFiles: [String] = []
-    /// Objects that this run has put into the quarantine.
+    /// The number of objects that this run has quarantined.
     var quarantined: Int64 = 0
-    /// For a run that has to end in time.
+    /// The budget of a run that must end in time.
     let pace: CallBudget?
-    /// Whether whoever watches wants it to end.
+    /// Whether the observer has asked to cancel the run.
     let isAskedToEnd: @Sendable () -> Bool
 
     var sidecar: StoreRecords { lock.sidecar }
@@ -103,7 +103,7 @@ final class Executor {
             // The work is kept for the next call.
             if case .success(let kept?) = end { throw kept }
             let cause = end.failure ?? error
-            // After the commit there is nothing to undo, and nothing that throws.
+            // After the commit there is nothing to undo, and nothing may throw.
             let final = isCommitted || isUnsettled ? cause : trail.undoing(after: cause) { log.append($0) }
             abandon(final)
             throw final
@@ -112,14 +112,14 @@ final class Executor {
 }
 
 extension Executor {
-    /// An error as a person reads it: nothing of a statement or a working copy if the run was cancelled.
+    /// Prepares an error for a person: a cancelled run mentions no statement and no working copy.
     private func explained(_ error: MigrationError) -> MigrationError {
         error.code == .cancelled
             ? Self.cancelled(sidecar.store) : preferringDamage(space.withNumbers(error, system))
     }
 
-    /// Damage of the old store explains what else was found: rows that are found by an index that does not match its table
-    /// are not those of the table.
+    /// Reports damage of the old store in place of other errors that it explains: an index that does not match its
+    /// table finds rows that the table does not have.
     private func preferringDamage(_ error: MigrationError) -> MigrationError {
         guard [.verificationFailed, .dataConflict].contains(error.code) else { return error }
         do {
@@ -147,7 +147,7 @@ extension Executor {
     }
 
     private func checkSpace() throws -> SpaceRequirement {
-        // An earlier call has made sure of the space, and has taken a part of it.
+        // An earlier call checked the space and has used part of it.
         if pace?.isResumed == true { return SpaceRequirement(parts: []) }
         try backups.makeFolder(sidecar.rights)
         let space = try SpaceRequirement(
@@ -156,7 +156,7 @@ extension Executor {
         return space
     }
 
-    /// Runs the commit. Should it fail after SQLite has made it durable, the store itself says so, and it counts.
+    /// Runs the commit. If it fails after SQLite made it durable, the store's own state decides.
     func committing(_ body: () throws -> Void) throws {
         do {
             try body()
@@ -186,10 +186,10 @@ extension Executor {
 // MARK: - The end
 
 extension Executor {
-    /// After the commit nothing may fail any more but the proof of it: what cannot be tidied is logged, and the next run
-    /// tidies it.
+    /// Finishes a committed run. Only the proof of the commit may still fail; failed cleanup is logged and left to the
+    /// next run.
     ///
-    /// - Throws: `verificationFailed` if a page of the new store is not read as it was written.
+    /// - Throws: `verificationFailed` if a page of the new store does not read back as written.
     func finish(_ backup: StoreBackup?, _ space: SpaceRequirement) throws -> MigrationOutcome {
         var pruned: [StoreBackup] = []
         var after = before
@@ -233,20 +233,21 @@ extension Executor {
             rules: migration.ruleLog?.reports ?? [], quarantined: quarantined)
     }
 
-    /// Takes back everything but the backup, should it be whole already; the error that led here is the one that counts.
+    /// Removes everything but a finished backup. The error that led here takes precedence over errors in this cleanup.
     func abandon(_ error: any Error) {
         guard !isCommitted else { return }
-        // What is left tells the next run what it has to know.
+        // The next run needs the files that are left.
         guard !isUnsettled else { return log.append("Run \(identifier): ", error) }
         let result: StoreRun.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
         try? Recovery.removeNewExternalFiles(journal, sidecar, system)
         if let draft = pace?.checkpoint.draft { _ = try? system.removeTree(Path.join(backups.folder, draft.name)) }
         _ = try? system.removeTree(work)
-        // So would each call whose budget was too short.
+        // Likewise for a call whose budget was too short: repeated calls would pile up backups.
         if result == .cancelled || (error as? MigrationError)?.code == .budgetTooSmall { removeBackup() }
         log.append("Run \(identifier): \(result.rawValue): ", error)
         do {
-            // Where they cannot be undone now, or the run cannot be recorded, the journal stays and the next run does it.
+            // If the steps cannot be undone or the run cannot be recorded, the journal stays and the next run cleans
+            // up.
             try RunHistory(sidecar, system).append(record(result, error))
             try Quarantine(sidecar, system).remove(run: identifier)
             try Journal.remove(sidecar, system)
@@ -255,7 +256,7 @@ extension Executor {
         }
     }
 
-    /// The store is as it was, and would have one more copy for each time that somebody changes his mind.
+    /// Removes the backup of an unchanged store; otherwise each cancelled run would leave one more copy.
     private func removeBackup() {
         guard let name = journal.backup, let backup = try? backups.backup(named: name) else { return }
         do {

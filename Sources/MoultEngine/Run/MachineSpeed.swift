@@ -3,17 +3,17 @@ import Synchronization
 
 /// The progress of a run and its remaining time, from the expected and the actual times of its phases.
 ///
-/// The phase under way is judged by its own pace as soon as a tenth of it is done; those that are still to come by what
-/// was expected of them, times how much longer than expected the run has taken so far.
+/// The current phase is judged by its own pace once a tenth of it is done. Later phases take their estimated time,
+/// scaled by how much slower than estimated the run has been so far.
 final class MachineSpeed: Sendable {
     private struct State {
         var phase = MigrationProgress.Phase.lock
-        /// When the phase was told of first, and which part of it was done by then.
+        /// The time of the first report of the phase, and the part of it that was done then.
         var begun: UInt64
         var start: Double
-        /// The most that was told; two threads may tell.
+        /// The highest fraction reported; two threads may report.
         var highest: Double
-        /// Seconds that phases without code have taken, and those that were expected of them.
+        /// The actual and the expected seconds of the phases without code.
         var taken = 0.0
         var expected = 0.0
     }
@@ -31,10 +31,10 @@ final class MachineSpeed: Sendable {
 
     var now: UInt64 { system.monotonicNanoseconds }
 
-    /// The highest fraction that was told, in this call or one before.
+    /// The highest fraction reported, in this call or an earlier one.
     var reached: Double { state.withLock { $0.highest } }
 
-    /// The progress with a fraction that is never less than one told before, and the time left.
+    /// Returns the progress with a fraction that never decreases, and the time left.
     func timing(_ progress: MigrationProgress) -> MigrationProgress {
         let now = now
         return state.withLock { state in
@@ -47,8 +47,8 @@ final class MachineSpeed: Sendable {
         }
     }
 
-    /// The part of a phase that is done by now if it takes as long as was expected, for one that tells nothing of
-    /// itself.
+    /// Returns the part of a phase that is done by now if it takes the expected time, for phases that report no
+    /// progress.
     func expectedPart(of phase: MigrationProgress.Phase) -> Double {
         let now = now
         return state.withLock { state in
@@ -65,8 +65,7 @@ final class MachineSpeed: Sendable {
         }
     }
 
-    /// The part of something that is done after so much of the time that it was expected to take: it comes ever closer
-    /// to 1.
+    /// Returns the estimated part done after a multiple of the expected time; it approaches 1 but never reaches it.
     static func approach(_ time: Double) -> Double {
         guard time.isFinite else { return 0 }
         return time < 0.8 ? time : 1 - 0.04 / (time - 0.6)
@@ -83,7 +82,7 @@ final class MachineSpeed: Sendable {
         (state.phase, state.begun, state.start) = (progress.phase, now, progress.fraction)
     }
 
-    /// Seconds that were taken so far, and those that were expected; an app's code is left out.
+    /// Returns the actual and the expected seconds so far, leaving out app code.
     private func measured(to fraction: Double, at now: UInt64, _ state: State) -> (taken: Double, expected: Double) {
         if state.phase == .change && estimate.hasCode { return (state.taken, state.expected) }
         return (
@@ -92,14 +91,14 @@ final class MachineSpeed: Sendable {
         )
     }
 
-    /// Returns the factor by which phases take longer here than expected: from what was measured, and a little of all
-    /// as expected.
+    /// Returns the factor by which phases take longer here than expected, from the measurements and a small share of
+    /// the estimate.
     private func pace(_ measured: (taken: Double, expected: Double)) -> Double {
         let known = estimate.total * 0.02
         return known > 0 ? (measured.taken + known) / (measured.expected + known) : 1
     }
 
-    /// Nil before anything was measured.
+    /// Returns the remaining seconds; nil before anything was measured.
     private func remaining(_ progress: MigrationProgress, at now: UInt64, _ state: State) -> Double? {
         guard progress.phase != .done else { return 0 }
         guard progress.phase != .lock, estimate.total > 0, progress.fraction > 0 else { return nil }
@@ -123,7 +122,7 @@ final class PhaseTimings {
     private(set) var all: [MigrationOutcome.Timing]
     private let system: any System
 
-    /// - Parameter earlier: of the calls before, in a run with a budget.
+    /// - Parameter earlier: the timings of earlier calls, in a run with a budget.
     init(after earlier: [MigrationOutcome.Timing] = [], _ system: any System) {
         all = earlier
         self.system = system
@@ -135,7 +134,7 @@ final class PhaseTimings {
         return try body()
     }
 
-    /// - Parameter start: on the clock that never goes back.
+    /// - Parameter start: the start time on the monotonic clock.
     func add(_ phase: MigrationProgress.Phase, since start: UInt64) {
         all.add(.init(phase: phase, seconds: system.seconds(since: start)))
     }

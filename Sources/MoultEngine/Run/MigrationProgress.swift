@@ -2,7 +2,7 @@ import MoultBasics
 import MoultSQLite
 import MoultStore
 
-/// The progress of a run: told often, cheap to make, and never ahead of what has happened.
+/// The progress of a run: reported often, cheap to make, and never ahead of the work that is done.
 public struct MigrationProgress: Sendable, Hashable {
     /// A phase of a run.
     public enum Phase: String, Sendable, Hashable, CaseIterable, Codable {
@@ -32,31 +32,32 @@ public struct MigrationProgress: Sendable, Hashable {
     public package(set) var totalRows: Int64
     /// Bytes copied so far, of backup and commit together.
     public package(set) var bytes: Int64
-    /// A sentence that says what has just been done; nil between two such moments.
+    /// A sentence about the work just done; nil if there is nothing new to report.
     public package(set) var message: String?
     /// The table that the message is about; nil for none or several.
     package var table: String?
-    /// Whether the message is about work beside that of the phase: a backup is verified while the script runs.
+    /// Whether the message is about work done in parallel with the phase, such as verifying a backup while the script
+    /// runs.
     package var isBeside = false
-    /// Seconds that the run still takes, 0 when it is done; nil before anything of it was measured.
+    /// The estimated seconds left, 0 when the run is done; nil before anything was measured.
     package var estimatedTimeRemaining: Double?
 
-    /// The time that the run still takes, zero when it is done; nil before anything of it was measured.
+    /// The estimated time left, zero when the run is done; nil before anything was measured.
     public var timeLeft: Duration? { estimatedTimeRemaining.map { .seconds($0) } }
 }
 
-/// An observer of a run, which may also end it.
+/// An observer of a run, which can also cancel it.
 package struct MigrationObserver: Sendable {
-    /// Called on the thread of the run, or on that of a check next to it.
+    /// Called on the thread of the run, or on the thread of a parallel check.
     package var onProgress: @Sendable (MigrationProgress) -> Void
-    /// Asked often; a run that is told true ends with the error `cancelled` and the store as it was. From the first
-    /// page of the commit on it is not asked any more.
+    /// Called often. When it returns true, the run ends with the error `cancelled` and leaves the store unchanged. Not
+    /// called once the commit has started.
     package var isCancelled: @Sendable () -> Bool
-    /// The rows that the run reads or writes in all.
+    /// The total number of rows that the run reads or writes.
     var totalRows: Int64 = 0
-    /// The part of the phase that reports are about, 0 to 1.
+    /// The part of the phase that reports cover, 0 to 1.
     private var span: ClosedRange<Double> = 0...1
-    /// The shares of the phases in the whole.
+    /// The share of each phase in the whole run.
     private var estimate = Estimate.milestones
     private var clock: MachineSpeed?
 
@@ -76,9 +77,10 @@ package struct MigrationObserver: Sendable {
         return observer
     }
 
-    /// Tells fractions that follow the time that was expected and never go back, and the time left.
+    /// Returns an observer that reports fractions based on the estimated times, which never decrease, and the time
+    /// left.
     ///
-    /// - Parameter start: the part of the run that was done before.
+    /// - Parameter start: the part of the run that earlier calls did.
     func timed(by estimate: Estimate, from start: Double = 0, _ system: any System) -> MigrationObserver {
         let clock = MachineSpeed(estimate, from: start, system)
         var observer = self
@@ -87,12 +89,12 @@ package struct MigrationObserver: Sendable {
         return observer
     }
 
-    /// The fraction, 0 to 1, that a timed run has reported.
+    /// The fraction, 0 to 1, that a timed run has reached.
     var reached: Double { clock?.reached ?? 0 }
 
-    /// For what does one of several pieces of a pass's work.
+    /// Returns an observer for one of several pieces of a pass's work.
     ///
-    /// - Parameter weights: how long each piece takes next to the others.
+    /// - Parameter weights: the relative time of each piece.
     func piece(_ number: Int, of weights: [Double], in pass: Pass) -> MigrationObserver {
         let all = weights.reduce(0, +)
         guard all > 0, weights.indices.contains(number) else { return self }
@@ -102,7 +104,7 @@ package struct MigrationObserver: Sendable {
         return observer.spanning(min(before / all, 1)...min((before + weights[number]) / all, 1))
     }
 
-    /// For what does a part of this part of a phase, 0 to 1.
+    /// Returns an observer for a part of the current part of a phase, 0 to 1.
     func spanning(_ part: ClosedRange<Double>) -> MigrationObserver {
         var observer = self
         let width = span.upperBound - span.lowerBound
@@ -111,12 +113,12 @@ package struct MigrationObserver: Sendable {
         return observer
     }
 
-    /// Returns the seconds that a part of the phase `change` is expected to take here; 0 where nothing is known.
+    /// Returns the seconds that a part of the phase `change` is expected to take here; 0 if unknown.
     func expectedSeconds(of part: Double, at now: UInt64) -> Double {
         clock?.expectedSeconds(of: part * (span.upperBound - span.lowerBound), in: .change, at: now) ?? 0
     }
 
-    /// - Parameter part: of the phase, 0 to 1.
+    /// - Parameter part: the part of the phase that is done, 0 to 1.
     func report(
         _ phase: MigrationProgress.Phase, _ part: Double, rows: Int64 = 0, bytes: Int64 = 0, _ message: String? = nil,
         table: String? = nil, isBeside: Bool = false
@@ -131,10 +133,10 @@ package struct MigrationObserver: Sendable {
                 table: table, isBeside: isBeside))
     }
 
-    /// Runs what tells nothing of itself, such as a verification: how far it is follows from the time, and cancelling
-    /// ends the statement that runs on the connection.
+    /// Runs work that reports no progress, such as a verification. Progress is estimated from the time, and cancelling
+    /// interrupts the statement that runs on the connection.
     ///
-    /// - Parameter phase: nil if it is no phase of its own.
+    /// - Parameter phase: the phase of the work; nil if it is not a phase of its own.
     func watching<Result>(
         _ connection: Connection, as phase: MigrationProgress.Phase?, _ body: () throws -> Result
     ) rethrows -> Result {

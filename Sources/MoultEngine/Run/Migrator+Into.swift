@@ -4,15 +4,15 @@ import MoultSQLite
 import MoultStore
 
 extension Migrator {
-    /// Migrates a store into another file; the store, and every file of its folder, stays as it is.
+    /// Migrates a store into another file. Does not change the store or its folder.
     ///
-    /// The state of the store at one moment, with what lies in its WAL and its external data, is copied next to the new
-    /// path, migrated there as any store is, and gets its name when it is whole. If the process dies, the next run for
-    /// the same path removes what it left, and so does ``recover(_:)``.
+    /// Copies one consistent state of the store, including its WAL and its external data, next to the new path,
+    /// migrates the copy, and renames it when it is complete. If the process dies, the next run for the same path
+    /// removes the leftovers; so does ``recover(_:)``.
     ///
-    /// - Returns: nil if the store is of the target version already; the new file is a verified copy then.
-    /// - Throws: `usage` if something is at the path, or of the same name next to it; `locked` if another process makes
-    ///   it, or keeps writing to the store; what ``run(_:on:_:)`` throws. Then nothing is made.
+    /// - Returns: nil if the store already has the target version; the new file is a verified copy then.
+    /// - Throws: `usage` if the path, or a related name next to it, is taken; `locked` if another process is making the
+    ///   file or keeps writing to the store; what ``run(_:on:_:)`` throws. Nothing is made then.
     package func run(
         _ prepared: PreparedMigration, into path: String, _ observer: MigrationObserver = .none
     ) throws -> MigrationOutcome? {
@@ -22,7 +22,7 @@ extension Migrator {
         let places = [path, target.support, target.folder]
         let unfinished = try StagedStore(at: path, taking: places, apartFrom: store, system)
         defer { unfinished.remove() }
-        // Under its own name, after which what belongs to it is named.
+        // The copy keeps the final file name, because its other files are named after it.
         let folder = Path.join(unfinished.folder, "store")
         try system.makeFolder(folder)
         let copy = StoreRecords(store: Path.join(folder, Path.name(of: path)))
@@ -48,15 +48,15 @@ extension Migrator {
                     estimatedTimeRemaining: 0))
             return outcome
         } catch let error as MigrationError {
-            // What a volume or a folder says is of the new store's.
+            // Errors of a volume or a folder are about the new store.
             let isOfDisk = [.insufficientStorage, .inputOutput, .readOnly].contains(error.code)
             throw error.naming(isOfDisk ? path : store, insteadOf: copy.store)
                 .naming(Path.folder(of: path), insteadOf: folder)
         }
     }
 
-    /// Core Data writes a file before the row that names it is committed, and removes one after: the copy counts once
-    /// none of them went away in the meantime.
+    /// Core Data writes a file before it commits the row that names it, and removes one after the commit. The copy is
+    /// consistent if no file disappeared in the meantime.
     private func copyStore(_ store: String, to copy: StoreRecords, _ observer: MigrationObserver) throws {
         let support = StoreRecords(store: store).support
         func files(_ folder: String) throws -> Set<String> {
@@ -88,23 +88,23 @@ extension Migrator {
         _ copy: String, _ prepared: PreparedMigration, _ observer: MigrationObserver
     ) throws -> MigrationOutcome? {
         var options = options
-        // The store that it was made of is kept.
+        // The original store is kept.
         (options.isFrugal, options.backupFolder) = (true, nil)
         let moved = try PreparedMigration(
             copy, versions: prepared.versions, to: prepared.plan.to.name, options: prepared.options, system: system)
         guard let migration = try moved.migration() else { return nil }
         let migrator = Migrator(options: options, system: system)
         var quiet = observer
-        // No other process can have the copy open, which says nothing of the store itself.
+        // No other process can have the copy open, so its lock phase says nothing about the original store.
         quiet.onProgress = { [onProgress = observer.onProgress] in if $0.phase != .lock { onProgress($0) } }
         let outcome = try migrator.run(migration, on: copy, quiet)
-        // Nothing has its name yet, so nothing has to stay untidied.
+        // The copy is not yet renamed, so all of it must be tidied up.
         if let error = outcome.untidied { throw error }
         for path in try migrator.leftovers(of: StoreRecords(store: copy)) { try system.removeTree(path) }
         return outcome
     }
 
-    /// Makes sure that the file alone is the store, sound and durable.
+    /// Makes the file alone the store, sound and durable.
     private func settle(_ copy: String) throws {
         if let log = try system.status(of: copy + "-wal"), log.size > 0 {
             let connection = try Connection(copy, mode: .readWrite, isProven: true)
@@ -124,7 +124,7 @@ extension Migrator {
 }
 
 extension MigrationObserver {
-    /// For what is a part of the whole, 0 to 1, and not its end.
+    /// Returns an observer for a part of the whole, 0 to 1, that does not include the end.
     fileprivate func part(_ range: ClosedRange<Double>) -> MigrationObserver {
         var observer = self
         observer.onProgress = { [onProgress] progress in
@@ -138,7 +138,7 @@ extension MigrationObserver {
 }
 
 extension MigrationError {
-    /// With a path that the person has named, in place of one below the folder of an unfinished store.
+    /// Returns the error with the path that the user named in place of one in the folder of an unfinished store.
     fileprivate func naming(_ path: String, insteadOf made: String) -> MigrationError {
         var error = self
         error.message = message.replacing(made, with: path)

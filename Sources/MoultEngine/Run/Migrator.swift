@@ -4,11 +4,11 @@ import MoultObjects
 import MoultSQLite
 import MoultStore
 
-/// The only writer of schemas: changes a store by a script, so that it is the complete old store or the complete new
-/// one at every instant.
+/// The only writer of schemas. It changes a store by a script, so that the store is completely old or completely new at
+/// every instant.
 ///
-/// Lock, heal, preflight, backup, working copy, script, verification, commit, history: each step is one function, here
-/// and in `Executor`.
+/// Lock, recover, preflight, backup, working copy, script, verification, commit, history: each step is one function,
+/// here or in `Executor`.
 package struct Migrator: Sendable {
     package let options: MigrationOptions
     package let system: any System
@@ -18,14 +18,15 @@ package struct Migrator: Sendable {
         self.system = system
     }
 
-    /// Runs a migration and returns what was done.
+    /// Runs a migration and returns its outcome.
     ///
-    /// What an earlier run left is recovered first. When this throws, the store is as it was, and the working files are
+    /// Recovers an earlier run that died first. When this throws, the store is unchanged and the working files are
     /// gone; a process that dies leaves them to the next run. No probe of the store may be open in this process:
     /// closing it would drop the locks of the run (``StoreProbe``).
     ///
-    /// - Throws: `lossNotAccepted`, `locked`, `readOnly`, `hardLinked`, `insufficientStorage`, `tooManyAttempts` and what
-    ///   `precondition` throws before anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
+    /// - Throws: `lossNotAccepted`, `locked`, `readOnly`, `hardLinked`, `insufficientStorage`, `tooManyAttempts` and
+    ///   what `precondition` throws before any change; `cancelled`, `migrationFailed` and what `verify` throws
+    ///   afterwards.
     package func run(_ migration: Pass, on store: String, _ observer: MigrationObserver = .none) throws
         -> MigrationOutcome
     {
@@ -34,7 +35,7 @@ package struct Migrator: Sendable {
         return try run.perform()
     }
 
-    /// Locks and recovers the store. The lock is released by whoever performs the run.
+    /// Locks and recovers the store. The code that performs the run releases the lock.
     private func begin(
         _ migration: Pass, on store: String, _ observer: MigrationObserver
     ) throws -> Executor {
@@ -52,23 +53,23 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Locks a store after a look at its surroundings.
+    /// Checks a store's surroundings and locks it.
     func lock(_ store: String) throws -> StoreLock {
         let path = try StoreProbe.checkFile(store, system)
         try StorePrecheck.checkFile(path, system)
         return try StoreLock(path, system, patience: options.patience)
     }
 
-    /// Recovers what a run that died left, without running anything; says what became of it. A migration that waits for
-    /// its next call continues waiting.
+    /// Recovers a run that died, without running anything, and returns the outcome. A migration that is paused stays
+    /// paused.
     package func recover(_ store: String) throws -> RecoveryOutcome {
         let sidecar = try sidecar(of: store)
-        // A migration into this path, or a salvage, may have died before there was a store.
+        // A migration into this path, or a salvage, may have died before it made the store.
         if try StagedStore.removeAbandoned(sidecar.store, system), try !system.exists(sidecar.store) {
             return .undone
         }
         if (try? Journal.read(sidecar, system))?.operation == .rollback {
-            // There may be no store that could be opened.
+            // There may be no store to open.
             let owner = try RunOwner.take(sidecar, system)
             let outcome = try withExtendedLifetime(owner) {
                 try Recovery.healUnsound(sidecar, StoreCondition(of: sidecar.store, system), system)
@@ -78,49 +79,49 @@ package struct Migrator: Sendable {
         let lock = try lock(store)
         defer { lock.release() }
         let outcome = try Recovery.heal(lock, system, keepsPaused: true)
-        // Nothing of a WAL has to be kept for anybody, as after a run.
+        // The WAL need not be kept on close, as after a run.
         try lock.connection.keepWALOnClose(false)
         return outcome
     }
 
-    /// Whether a run died on that store and has not been recovered yet.
+    /// Whether a run on the store died and has not been recovered yet.
     package func isUnfinished(_ store: String) throws -> Bool {
         let sidecar = try sidecar(of: store)
         guard try system.exists(sidecar.journal) else { return false }
         return (try? Journal.read(sidecar, system))?.state != .paused
     }
 
-    /// Returns the checkpoint of a migration that waits for its next call; nil if none does.
+    /// Returns the checkpoint of a paused migration; nil if there is none.
     package func paused(_ store: String) throws -> MigrationCheckpoint? {
         let sidecar = try sidecar(of: store)
         guard (try? Journal.read(sidecar, system))?.state == .paused else { return nil }
         return MigrationCheckpoint.read(sidecar, system)
     }
 
-    /// Returns a sentence about the effects that the steps of a run that died, and has not been recovered yet, may have
-    /// left outside the store; nil if there are none.
+    /// Returns a sentence about effects outside the store that the steps of a dead, unrecovered run may have left; nil
+    /// if there are none.
     package func leftOutside(_ store: String) throws -> String? {
         try? Journal.read(sidecar(of: store), system)?.leftOutside
     }
 
-    /// The backups of a store.
+    /// Returns the folder of a store's backups.
     package func backups(of store: String) throws -> BackupFolder {
         BackupFolder(try options.backupFolder ?? sidecar(of: store).backups, system)
     }
 
-    /// Returns the sidecar of the store at a path, even where the store is gone.
+    /// Returns the sidecar of the store at a path, even if the store is gone.
     func sidecar(of store: String) throws -> StoreRecords { try StoreRecords(of: store, system) }
 }
 
 extension Migrator {
-    /// Runs everything that a prepared migration needs: one run, or one for each version where it stops at each.
+    /// Runs everything that a prepared migration needs: one run, or one for each version if it stops at each.
     ///
-    /// A run that stops at each version and fails, or dies, leaves the store at the last version that it has reached,
-    /// whole; preparing it again continues from there.
+    /// A run that stops at each version and fails or dies leaves a complete store of the last version that it reached;
+    /// preparing the migration again continues from there.
     ///
-    /// - Returns: what each run has done; none where the store is of the target version already.
-    /// - Throws: what ``PreparedMigration/migration()`` and ``run(_:on:_:)`` throw; with stops, the message
-    ///   says which version the store has by then.
+    /// - Returns: the outcome of each run; empty if the store already has the target version.
+    /// - Throws: what ``PreparedMigration/migration()`` and ``run(_:on:_:)`` throw; with stops, the message names the
+    ///   version that the store has reached.
     package func run(
         _ prepared: PreparedMigration, _ observer: MigrationObserver = .none
     ) throws -> [MigrationOutcome] {
@@ -133,7 +134,7 @@ extension Migrator {
             defer { run.lock.release() }
             return [try run.perform()]
         }
-        // Before the first stop, not at the one that would lose something.
+        // Refuse before the first stop, not at the one that would lose data.
         if let refusal = whole.lossRefusal { throw refusal }
         var outcomes: [MigrationOutcome] = []
         let started = system.monotonicNanoseconds
@@ -143,7 +144,7 @@ extension Migrator {
                 var options = prepared.options
                 options.registry.rules = options.registry.rules.atStop(number, of: count)
                 options.isStop = true
-                // Earlier stops have changed the store: what its rows say now is asked of them now.
+                // Earlier stops have changed the store, so read its rows again.
                 let next = try PreparedMigration(
                     prepared.store, versions: prepared.versions, to: edge.to, options: options,
                     system: system)
@@ -162,12 +163,11 @@ extension Migrator {
 }
 
 extension MigrationObserver {
-    /// For one of several runs that are one to the person who watches.
+    /// Returns an observer for one of several runs that the user sees as one.
     ///
-    /// Those that are still to come are expected to take as long as this one; before anything of it was measured, as those
-    /// before it.
+    /// Later runs are expected to take as long as this one or, before anything of it was measured, as the earlier ones.
     ///
-    /// - Parameter started: when the first of them began.
+    /// - Parameter started: the start time of the first run.
     fileprivate func part(
         _ number: Int, of count: Int, since started: UInt64, _ system: any System
     ) -> MigrationObserver {
@@ -191,7 +191,7 @@ extension MigrationObserver {
 }
 
 extension MigrationOutcome {
-    /// Combines the outcomes of several runs after each other into one; nil if there was none.
+    /// Combines the outcomes of consecutive runs into one; nil if there are none.
     package init?(joining outcomes: [MigrationOutcome]) {
         guard let first = outcomes.first, let last = outcomes.last else { return nil }
         self = last
@@ -214,27 +214,27 @@ package struct RehearsalOutcome: Sendable, Equatable {
     package var bytesBefore: Int64
     package var bytesAfter: Int64
     package var seconds: [MigrationOutcome.Timing]
-    /// The room that the run itself will ask for.
+    /// The space that the run itself will need.
     package var space: SpaceRequirement
-    /// The same by volume.
+    /// The same space by volume.
     package var volumes: [SpaceRequirement.Volume]
-    /// The way in which the store was read; `readOnly` where side files may have changed.
+    /// The way in which the store was read; `readOnly` if its side files may have changed.
     package var way: StoreProbe.Way
     /// The findings of rules, and the changes that their fixes would make.
     package var rules: [RuleReport] = []
-    /// The outcome that the objects of entity mappings with migration policies would have, pass by pass.
+    /// The outcomes for objects of entity mappings with migration policies, pass by pass.
     package var policies: [InstanceCounts] = []
-    /// The data that would not be in the new store, counted.
+    /// The counted data that the new store would not have.
     package var losses: [MigrationLoss] = []
-    /// Objects that would lie in the quarantine.
+    /// The number of objects that would be quarantined.
     package var quarantined: Int64 = 0
-    /// The findings about parts of a log or a rollback journal next to the store that SQLite would leave out.
+    /// The findings about parts of a WAL or a rollback journal that SQLite would leave out.
     package var findings: [Finding] = []
 }
 
 extension Migrator {
-    /// Runs a migration on a copy in a scratch folder and verifies it; the store and every file of its folder stay as
-    /// they are, and nothing is kept.
+    /// Runs a migration on a copy in a scratch folder and verifies it. The store and its folder stay unchanged, and
+    /// nothing is kept.
     package func rehearse(
         _ migration: Pass, on store: String, scratch: String? = nil, _ observer: MigrationObserver = .none
     ) throws -> RehearsalOutcome {
@@ -258,7 +258,7 @@ extension Migrator {
                 outcome = try rehearse(migration, probe, folder, trail, observer)
             } catch {
                 var cause = error
-                // The copy is gone by the time that this is read.
+                // The copy is gone by the time anyone reads this error.
                 if var known = error as? MigrationError {
                     if known.place.hasPrefix(folder) { known.place = probe.path }
                     cause = known.code == .cancelled ? Executor.cancelled(probe.path) : known
@@ -266,7 +266,7 @@ extension Migrator {
                 throw trail.undoing(after: cause)
             }
             outcome.findings = findings
-            // Nothing of a rehearsal is kept, so what its steps did elsewhere must not stay either.
+            // A rehearsal keeps nothing, so effects of its steps outside the store must be undone too.
             guard let failed = trail.undo().first(where: { $0.error != nil }) else { return outcome }
             throw MigrationError(
                 .stageFailed, "The rehearsal succeeded, but a step could not be undone afterwards. \(failed.sentence)",

@@ -9,24 +9,24 @@ import MoultStore
     import Darwin
 #endif
 
-/// Runs the statements of a script in order, with progress and cancellation inside each.
+/// A runner that executes a script's statements in order, with progress and cancellation inside each.
 struct ScriptRunner {
     let script: StoreScript
     let observer: MigrationObserver
     let system: any System
-    /// The sizes of the tables, if they were read already.
+    /// The sizes of the tables, if they have been read.
     var sizes: TableSizes?
 
-    /// The place of a statement, or of a piece of one, in the whole script.
+    /// The position of a statement, or of a piece of one, in the whole script.
     struct Place {
-        /// Rows that are done before it, and its own.
+        /// The rows before it, and its own.
         let rowsBefore: Int64
         let rows: Int64
-        /// The part of the script that is done before it, 0 to 1, and its own.
+        /// The part of the script that precedes it, 0 to 1, and its own part.
         let start: Double
         let part: Double
 
-        /// The piece of so many of its rows that follows others.
+        /// Returns the place of a piece of `count` rows that follows `done` rows.
         func piece(after done: Int64, rows count: Int64) -> Place {
             let share = part / Double(max(rows, 1))
             let done = min(done, rows)
@@ -36,9 +36,9 @@ struct ScriptRunner {
         }
     }
 
-    /// The place of each statement, by what it is expected to cost.
+    /// Returns the place of each statement, by its expected cost.
     ///
-    /// - Parameter connection: to the copy, before the script has run.
+    /// - Parameter connection: the connection to the copy, before the script has run.
     func places(on connection: Connection) throws -> [Place] {
         let costs = try sizes.map { script.costs(by: $0) } ?? script.costs(over: connection)
         let all = max(costs.reduce(0, +), 1e-9)
@@ -50,7 +50,7 @@ struct ScriptRunner {
         }
     }
 
-    /// In the transaction that is open.
+    /// Runs the script in the open transaction.
     func run(on connection: Connection) throws {
         defer { connection.onProgress(nil) }
         for (statement, place) in zip(script.statements, try places(on: connection)) {
@@ -59,16 +59,16 @@ struct ScriptRunner {
         }
     }
 
-    /// - Parameter statement: what has ended; nil for a part of a statement.
+    /// - Parameter statement: the statement that has ended; nil for a part of a statement.
     func report(endOf place: Place, _ statement: StoreScript.Statement? = nil) {
         observer.report(
             .change, place.start + place.part, rows: place.rowsBefore + place.rows, statement?.sentence,
             table: statement?.table)
     }
 
-    /// In the transaction that is open.
+    /// Runs a statement in the open transaction.
     func run(_ statement: StoreScript.Statement, at place: Place, on connection: Connection) throws {
-        // Outside of one it would be durable by itself.
+        // Outside a transaction the statement would be durable at once.
         guard connection.isInTransaction else {
             throw MigrationError(
                 .migrationFailed, "SQLite ended the transaction before: \(statement.sentence)",
@@ -88,13 +88,15 @@ struct ScriptRunner {
         }
     }
 
-    /// The steps of SQLite's machine: a statement over many rows runs the loops of its program once for each.
+    /// Estimates the steps of SQLite's virtual machine: a statement over many rows runs its program's loops once for
+    /// each row.
     private func estimatedSteps(_ statement: StoreScript.Statement, _ connection: Connection) throws -> Double {
         guard statement.rows.progress > 10_000 else { return .infinity }
         var loops: Int64 = 0
         try connection.forEachRow("EXPLAIN \(statement.sql)") { row in
-            // Next and SorterNext jump back to where their loop begins, which their second operand says; so does the Goto of
-            // an INSERT that takes its rows from another loop. The Goto to 1 ends the preparations, which come last.
+            // Next and SorterNext jump back to the start of their loop, the address in their second operand. So does
+            // the Goto of an INSERT that takes its rows from another loop. The Goto to 1 ends the preparations, which
+            // come last.
             guard let opcode = row.text(1), opcode.hasSuffix("Next") || opcode == "Goto" && row.integer(3) > 1 else {
                 return
             }
@@ -106,9 +108,9 @@ struct ScriptRunner {
     private func watch(_ compiled: Statement, at place: Place, _ steps: Double) {
         let (observer, system) = (observer, system)
         var last = system.monotonicNanoseconds
-        // SQLite adds a statement's steps up when it pauses, and these never do.
+        // SQLite adds up a statement's steps when it pauses; these never pause.
         var taken = 0.0
-        // One whose steps are not known, such as an index, is judged by the time.
+        // Estimate a statement with unknown steps, such as an index, by the time.
         let (begun, expected) = (last, observer.expectedSeconds(of: place.part, at: last))
         compiled.connection.onProgress(every: 20_000) {
             taken += 20_000
@@ -125,11 +127,11 @@ struct ScriptRunner {
     }
 }
 
-/// One piece of work on another thread, or on this one at once, whose result is waited for.
+/// Work on another thread, or at once on this one, whose result can be awaited.
 ///
-/// The thread is not one of Dispatch's: a process that was forked, as for each store of a fleet, has none of those.
+/// The thread is not one of Dispatch's: a forked process, as for each store of a fleet, has none of those.
 final class BackgroundWork<Value: Sendable>: @unchecked Sendable {
-    // Written once before the thread ends, read only after it was waited for.
+    // Written once before the thread ends; read only after waiting for it.
     private var result: Result<Value, any Error>?
     private var thread: JoinedThread?
 
@@ -145,6 +147,6 @@ final class BackgroundWork<Value: Sendable>: @unchecked Sendable {
         return try result.get()
     }
 
-    /// Does nothing for a while.
+    /// Sleeps for the given seconds.
     static func wait(seconds: Double) { usleep(UInt32(min(max(seconds, 0), 1_000) * 1e6)) }
 }

@@ -4,9 +4,9 @@ import MoultObjects
 import MoultSQLite
 import MoultStore
 
-/// The steps that have run, so that they can be undone in reverse when anything after them fails.
+/// The steps that have run, to be undone in reverse order when anything after them fails.
 ///
-/// The store itself needs no undo: nothing of it has been changed. What steps did elsewhere does.
+/// The store itself needs no undo, because it has not been changed. Effects of steps outside it do.
 final class StepUndoLog {
     private struct Entry {
         let step: Pass.Step
@@ -33,8 +33,8 @@ final class StepUndoLog {
     /// Whether a copy must stay because a step on it may have to be undone.
     func needs(_ path: String) -> Bool { entries.contains { $0.path == path && $0.step.action.canBeUndone } }
 
-    /// Returns the error for a failed step, with the step's name. A cancellation is no failure and is returned as it
-    /// is; a lack of space keeps its code.
+    /// Returns the error for a failed step, with the step's name. Returns a cancellation unchanged; a lack of space
+    /// keeps its code.
     func failure(of step: Pass.Step, _ error: any Error) -> any Error {
         let known = error as? MigrationError
         if let known, [.cancelled, .rulesBroken, .quarantineTooLarge, .verificationFailed].contains(known.code) {
@@ -48,9 +48,9 @@ final class StepUndoLog {
             cause: known.map { "\($0.code)\($0.cause.map { ": \($0)" } ?? "")" } ?? "\(error)")
     }
 
-    /// Undoes every step that has begun, the last one first, once all working copies are closed.
+    /// Undoes every step that has begun, last first, once all working copies are closed.
     ///
-    /// - Returns: what became of each, in one sentence each; empty where no step has an undo.
+    /// - Returns: the outcome for each step; empty if no step has an undo.
     func undo(log: (String) -> Void = { _ in }) -> [Outcome] {
         let begun = entries.reversed()
         entries = []
@@ -85,7 +85,7 @@ final class StepUndoLog {
 }
 
 extension StepUndoLog {
-    /// The error that a run ends with: what went wrong, and what became of every undo.
+    /// Returns the error that a run ends with: the cause, and the result of every undo.
     func undoing(after error: any Error, log: (String) -> Void = { _ in }) -> any Error {
         let outcomes = undo(log: log)
         guard !outcomes.isEmpty else { return error }
@@ -95,7 +95,7 @@ extension StepUndoLog {
                 .stageFailed, "The run failed: it threw \(type(of: error)).", place: store,
                 remedy: "The store is unchanged.", cause: "\(error)")
         told.message += outcomes.map { " \($0.sentence)" }.joined()
-        // What the app's code says of it may be a row's value: it is in the error, and is not kept.
+        // The app's own error may contain a row's value: put it in the error, but do not record it.
         let causes = outcomes.compactMap { outcome in
             outcome.error.flatMap { $0 is MigrationError ? nil : "The undo of \(outcome.step): \($0)" }
         }

@@ -5,13 +5,13 @@ import MoultStore
 
 /// The copy of a store that a script changes, with the unchanged store attached as `source`.
 ///
-/// A working copy whose process died is never read, so it needs neither journal nor synchronisation; that the new store
-/// is durable is the commit's business.
+/// The copy of a dead process is never read, so it needs neither a journal nor synchronisation. The commit makes the
+/// new store durable.
 final class WorkingCopy {
     let path: String
     let connection: Connection
     let source: String
-    /// The store that is migrated, next to which its external data lie.
+    /// The path of the store being migrated, next to its external data.
     private let store: String
     private let system: any System
     /// The relative times of the pieces of the pass.
@@ -19,11 +19,11 @@ final class WorkingCopy {
 
     /// - Parameters:
     ///   - source: a closed database file that does not change.
-    ///   - path: where the copy is made.
-    ///   - store: the store that is migrated.
-    ///   - isKept: whether a process that dies leaves the copy to the next one, which goes on with it; then it is
-    ///     journalled.
-    ///   - isMade: whether the copy is there already.
+    ///   - path: the path of the new copy.
+    ///   - store: the store being migrated.
+    ///   - isKept: whether another process can continue with the copy if this one dies; the copy has a rollback journal
+    ///     then.
+    ///   - isMade: whether the copy already exists.
     init(
         of source: String, at path: String, for store: String, _ options: MigrationOptions, _ system: any System,
         isKept: Bool = false, isMade: Bool = false
@@ -50,7 +50,7 @@ final class WorkingCopy {
         try connection.execute("PRAGMA source.cache_size = -2048")
     }
 
-    /// Limits the cache; larger sorts go to files.
+    /// Limits the cache; larger sorts use files.
     static func limitMemory(of connection: Connection, _ options: MigrationOptions) throws {
         let kibibytes = max(options.cacheSize / 1024, 64)
         try connection.execute("PRAGMA temp_store = FILE; PRAGMA main.cache_size = -\(kibibytes)")
@@ -122,7 +122,7 @@ final class WorkingCopy {
             allowsLargeQuarantine: pass.allowsLargeQuarantine)
     }
 
-    /// Code may make a transaction that fails and continue: then there must be a way back.
+    /// Runs `body` with a rollback journal, because code may catch a failed transaction and continue.
     private func journalled(_ body: () throws -> Void) throws {
         try connection.execute("PRAGMA main.journal_mode = TRUNCATE")
         try body()
@@ -135,8 +135,8 @@ final class WorkingCopy {
     }
 }
 
-/// The passes of a run or a rehearsal, each with a copy of what the one before it has made; a further one is bound to
-/// that copy.
+/// The passes of a run or a rehearsal, each with a copy of the previous pass's result. A later pass is bound to that
+/// copy.
 final class PassCopies {
     private var pass: Pass
     private let folder: String
@@ -146,13 +146,13 @@ final class PassCopies {
     /// The number of passes so far.
     private var count = 0
     private var copy: WorkingCopy?
-    /// The file that the next pass gets a copy of; after the last one, what it has made.
+    /// The file that the next pass copies; after the last pass, its result.
     private(set) var path: String
 
     /// - Parameters:
-    ///   - source: the file that the first pass gets a copy of.
-    ///   - folder: where the copies are made.
-    ///   - store: the store that is migrated.
+    ///   - source: the file that the first pass copies.
+    ///   - folder: the folder of the copies.
+    ///   - store: the store being migrated.
     init(
         of pass: Pass, on source: String, in folder: String, for store: String, _ options: MigrationOptions,
         _ system: any System
@@ -161,9 +161,9 @@ final class PassCopies {
         (self.options, self.system) = (options, system)
     }
 
-    /// Closes the copy of the pass before, and makes that of the next one; nil after the last.
+    /// Closes the copy of the previous pass and makes the next one; returns nil after the last pass.
     ///
-    /// - Parameter size: bytes of the store.
+    /// - Parameter size: the size of the store in bytes.
     func next(
         _ timings: PhaseTimings, _ observer: MigrationObserver, size: Int64
     ) throws -> (pass: Pass, copy: WorkingCopy)? {

@@ -4,10 +4,10 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// Verifies what a mapping's expressions, predicates and paths have made, by evaluating them in memory over the objects
-/// of the old store: nothing of the statements that did it is asked.
+/// Verifies the results of a mapping's expressions, predicates and paths by evaluating them in memory over the old
+/// store's objects, independently of the statements.
 ///
-/// Of a large entity some 2,000 objects are looked at, evenly spread. Closures are asked again for some 100 of these.
+/// Of a large entity it checks some 2,000 objects, evenly spread, and calls closures again for some 100 of them.
 struct MappingVerification {
     static let sampleSize: Int64 = 2_000
     static let closureSampleSize = 100
@@ -18,9 +18,9 @@ struct MappingVerification {
     private let new: StoredObjects
     /// The places of the mappings of each source entity.
     private let placesBySource: [String: [Int]]
-    /// The entities of the destination whose objects policies make.
+    /// The entities of the destination whose objects are made by policies.
     private let madeByPolicies: [EntityDescription]
-    /// Links to objects that may have been left out are followed too.
+    /// Whether links to objects that may have been left out are followed too.
     private let picksAny: Bool
     private let keepsKeys: Bool
 
@@ -38,7 +38,7 @@ struct MappingVerification {
         keepsKeys = plan.keepsKeys
     }
 
-    /// - Throws: `verificationFailed` for the first object that is not as its mapping says.
+    /// - Throws: `verificationFailed` for the first object that does not match its mapping.
     func verify() throws {
         for (position, mapping) in plan.mapping.entityMappings.enumerated() where needsEvaluation(mapping, position) {
             try verify(mapping, position)
@@ -81,7 +81,7 @@ struct MappingVerification {
         }
     }
 
-    /// Whether no other mapping makes objects of the same table, which might have the key.
+    /// Whether no other mapping makes objects in the same table, which might have the key.
     private func isAlone(_ mapping: ResolvedEntityMapping) -> Bool {
         let root = { (name: String?) in
             name.flatMap(plan.destination.model.entity).map { plan.destination.model.root(of: $0).name }
@@ -118,8 +118,8 @@ struct MappingVerification {
         }
     }
 
-    /// A closure that gives one value whenever it is asked must have given that one. What is different each time, such as
-    /// a new UUID, cannot be told; nor what throws now.
+    /// Verifies closures that return the same value for each call. Results that vary, such as a new UUID, cannot be
+    /// verified; nor can closures that now throw.
     private func verifyClosures(_ made: ObjectID, of object: ObjectID, by mapping: ResolvedEntityMapping) throws {
         guard let entity = plan.destination.model.entity(made.entityName) else { return }
         for (name, value) in mapping.attributes.sorted(by: { $0.key < $1.key }) {
@@ -139,8 +139,8 @@ struct MappingVerification {
         }
     }
 
-    /// Nil if a value is read in another form here than where the closure was called: bytes, and decimals that are
-    /// written with a power of ten.
+    /// Returns nil if a value has another form here than in the original call: bytes, and decimals written with a power
+    /// of ten.
     private func closureArguments(_ arguments: [Expression], _ object: ObjectID) throws -> [AttributeValue?]? {
         var values: [AttributeValue?] = []
         for argument in arguments where argument.isRepeatable {
@@ -164,14 +164,14 @@ struct MappingVerification {
         return values.count == arguments.count ? values : nil
     }
 
-    /// Whether a policy makes objects that the relationship may lead to: where links to those lead is its to say.
+    /// Whether a policy makes objects that the relationship may lead to: the policy decides about links to them.
     private func isByPolicy(_ relationship: RelationshipDescription) -> Bool {
         let model = plan.destination.model
         guard let target = model.entity(relationship.destinationEntityName) else { return false }
         return madeByPolicies.contains { model.isKind($0, of: target) || model.isKind(target, of: $0) }
     }
 
-    /// Policies note the rows of statements that they have changed.
+    /// Whether a policy has changed the row, as policies record.
     private func isChangedByPolicy(_ key: Int64, _ number: Int) throws -> Bool {
         guard plan.mapping.entityMappings.contains(where: { $0.policy != nil }),
             try connection.integer("SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_policy_rows'") == 1
@@ -188,11 +188,11 @@ struct MappingVerification {
             let value = try expression.value(for: .object(object), variables: ["source": .object(object)], in: old)
             guard !value.isNull else { return nil }
             guard let converted = value.converted(to: attribute.type) else { return attribute.defaultValue }
-            // A decimal that has no number of its own is rounded; no other value is.
+            // Only a decimal without an exact number is rounded.
             if case .decimal = value { return converted }
             return converted.storedExactly == nil ? attribute.defaultValue : converted
         } catch let error as MigrationError where error.code == .invalidPredicate {
-            // A conversion that has no result.
+            // The conversion has no result.
             return attribute.defaultValue
         }
     }
@@ -236,7 +236,7 @@ struct MappingVerification {
         }
     }
 
-    /// Whether others may have been offered the same destination, of which a to-one inverse takes one: then it has one.
+    /// Whether several objects may compete for the same destination, whose to-one inverse keeps one of them.
     private func isContended(
         _ relationship: RelationshipDescription, _ source: RelationshipSource, from object: ObjectID
     ) -> Bool {
@@ -253,8 +253,8 @@ struct MappingVerification {
         return fillers.count > 1 || plan.source.model.inverse(of: old)?.isToMany != false
     }
 
-    /// Returns the objects of the entity `target` or below it that the mappings make of an object, unless a policy
-    /// makes them.
+    /// Returns the objects of the entity `target` or its sub-entities that the mappings make of an object, except by a
+    /// policy.
     private func becomes(_ object: ObjectID, _ target: String, by taker: String?) throws -> [ObjectID] {
         guard let target = plan.destination.model.entity(target) else { return [] }
         return try placesBySource[object.entityName, default: []].compactMap { position in
@@ -275,7 +275,7 @@ struct MappingVerification {
 }
 
 extension Expression {
-    /// Whether it gives the same value when it is asked again: it calls no closure and not the clock.
+    /// Whether repeated evaluation gives the same value: it uses neither a closure nor the clock.
     fileprivate var isRepeatable: Bool {
         var isRepeatable = true
         _ = replacing { part in
@@ -290,7 +290,8 @@ extension Expression {
 }
 
 extension ExpressionValue {
-    /// Equal as a column of the type holds them: the digits of a decimal go through a number.
+    /// Whether both are equal as stored in a column of the type: the digits of a decimal pass through a floating-point
+    /// number.
     fileprivate func isSame(as other: ExpressionValue, type: AttributeType) -> Bool {
         if isNull || other.isNull { return isNull == other.isNull }
         guard type == .decimal || type == .double || type == .float || type == .date else { return self == other }

@@ -4,10 +4,10 @@ import MoultStore
 import MoultVerify
 
 extension MigrationExpectation {
-    /// Derives the data that a plan had to carry over from the models and the mapping, without asking how that was
-    /// done. Nothing is expected of what policies make.
+    /// Derives the data that a plan must carry over from the models and the mapping alone, independently of the
+    /// statements. Expects nothing of objects that policies make.
     ///
-    /// - Parameter own: by table that stays, the app's own columns.
+    /// - Parameter own: the app's own columns, by each table that stays.
     init(_ plan: BoundPlan, keeping own: [String: [String]]) {
         self.init()
         self.own = own.filter { !$0.value.isEmpty }.map(Own.init).sorted { $0.table < $1.table }
@@ -32,7 +32,8 @@ extension MigrationExpectation {
                 sourceName: from, sourceNumber: number, name: to, number: newNumber,
                 columns: Self.columns(mapping, old, new, plan), isPicked: mapping.predicate != nil)
             let shift = plan.plan.keyShifts[position]
-            // Rows that a condition picks are counted by themselves, those of several conditions with one end together.
+            // Rows selected by a condition are counted separately; several conditions with the same target are counted
+            // together.
             let group = mapping.predicate == nil ? "" : " \(from) \(to)"
             let key = "\(table) \(newTable) \(shift)\(group)"
             if mapping.predicate != nil, byTables[key]?.entities.isEmpty == false {
@@ -56,10 +57,10 @@ extension MigrationExpectation {
         }
     }
 
-    /// Whether the pairs are a column whose values are compared row by row, for every row of its table: then each pair
-    /// is there, and no other.
+    /// Whether the pairs are a column that is compared row by row for every row of its table: then exactly these pairs
+    /// exist.
     ///
-    /// - Parameter compared: what is compared of either table.
+    /// - Parameter compared: the columns compared in both tables.
     private func isCompared(_ pairs: Pairs, by compared: [Rows]) -> Bool {
         let (source, destination) = (pairs.source, pairs.destination)
         let column: Column
@@ -77,7 +78,7 @@ extension MigrationExpectation {
             }
     }
 
-    /// The attributes whose stored form stays, and `Z_OPT`, which counts the writes of the app alone.
+    /// Returns the attributes whose stored form stays, and `Z_OPT`, which counts only the app's writes.
     private static func columns(
         _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: ExpectedPlan
     ) -> [Column] {
@@ -95,8 +96,8 @@ extension MigrationExpectation {
         return columns + keys(mapping, old, new, plan).map { Column(source: $0.source, destination: $0.destination) }
     }
 
-    /// The to-one keys that stay in their rows; none where objects leave, for then a key may have to go too, and none
-    /// whose inverse becomes to-one, which keeps one of many.
+    /// Returns the to-one keys that stay in their rows. None if objects are left out, because a key may then be dropped
+    /// too; none whose inverse becomes to-one, which keeps one of many.
     private static func keys(
         _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: ExpectedPlan
     ) -> [(name: String, source: String, destination: String)] {
@@ -125,7 +126,7 @@ extension MigrationExpectation {
                 let ownerTable = plan.destination.table(for: new)?.name,
                 let target = plan.destination.table(forEntity: after.destinationEntityName)?.name
             else { return nil }
-            // Objects that the new destination entity does not hold are left out, which the plan has said.
+            // Objects that the new destination entity does not hold are left out, as the plan has reported.
             let isNarrowed =
                 before.isToMany && !after.isToMany || narrowsInverse(from, of: old, to: name, of: new, plan)
             return Pairs(
@@ -139,8 +140,7 @@ extension MigrationExpectation {
         }
     }
 
-    /// Returns the numbers added to the keys of the objects that lie in the tables of two entities; nil if all are
-    /// kept.
+    /// Returns the numbers added to the keys of the objects in the tables of two entities; nil if all keys are kept.
     private static func shifts(from old: EntityDescription, to new: EntityDescription, _ plan: ExpectedPlan)
         -> Pairs.KeyShifts?
     {
@@ -154,8 +154,7 @@ extension MigrationExpectation {
         return isKept ? nil : shifts
     }
 
-    /// Whether a policy makes objects at the other end of a relationship, or of the same entity: links then lead to
-    /// what it made.
+    /// Whether a policy makes objects of either end's entity: links then lead to the policy's objects.
     private static func isByPolicy(_ name: String, of entity: EntityDescription, _ plan: ExpectedPlan) -> Bool {
         let model = plan.destination.model
         let ends = [entity.name, model.relationship(name, of: entity)?.destinationEntityName].compactMap {
@@ -166,7 +165,7 @@ extension MigrationExpectation {
         }
     }
 
-    /// Whether many objects may lead to one destination before, and one at most after.
+    /// Whether many objects could lead to one destination before, but at most one can after.
     private static func narrowsInverse(
         _ oldName: String, of old: EntityDescription, to newName: String, of new: EntityDescription,
         _ plan: ExpectedPlan
@@ -189,20 +188,21 @@ extension MigrationExpectation {
     }
 }
 
-/// A plan, with what is asked of all of its mappings for each relationship.
+/// A plan, with the properties of all its mappings that every relationship depends on.
 private struct ExpectedPlan {
     let plan: BoundPlan
-    /// Whether every link leads to an object with the key that it had; otherwise links are followed in memory
+    /// Whether every link leads to an object that has kept its key; otherwise links are followed in memory
     /// (``MappingVerification``).
     let keepsObjects: Bool
-    /// Whether every object becomes one object, and its entity tells its new key: one moves into another hierarchy.
+    /// Whether every object becomes one object whose new key follows from its entity, because an entity moves to
+    /// another hierarchy.
     let shiftsObjects: Bool
     let losesObjects: Bool
     let keepsKeys: Bool
-    /// By the tables of either store, what is added to the keys of each entity's objects.
+    /// The numbers added to the keys of each entity's objects, by the tables of either store.
     private(set) var shiftsBySource: [String: [Int: Int64]] = [:]
     private(set) var shiftsByDestination: [String: [Int: Int64]] = [:]
-    /// The entities of the destination whose objects policies make.
+    /// The entities of the destination whose objects are made by policies.
     let madeByPolicies: [EntityDescription]
 
     init(_ plan: BoundPlan) {

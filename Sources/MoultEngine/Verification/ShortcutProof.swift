@@ -4,10 +4,10 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// Shows whether a registered shortcut does to a store what walking from version to version does.
+/// A proof that a registered shortcut has the same result as migrating from version to version.
 ///
-/// Both ways are gone on copies; the objects that come out are compared: every column but the count of writes, every
-/// link, the version. What no version of a model holds, such as persistent history, is not.
+/// Both paths run on copies, and their resulting objects are compared: every column except the count of writes, every
+/// link, the version. Data outside the model's versions, such as persistent history, is not compared.
 package struct ShortcutProof {
     private let versions: ModelVersions
     private let options: PreparedMigration.Options
@@ -17,18 +17,18 @@ package struct ShortcutProof {
         (self.versions, self.options, self.system) = (versions, options, system)
     }
 
-    /// Returns the differences, one sentence for each table; empty where the two ways are equal.
+    /// Returns the differences, one sentence for each table; empty if both paths have the same result.
     ///
     /// - Parameters:
-    ///   - store: stays as it is, every byte.
-    ///   - target: nil for the current version.
-    /// - Throws: `usage` if no shortcut leads to the target; what either way throws.
+    ///   - store: the store, which does not change.
+    ///   - target: the target version; nil for the current one.
+    /// - Throws: `usage` if no shortcut leads to the target; what either path throws.
     package func differences(on store: String, to target: String? = nil) throws -> [String] {
         let temporary = try TemporaryFolder("shortcut", system)
         let folder = temporary.path
         defer { temporary.remove() }
         var options = options
-        // On copies nothing is lost.
+        // The copies lose nothing of the store itself.
         options.losses = .asTheVersionsSay()
         var walking = options
         walking.registered = try walking.registered.filter { try !isShortcut($0.from, $0.to) }
@@ -62,7 +62,7 @@ package struct ShortcutProof {
         }
     }
 
-    /// - Returns: how many edges there were.
+    /// - Returns: the number of edges.
     private func migrate(_ path: String, _ target: String?, _ options: PreparedMigration.Options) throws -> Int {
         let prepared = try PreparedMigration(path, versions: versions, to: target, options: options, system: system)
         _ = try Migrator(options: MigrationOptions(isFrugal: true), system: system).run(prepared)

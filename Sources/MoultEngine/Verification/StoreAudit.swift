@@ -15,12 +15,12 @@ package struct StoreAudit: Sendable {
 
     /// - Parameters:
     ///   - model: the model of the store's version.
-    ///   - version: the version that the store had when it was looked up; nil if that is not to be asked again.
-    ///   - full: look for cycles of references and derived counts that are wrong, too.
-    ///   - withValues: whether findings have the values of the rows that they name.
-    ///   - indexes: those that do not match their tables, where that is known.
-    /// - Throws: `locked` if another process has migrated the store since its version was looked up; what reading a file
-    ///   that is no usable store throws.
+    ///   - version: the version that the store had when it was looked up; nil to skip this check.
+    ///   - full: whether to also look for reference cycles and wrong derived counts.
+    ///   - withValues: whether findings include the values of the rows that they name.
+    ///   - indexes: the indexes that do not match their tables, if known.
+    /// - Throws: `locked` if another process has migrated the store since its version was looked up; what reading an
+    ///   unusable file throws.
     package init(
         _ store: String, model: ManagedObjectModel, requiring version: ModelVersion? = nil, full: Bool = false,
         withValues: Bool = false, indexes: [IndexFault]? = nil, system: any System = POSIXSystem()
@@ -44,8 +44,8 @@ package struct StoreAudit: Sendable {
     }
 
     /// - Parameters:
-    ///   - connection: the store as its schema `main`; nothing is written to it.
-    ///   - checksPages: whether pages and indexes are checked; not where the caller does.
+    ///   - connection: a connection with the store as its schema `main`, which is only read.
+    ///   - checksPages: whether to check pages and indexes; false if the caller does.
     init(
         _ connection: Connection, _ external: ExternalStorage, model: ManagedObjectModel, full: Bool = false,
         withValues: Bool = false, checksPages: Bool = true, indexes: [IndexFault]? = nil, on system: any System
@@ -55,7 +55,7 @@ package struct StoreAudit: Sendable {
         var gaps = SchemaGaps()
         let completed = try StoreLayout(completing: snapshot, model: model, gaps: &gaps)
         guard !gaps.breaksReading else {
-            // The rows are asked for what is missing.
+            // The rows cannot be read while parts are missing.
             findings = snapshot.findings + completed.findings
             rowCounts = try Self.rowCounts(snapshot, completed, without: gaps, over: connection)
             return
@@ -64,9 +64,9 @@ package struct StoreAudit: Sendable {
         var shape = StoreShape(layout, withObjects: false)
         shape.history = StoreShape.history(of: layout).filter { gaps.history.isWhole($0.table) }
         let verifier = StoreVerifier(connection, shape: shape, withValues: withValues)
-        // Rows are looked up by indexes.
+        // Rows are looked up through indexes, so check these first.
         var found = checksPages ? try verifier.pages(full: true, indexes: indexes) : []
-        // Damaged pages make every further answer doubtful, and may end the reading.
+        // Damaged pages make all further results doubtful, and may stop the reading.
         if found.isEmpty {
             found += try verifier.structure()
             found += try verifier.rows { name in
@@ -78,13 +78,13 @@ package struct StoreAudit: Sendable {
             found += try EnumAudit(layout: layout, connection: connection, withValues: withValues).findings()
             if full { found += try Self.contradictions(connection, external, layout, gaps.history, system) }
         }
-        // Which indexes are missing the gaps say better: another index may replace one.
+        // The gaps describe missing indexes better: another index may replace one.
         findings = snapshot.findings + layout.findings.filter { $0.code != "index-missing" } + gaps.findings + found
         rowCounts = try snapshot.rowCounts(in: layout, over: connection)
     }
 
-    /// Returns the faults that only a repair looks for otherwise: objects that are their own ancestors, and derived
-    /// counts.
+    /// Returns the faults that otherwise only a repair looks for: objects that are their own ancestors, and wrong
+    /// derived counts.
     private static func contradictions(
         _ connection: Connection, _ external: ExternalStorage, _ layout: StoreLayout, _ gaps: HistoryGaps,
         _ system: any System
@@ -97,7 +97,7 @@ package struct StoreAudit: Sendable {
                 let isCycle = fault.rule == .cycles
                 let count = Quantity.count(fault.count, "object")
                 var finding = Finding(
-                    // Core Data saves a cycle: only the app knows whether it may be.
+                    // Core Data saves a cycle; only the app knows whether it is valid.
                     code: isCycle ? "reference-cycle" : "derived-count", severity: isCycle ? .note : .error,
                     place: fault.place,
                     message: isCycle
@@ -110,7 +110,7 @@ package struct StoreAudit: Sendable {
             }
     }
 
-    /// Nothing is wrong with the store: only room is taken.
+    /// Returns notes about unnamed files, which only take up space.
     private static func unnamedFiles(_ probe: StoreProbe, _ system: any System) throws -> [Finding] {
         let external = ExternalStorage(store: probe.path)
         let unnamed = try external.unnamed(in: probe.connection, of: probe.path, on: system)
@@ -147,16 +147,16 @@ package struct StoreAudit: Sendable {
     }
 }
 
-/// The enums of one entity: SwiftData keeps one with raw values in a column of its own name, any other in a column for
-/// each case, of which the one in use holds its own name.
+/// The enums of one entity. SwiftData keeps an enum with raw values in a column of its own name, and any other in one
+/// column for each case; the column in use holds its own name.
 struct EnumAudit {
     let layout: StoreLayout
     let connection: Connection
-    /// Whether findings have what the columns of the rows hold.
+    /// Whether findings include the values in the columns.
     let withValues: Bool
 
-    /// Rows whose enum has no case, or more than one, or a text that is no case's name. Which raw values an enum has, no
-    /// model says.
+    /// Returns findings about rows whose enum has no case, more than one, or a text that is not the name of a case. The
+    /// model does not list an enum's raw values.
     func findings() throws -> [Finding] {
         try layout.model.entities.flatMap { entity in
             try entity.attributes.filter(\.isEnum).compactMap { try finding($0, of: entity) }
@@ -169,7 +169,7 @@ struct EnumAudit {
         guard columns.count == names.count, !columns.isEmpty, let table = layout.table(for: entity) else { return nil }
         let cases = attribute.elements.map(\.name)
         let hasCases = attribute.userInfo[AttributeDescription.enumCasesKey] == cases.joined(separator: ",")
-        // How the columns of any other enum hold its case is not known.
+        // The columns of other enums have an unknown form.
         guard hasCases || cases == [attribute.name] else { return nil }
         let used = columns.map { "(\($0) IS NOT NULL)" }.joined(separator: " + ")
         if hasCases {
@@ -180,7 +180,7 @@ struct EnumAudit {
                 return fault
             }
         }
-        // Core Data lets it be, as after a migration that added the enum; the app's code cannot read it.
+        // Core Data permits this, as after a migration that added the enum, but the app's code cannot read it.
         return attribute.isOptional ? nil : try finding(attribute, of: entity, in: table, columns, "\(used) = 0", .note)
     }
 

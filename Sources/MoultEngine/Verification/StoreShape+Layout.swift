@@ -4,9 +4,9 @@ import MoultStore
 import MoultVerify
 
 extension StoreShape {
-    /// Creates the shape that a store of this layout should have, in the words that verification understands.
+    /// Creates the shape that a store of this layout should have.
     ///
-    /// - Parameter withObjects: whether to ask for the catalogue of a new store, word for word.
+    /// - Parameter withObjects: whether to require the exact catalogue of a new store.
     package init(_ layout: StoreLayout, withObjects: Bool) {
         self.init(
             objects: withObjects ? Self.objects(of: layout) : [],
@@ -32,10 +32,10 @@ extension StoreShape {
         for join in layout.joinTables { addKeys(of: join, layout) }
     }
 
-    /// Creates the shape that the store of a plan should have: everything of a new store, and the objects of the old
-    /// one that stay.
+    /// Creates the shape that the store of a plan should have: everything in a new store, and the objects of the old
+    /// store that stay.
     ///
-    /// - Parameter kept: what stays of the app's own.
+    /// - Parameter kept: the app's own parts that stay.
     init(of plan: BoundPlan, keeping kept: StoreScript.Kept) {
         self.init(plan.destination, withObjects: true)
         for index in objects.indices where objects[index].kind == "table" {
@@ -45,7 +45,7 @@ extension StoreShape {
         objects += kept.objects.kept.map { Object(kind: $0.kind.rawValue, name: $0.name, sql: $0.sql ?? "") }
     }
 
-    /// Returns the entities of persistent history that Core Data numbers as its own; none for a store without history.
+    /// Returns the entities of persistent history that Core Data itself numbers; empty for a store without history.
     static func history(of layout: StoreLayout) -> [EntityNumber] {
         guard layout.hasHistory else { return [] }
         return PersistentHistory(of: layout).tables.map {
@@ -143,7 +143,7 @@ extension StoreShape {
 }
 
 extension ValueVerifier {
-    /// Of every attribute, element of a composite attribute and column of Core Data's own that a layout has.
+    /// Creates the columns of every attribute, element of a composite attribute and Core Data column in a layout.
     init(_ connection: Connection, _ layout: StoreLayout, withValues: Bool = false) {
         let attributes = layout.model.entities.flatMap { entity in
             entity.attributes.filter(\.isStored).flatMap(\.leaves).compactMap { attribute in
@@ -153,7 +153,7 @@ extension ValueVerifier {
         let keys = layout.tables.flatMap { table in
             table.columns.compactMap { Column($0, of: table) }
         }
-        // A key of a pair that is none leads to nothing.
+        // A pair with an invalid key leads to nothing.
         let orders = layout.joinTables.flatMap { join in
             join.columns.compactMap { column in
                 if case .order = column.role { Column(key: column.name, of: join.name) } else { nil }
@@ -176,7 +176,7 @@ extension ValueVerifier.Column {
             numbers: layout.numbers(ofEntityAndDescendants: entity), form: form, typeName: "\(article) \(name)")
     }
 
-    /// Keys, entity numbers, places in lists and the counter of writes.
+    /// Creates a column of keys, entity numbers, places in lists or the counter of writes.
     fileprivate init?(_ column: EntityTable.Column, of table: EntityTable) {
         switch column.role {
         case .primaryKey, .attribute, .unknown: return nil
@@ -193,7 +193,7 @@ extension ValueVerifier.Column {
 }
 
 extension ValueVerifier.Form {
-    /// Nil for a type that has no column of its own.
+    /// Returns nil for a type that has no column of its own.
     init?(_ attribute: AttributeDescription) {
         switch attribute.type {
         case .integer16: self = .integer(Int64(Int16.min)...Int64(Int16.max))

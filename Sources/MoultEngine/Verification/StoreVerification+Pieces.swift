@@ -2,9 +2,9 @@ import MoultSQLite
 import MoultStore
 import MoultVerify
 
-/// The pieces of a verification: with a look at the pages, everything that is asked of a new store.
+/// The pieces of a verification. Together with the page check, they are all the checks of a new store.
 extension StoreVerification {
-    /// - Parameter connection: to the two stores, where rows are to be compared range by range.
+    /// - Parameter connection: a connection to both stores, for comparing rows range by range; nil not to.
     func pieces(dividedOver connection: Connection?) throws -> [VerificationPiece] {
         let expectation = expectation
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
@@ -41,7 +41,7 @@ extension StoreVerification {
 
     private static let linksSentence = "Compare the links with those before."
 
-    /// The longest of them, before anybody looks at the copy: a question to all rows.
+    /// The longest piece, estimated before the copy exists: a check of all rows.
     var longestPiece: MigrationUnit {
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         guard expectation.pairs.isEmpty else {
@@ -52,7 +52,7 @@ extension StoreVerification {
         return MigrationUnit(sentence: "Verify the rows of the new store.", seconds: checks.max() ?? 0)
     }
 
-    /// A check goes through the rows of one table for each question that it asks.
+    /// Returns the seconds of a check, which reads the rows of one table for each question.
     private func seconds(of check: StoreVerifier.RowCheck, _ shape: StoreShape) -> Double {
         let tables = Set(shape.entities.map(\.table)).count
         let questions =
@@ -68,7 +68,7 @@ extension StoreVerification {
         return CostModel.files + Double(questions) * rows * (check == .unique ? CostModel.sort : CostModel.question)
     }
 
-    /// Ranges of keys of equal width; how many rows lie in each is the store's business.
+    /// Returns comparisons over key ranges of equal width, however many rows each contains.
     private func comparisons(
         of rows: MigrationExpectation.Rows, _ expectation: MigrationExpectation, _ connection: Connection?
     ) throws -> [VerificationPiece] {
@@ -91,7 +91,7 @@ extension StoreVerification {
 }
 
 extension ClosedRange<Int64> {
-    /// So many ranges of about the same width that hold the same keys, in rising order.
+    /// Returns `count` ranges of about equal width that cover the same keys, in ascending order.
     func divided(into count: Int64) -> [ClosedRange<Int64>] {
         guard count > 1 else { return [self] }
         let width = UInt64(bitPattern: upperBound &- lowerBound) / UInt64(count) &+ 1
@@ -108,55 +108,55 @@ extension ClosedRange<Int64> {
     }
 }
 
-/// The verification of the new store of a pass: a list of pieces, run through in one go or one by one, and the pages.
+/// The verification of a pass's new store: a list of pieces, run together or one by one, and the page check.
 package struct Verification: Sendable {
-    /// The plan that has made the store; nil where only the checks are asked.
+    /// The plan that produced the store; nil if only the checks are run.
     private(set) var plan: StoreVerification?
-    /// The checks that are asked last.
+    /// The checks that run last.
     package var checks: [any StoreCheck]
-    /// Whether a transaction on the store itself compares also the tables that it has not written to.
+    /// Whether a transaction on the store itself also compares tables that it has not written to.
     var comparesUnwritten = false
 
-    /// The verification of everything that a plan has made.
+    /// Creates the verification of everything that a plan has produced.
     init(of plan: StoreVerification) { (self.plan, checks) = (plan, []) }
 
     package init(_ checks: any StoreCheck...) { self.checks = checks }
 
-    /// Nothing that could be asked.
+    /// The empty verification.
     static let none = Verification()
 
-    /// Whether the new store is a sound database.
+    /// The verification that the new store is a sound database.
     package static let soundness = Verification(SoundnessCheck())
 
     static let sentence = "Verify the new store."
 
-    /// Whether a transaction on the store itself leaves out the tables that it has not written to.
+    /// Whether a transaction on the store itself skips the tables that it has not written to.
     var narrows: Bool { plan != nil && !comparesUnwritten }
 
-    /// The longest piece; nil where nothing is known of them.
+    /// The longest piece; nil if unknown.
     var longest: MigrationUnit? { plan?.longestPiece }
 
-    /// The checks in words.
+    /// One sentence for each check.
     var sentences: [String] {
         (plan.map { ["Compare \($0.plan.target.name) with the old store."] } ?? []) + checks.map(\.sentence)
     }
 
-    /// Returns the pieces in their order, the same ones whenever the same two stores are asked. `main` is the new store,
-    /// the schema `source` the old one, which is missing if only the catalogue changes.
+    /// Returns the pieces in order, always the same for the same two stores. `main` is the new store, the schema
+    /// `source` the old one, which is missing if only the catalogue changes.
     ///
-    /// - Parameter isDivided: whether rows are compared range by range, for a run that may end in between.
+    /// - Parameter isDivided: whether to compare rows range by range, for a run that may end in between.
     func pieces(_ connection: Connection, isDivided: Bool) throws -> [VerificationPiece] {
         try (plan?.pieces(dividedOver: isDivided ? connection : nil) ?? [])
             + checks.map { VerificationPiece($0.sentence, .check($0)) }
     }
 
-    /// Asks everything in one go.
+    /// Runs the whole verification.
     package func run(on connection: Connection) throws {
         guard let plan else { return try runPieces(on: connection) }
         guard connection.isInTransaction else {
             return try plan.checkingPages(of: connection) { try runPieces(on: connection) }
         }
-        // A second connection sees nothing of a transaction that has not ended.
+        // A second connection does not see an open transaction.
         var verification = self
         if narrows { verification.plan?.unwritten = try UnwrittenTables(connection, plan.system) }
         try verification.plan?.verifyPages(connection)
@@ -175,7 +175,7 @@ struct SoundnessCheck: StoreCheck {
     func check(_ connection: Connection) throws { try connection.checkSoundness(place: connection.path) }
 }
 
-/// A part of a verification that says something by itself.
+/// A part of a verification with a result of its own.
 struct VerificationPiece: StoreCheck {
     let unit: MigrationUnit
     let question: Question
@@ -192,7 +192,7 @@ struct VerificationPiece: StoreCheck {
         case check(any StoreCheck)
     }
 
-    /// - Parameter seconds: by ``CostModel``; 0 where nothing is known.
+    /// - Parameter seconds: the estimated seconds, by ``CostModel``; 0 if unknown.
     init(_ sentence: String, seconds: Double = 0, _ question: Question) {
         unit = MigrationUnit(sentence: sentence, seconds: seconds)
         self.question = question

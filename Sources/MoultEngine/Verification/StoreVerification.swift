@@ -4,16 +4,16 @@ import MoultSQLite
 import MoultStore
 import MoultVerify
 
-/// Verifies what a plan has made of a store.
+/// A verification of the store that a plan has produced.
 package struct StoreVerification: Sendable {
     let plan: BoundPlan
     private let store: String
     /// The app's own parts of the store that stay.
     private let kept: StoreScript.Kept
-    /// Whether code has run, which may have left required values out; no inferred mapping does.
+    /// Whether code has run, which may have left required values empty; no inferred mapping does.
     private var followsCode: Bool
     let system: any System
-    /// The tables that the transaction has not written to; nil if all are asked.
+    /// The tables that the transaction has not written to; nil to check all.
     var unwritten: UnwrittenTables?
 
     init(
@@ -23,8 +23,8 @@ package struct StoreVerification: Sendable {
         (self.plan, self.store, self.kept, self.followsCode, self.system) = (plan, store, kept, followsCode, system)
     }
 
-    /// Verifies what code of this pass leaves: steps may change every object and no table, and what they leave is as
-    /// sound as what they found.
+    /// Verifies the result of this pass's steps: they may change every object but no table, and must leave the store as
+    /// sound as they found it.
     func verifySteps(_ connection: Connection, catalogueDigest: [UInt8]) throws {
         guard try StoreSnapshot(connection).catalogueDigest == catalogueDigest else {
             throw failure("The steps have changed the tables.", place: "sqlite_master")
@@ -38,7 +38,7 @@ package struct StoreVerification: Sendable {
         }
     }
 
-    /// Verifies a store that was changed in place: its catalogue, so that the time does not grow with the rows.
+    /// Verifies a store that was changed in place by its catalogue, so that the time does not grow with the rows.
     fileprivate func verifyInPlace(_ connection: Connection) throws {
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: plan.target.model)
         try refuse(layout.noticed.filter { $0.severity == .error })
@@ -54,7 +54,7 @@ package struct StoreVerification: Sendable {
         return unwritten?.remaining(of: all) ?? all
     }
 
-    /// The checks of the new store's rows, and those of the old store's rows that tell a new fault from an old one.
+    /// The checks of the new store's rows, and the checks of the old store's rows that tell new faults from old ones.
     var questions: (new: StoreShape, old: StoreShape) {
         let new = StoreShape(plan.destination, withObjects: false)
         let old = StoreShape(plan.source, withObjects: false)
@@ -75,18 +75,18 @@ package struct StoreVerification: Sendable {
         try refuse(verifier.pages(of: unwritten?.written))
     }
 
-    /// Checks the pages by a connection of its own, beside the one that others use.
+    /// Checks the pages on a separate connection, alongside the one that others use.
     func verifyPages(at path: String) throws {
         let connection = try Connection(path, mode: .immutable)
         defer { connection.close() }
         try verifyPages(connection)
     }
 
-    /// Checks the pages on the other core while `body` asks the rows; both only read.
+    /// Checks the pages on another core while `body` checks the rows; both only read.
     func checkingPages(of connection: Connection, beside body: () throws -> Void) throws {
         let check = BackgroundWork { [path = connection.path] in try verifyPages(at: path) }
         let rows = Result { try body() }
-        // Damaged pages explain whatever else was found.
+        // Damaged pages explain any other fault.
         try check.wait()
         try rows.get()
     }
@@ -108,7 +108,7 @@ package struct StoreVerification: Sendable {
         try refuseNew(found, by: check, over: connection)
     }
 
-    /// A fault that the old store had is not the migration's; one more than it had is.
+    /// Refuses faults beyond those that the old store had.
     private func refuseNew(
         _ violations: [StoreVerifier.Violation], by check: StoreVerifier.RowCheck, over connection: Connection
     ) throws {
@@ -152,13 +152,13 @@ package struct StoreVerification: Sendable {
         return try ExternalStorage(ofWorkingCopy: connection.path, of: store).holds(name, on: system)
     }
 
-    /// The file may be one that an earlier pass has made.
+    /// Returns the contents of a file, which may be one that an earlier pass has made.
     private func externalData(_ name: String, _ connection: Connection) throws -> [UInt8]? {
         guard Self.isPlainName(name) else { return nil }
         return try ExternalStorage(ofWorkingCopy: connection.path, of: store).contents(of: name, on: system)
     }
 
-    /// A reference comes from the store, which may be hostile: it names a file in the folder, and nothing else.
+    /// Whether a name from the store, which may be hostile, is a plain file name in the folder.
     package static func isPlainName(_ name: String) -> Bool {
         !name.isEmpty && !name.hasPrefix(".") && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
     }

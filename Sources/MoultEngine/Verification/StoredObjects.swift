@@ -17,10 +17,10 @@ final class StoredObjects: ObjectValues {
     private let schema: String
     private let externalData: (String) throws -> [UInt8]?
     private var statements: [String: Statement] = [:]
-    /// By table and column, where rows are looked up by that column: the table, or a copy in order.
+    /// The table to look rows up in by table and column: the table itself, or a sorted copy.
     private var places: [[String]: String] = [:]
     private let names: [Int64: String]
-    /// The store identifier in the identifiers of the objects; which store it is does not matter here.
+    /// The store identifier used in object identifiers; its value does not matter here.
     private let store = UUID()
 
     init(
@@ -38,7 +38,7 @@ final class StoredObjects: ObjectValues {
 
     func object(_ entity: String, _ key: Int64) -> ObjectID { ObjectID(store: store, entityName: entity, key: key) }
 
-    /// The object with the key in the table of the entity, as what it is there; nil if there is none.
+    /// Returns the object with the key in the entity's table, as its stored entity; nil if there is none.
     func find(_ key: Int64, in entity: String) throws -> ObjectID? {
         guard let table = layout.table(forEntity: entity)?.name else { return nil }
         let sql = "SELECT Z_ENT FROM \(schema).\(table.quotedName) WHERE Z_PK = ?"
@@ -101,7 +101,8 @@ final class StoredObjects: ObjectValues {
         }
     }
 
-    /// A store may lack the index that Core Data's own have: then the rows are put in order once.
+    /// Returns a table or a copy to look rows up in. A store may lack an index that Core Data makes; its rows are then
+    /// sorted once.
     private func rows(of table: String, by column: String) throws -> String {
         if let place = places[[table, column]] { return place }
         let isIndexed = try connection.integer(

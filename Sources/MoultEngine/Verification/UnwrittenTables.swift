@@ -2,15 +2,15 @@ import MoultBasics
 import MoultSQLite
 import MoultVerify
 
-/// The tables of a store that an open transaction has not written to: `main` against the copy attached as `source`.
+/// The tables that an open transaction has not written to, in `main` compared with the copy attached as `source`.
 ///
-/// The pages of such a table are those that it had (``ChangedPages``), so its rows need not be compared. What the columns
-/// are called, and in which places they stand, is read from both databases. A question to its rows that could be asked
-/// before, of the same columns, has the same answer.
+/// The pages of such a table are unchanged (``ChangedPages``), so its rows need not be compared. The names and
+/// positions of the columns are read from both databases. A question about its rows has the same answer as before if it
+/// concerns the same columns.
 struct UnwrittenTables: Sendable {
-    /// By their names in the new store: the old name, and the old column in the place of each.
+    /// The unwritten tables by their new names, each with its old name and the old column for each new one.
     private let tables: [String: (old: String, columns: [String: String])]
-    /// The others, and those whose indexes were written: what SQLite has to check.
+    /// The other tables, and those with a written index: SQLite has to check them.
     let written: [String]
 
     private struct Tree {
@@ -18,14 +18,14 @@ struct UnwrittenTables: Sendable {
         let root: Int
     }
 
-    /// Nil if the files do not say it.
+    /// Returns nil if the files do not show the written pages.
     init?(_ connection: Connection, _ system: any System) throws {
         let old = try connection.text("SELECT file FROM pragma_database_list WHERE name = 'source'")
         guard let old, let changed = try ChangedPages(connection, since: old, system) else { return nil }
         let before = try Self.trees(connection, "source")
         let after = try Self.trees(connection, "main")
         let treesBefore = Dictionary(before.map { ($0.root, $0) }, uniquingKeysWith: { first, _ in first })
-        // Each tree that was written is one that the catalogue knows.
+        // The catalogue must know each written tree.
         guard changed.roots.allSatisfy({ $0 == 1 || treesBefore[$0] != nil }) else { return nil }
         var tables: [String: (old: String, columns: [String: String])] = [:]
         var written: Set<String> = ["sqlite_master"]
@@ -36,7 +36,7 @@ struct UnwrittenTables: Sendable {
             }
             guard tree.kind == "table" else { continue }
             guard let columns = try Self.columns(tree.name, same.name, connection) else {
-                // No page was written, but its rows read differently now, or may. SQLite has to check its indexes.
+                // No page was written, but its rows may read differently now. SQLite has to check its indexes.
                 written.insert(tree.name)
                 continue
             }
@@ -54,10 +54,10 @@ struct UnwrittenTables: Sendable {
         }
     }
 
-    /// The old name of each column in the place of an old one; nil if a row could be read otherwise than before.
+    /// Returns the old name of each column by its new name; nil if a row could read differently than before.
     private static func columns(_ new: String, _ old: String, _ connection: Connection) throws -> [String: String]? {
         func columns(_ table: String, _ schema: String) throws -> [(name: String, meaning: String)] {
-            // A row that is older than a column has its default value.
+            // A row that is older than a column has the column's default value.
             try connection.rows(
                 "SELECT name, upper(type), dflt_value, pk, hidden FROM pragma_table_xinfo(?, ?) ORDER BY cid",
                 [.text(table), .text(schema)]
@@ -73,9 +73,9 @@ struct UnwrittenTables: Sendable {
         return Dictionary(zip(after, before).map { ($0.name, $1.name) }, uniquingKeysWith: { first, _ in first })
     }
 
-    // MARK: - What need not be asked
+    // MARK: - Questions that can be skipped
 
-    /// The old column in the place of one of a table that was not written.
+    /// Returns the old name of a column in an unwritten table.
     private func old(_ table: String, _ column: String) -> String? { tables[table]?.columns[column] }
 
     private func isSame(_ new: (table: String, columns: [String]), _ before: (table: String, columns: [String])) -> Bool
@@ -85,7 +85,7 @@ struct UnwrittenTables: Sendable {
             && zip(new.columns, before.columns).allSatisfy { old(new.table, $0) == $1 }
     }
 
-    /// Returns the part of an expectation that is still to be compared. The rows of a table are counted as a whole.
+    /// Returns the part of an expectation that must still be compared. The rows of a table are counted as a whole.
     func remaining(of all: MigrationExpectation) -> MigrationExpectation {
         var remaining = all
         let tables = Set(all.rows.filter { !isUnchanged($0) }.map(\.table))
@@ -112,7 +112,8 @@ struct UnwrittenTables: Sendable {
                 (pairs.source.table, [pairs.source.owner, pairs.source.destination]))
     }
 
-    /// The questions that are still to be asked of the new store, and those of the old one that are not answered so.
+    /// Returns the questions that must still be asked of the new store, and those for the old store that are still
+    /// needed.
     func remaining(of new: StoreShape, _ old: StoreShape) -> (new: StoreShape, old: StoreShape) {
         var (new, old) = (new, old)
         drop(\.references, &new, &old) { new, before in
@@ -139,7 +140,7 @@ struct UnwrittenTables: Sendable {
         drop(\.unique, &new, &old) { new, before in
             new.numbers == before.numbers && isSame((new.table, new.columns), (before.table, before.columns))
         }
-        // Which numbers a table's rows may have is asked of a table as a whole.
+        // The valid entity numbers of rows are checked for a whole table.
         let numbers = { (shape: StoreShape, table: String) in
             Set(shape.entities.filter { $0.table == table }.map(\.number))
         }

@@ -6,51 +6,49 @@ public struct AttributeDescription: Sendable, Hashable {
     public var type: AttributeType
     /// Whether an object without a value is valid.
     public var isOptional: Bool
-    /// Whether no store keeps the value; a transient attribute has no column.
+    /// Whether the value is never stored; a transient attribute has no column.
     public var isTransient: Bool
-    /// The expressions that compute a derived attribute; nil for one that is stored as set.
+    /// The expressions that compute a derived attribute; nil for an ordinary attribute.
     public var derivation: Derivation?
-    /// The name that a model source gives the composite type of an attribute of type `composite`; compiled models and
-    /// SwiftData give none. A model fills ``elements`` from the type of that name.
+    /// The name of the composite type in a model source, for an attribute of type `composite`; compiled models and
+    /// SwiftData have none. A model fills ``elements`` from the type of that name.
     public var compositeName: String?
     /// The elements of an attribute of type `composite`, in order of declaration. An element may be composite itself.
     public var elements: [AttributeDescription]
-    /// The reason why the stored form of the attribute is not known for certain; nil if Apple's own stores prove it.
+    /// The reason why the attribute's stored form is uncertain; nil if stores made by Apple confirm it.
     public var uncertainty: String?
-    /// The value that new objects begin with; nil for no value.
+    /// The initial value of new objects; nil for no value.
     public var defaultValue: AttributeValue?
-    /// Whether a large value may be kept in a file next to the store instead of the row.
+    /// Whether a large value may be stored in a file next to the store instead of the row.
     public var allowsExternalBinaryDataStorage: Bool
     /// Whether persistent history keeps the value of a deleted object.
     public var preservesValueInHistoryOnDeletion: Bool
-    /// Whether CloudKit is to encrypt the value. It changes nothing in the store.
+    /// Whether CloudKit encrypts the value. It does not affect the store.
     public var allowsCloudEncryption: Bool
-    /// The name of the transformer that turns the values of a transformable attribute into data; nil where the model
-    /// names none.
+    /// The name of the transformer that turns a transformable attribute's values into data; nil for none.
     public var valueTransformerName: String?
-    /// The class of a transformable's value, as `customClassName` in a model file.
+    /// The class of a transformable attribute's value, as `customClassName` in a model file.
     public var attributeValueClassName: String?
-    /// Nil if the model says nothing of it.
+    /// Whether the generated class uses a scalar type; nil if the model does not specify it.
     public var usesScalarValueType: Bool?
     /// The indexed switch of models before 2017.
     public var isIndexed: Bool
-    /// Whether Spotlight is to index the value. It changes nothing in the store.
+    /// Whether Spotlight indexes the value. It does not affect the store.
     public var isIndexedBySpotlight: Bool
-    /// Whether Core Data is to keep the value in external records too. It changes nothing in the store.
+    /// Whether Core Data also stores the value in external records. It does not affect the store.
     public var isStoredInExternalRecord: Bool
-    /// The rules a value must keep, as a model file spells them.
+    /// The rules for a valid value, as written in a model file.
     public var validation: Validation
     /// The attribute's name in an earlier version, as `elementID` in a model file.
     public var renamingIdentifier: String?
-    /// A text that goes into the version hash, to tell versions apart that have equal models; nil for none.
+    /// A text that is part of the version hash, to tell apart versions with equal models; nil for none.
     public var versionHashModifier: String?
-    /// Notes on the attribute, by key, mostly the app's own; no part of the version hash.
+    /// Notes on the attribute, by key, mostly the app's own; not part of the version hash.
     public var userInfo: [String: String]
-    /// Whether the attribute takes part in Sync Services, as `syncable` in a model file. It changes nothing in the
-    /// store.
+    /// Whether the attribute takes part in Sync Services, as `syncable` in a model file. It does not affect the store.
     public var isSyncable: Bool
 
-    /// An attribute, optional and stored unless told otherwise.
+    /// Creates an attribute, by default optional and stored.
     public init(
         name: String, type: AttributeType, isOptional: Bool = true, isTransient: Bool = false,
         derivation: Derivation? = nil, compositeName: String? = nil, elements: [AttributeDescription] = [],
@@ -74,35 +72,35 @@ public struct AttributeDescription: Sendable, Hashable {
         (self.userInfo, self.isSyncable) = (userInfo, isSyncable)
     }
 
-    /// Whether the attribute has a column: neither transient nor of a type that stores nothing.
+    /// Whether the attribute has a column: it is not transient, and its type stores a value.
     public var isStored: Bool { !isTransient && type != .undefined }
 
     /// The two expressions of a derived attribute, in Core Data's format language.
     public struct Derivation: Sendable, Hashable {
         /// The expression that computes the value, such as `items.@count` or `canonical:(name)`.
         public var expression: String
-        /// The condition that objects satisfy to count for an aggregate; nil for all of them.
+        /// The condition for objects to be included in an aggregate; nil for all objects.
         public var filter: String?
 
-        /// An attribute that is computed by an expression; both texts are read only when they are needed.
+        /// Creates the derivation of an attribute. Both texts are parsed only when needed.
         public init(expression: String, filter: String? = nil) {
             self.expression = expression
             self.filter = filter
         }
     }
 
-    /// Limits on an attribute's value, kept as the text a model file holds; nil means no limit.
+    /// Limits on an attribute's value, stored as the text of a model file; nil means no limit.
     public struct Validation: Sendable, Hashable {
-        /// The least value, or the least length of a string.
+        /// The minimum value, or the minimum length of a string.
         public var minimum: String?
-        /// The greatest value, or the greatest length of a string.
+        /// The maximum value, or the maximum length of a string.
         public var maximum: String?
-        /// The pattern that the whole of a string must match.
+        /// The pattern that a whole string must match.
         public var regularExpression: String?
-        /// Further rules, which only code can give (`setValidationPredicates(_:withValidationWarnings:)`).
+        /// Further rules, which can only be set in code (`setValidationPredicates(_:withValidationWarnings:)`).
         public var rules: [Rule]
 
-        /// Limits on a value, none unless given.
+        /// Creates limits on a value, by default none.
         public init(
             minimum: String? = nil, maximum: String? = nil, regularExpression: String? = nil, rules: [Rule] = []
         ) {
@@ -112,12 +110,12 @@ public struct AttributeDescription: Sendable, Hashable {
 
         /// A predicate over the value, in Core Data's format language, and the warning for a value that breaks it.
         public struct Rule: Sendable, Hashable {
-            /// The condition that a value satisfies, which it calls `SELF`.
+            /// The condition for a valid value, which the predicate calls `SELF`.
             public var predicate: String
             /// The warning for a value that breaks the rule.
             public var warning: String
 
-            /// A rule, whose predicate is read only when a value is checked.
+            /// Creates a rule. The predicate is parsed only when a value is checked.
             public init(predicate: String, warning: String) {
                 self.predicate = predicate
                 self.warning = warning
@@ -145,7 +143,7 @@ public enum AttributeType: Int32, Sendable, Hashable, CaseIterable {
     case objectID = 2000
     case composite = 2100
 
-    /// The word of a model file's `attributeType`.
+    /// The name of the type in a model file's `attributeType`.
     package var name: String {
         switch self {
         case .undefined: "Undefined"
@@ -176,8 +174,8 @@ public enum AttributeType: Int32, Sendable, Hashable, CaseIterable {
 }
 
 extension [String] {
-    /// The names of stored attributes as a person calls them, in the same order: an enum of SwiftData is a composite whose
-    /// only element has the name of the attribute, so `ice.ice` is `ice`.
+    /// The names of stored attributes without repetition, in the same order. SwiftData stores an enum as a composite
+    /// whose only element has the attribute's name, so `ice.ice` becomes `ice`.
     package var withoutRepetition: [String] {
         let beginnings = Dictionary(grouping: self) { name in
             name.split(separator: ".").dropLast().joined(separator: ".")

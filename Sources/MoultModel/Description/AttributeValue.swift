@@ -1,43 +1,43 @@
 import MoultBasics
 
-/// One value of an attribute, as a model's default or a store's row has it. Nil is spelled as Swift's nil.
+/// A value of an attribute, for example a model's default or a value in a store's row. Swift's nil stands for no value.
 public enum AttributeValue: Sendable, Hashable {
-    /// Integer 16, 32 and 64.
+    /// The value of an Integer 16, 32 or 64.
     case integer(Int64)
     case boolean(Bool)
-    /// Double and Float.
+    /// The value of a Double or Float.
     case double(Double)
     /// The exact digits, as `Decimal` prints them.
     case decimal(String)
     case string(String)
-    /// Seconds since 2001-01-01 00:00:00 UTC.
+    /// The seconds since 2001-01-01 00:00:00 UTC.
     case date(Double)
     case binary([UInt8])
-    /// Sixteen bytes.
+    /// The sixteen bytes of a UUID.
     case uuid([UInt8])
     case uri(String)
-    /// The transformer's output, not decoded.
+    /// The output of the transformer, not decoded.
     case transformable([UInt8])
 }
 
-// A default value is written as Swift writes it: `defaultValue: 3`, `defaultValue: "untitled"`.
+// Default values are Swift literals: `defaultValue: 3`, `defaultValue: "untitled"`.
 
 extension AttributeValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByStringLiteral
 {
-    /// An integer, as attributes of every integer type have it.
+    /// Creates an integer, for attributes of every integer type.
     public init(integerLiteral value: Int64) { self = .integer(value) }
-    /// A double, as Double and Float attributes have it.
+    /// Creates a double, for Double and Float attributes.
     public init(floatLiteral value: Double) { self = .double(value) }
-    /// A Boolean.
+    /// Creates a Boolean.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
-    /// A string.
+    /// Creates a string.
     public init(stringLiteral value: String) { self = .string(value) }
 }
 
 extension AttributeValue {
-    /// The same value as an attribute of a type keeps it, where it is a number of another kind or bytes or text under
-    /// another name; any other value as it is.
+    /// Returns the value converted to a type's own case, if it is another kind of number or the same bytes or text
+    /// under another case; otherwise the value unchanged.
     package func fitted(to type: AttributeType) -> AttributeValue {
         switch (self, type) {
         case (.integer(let number), .double), (.integer(let number), .float): .double(Double(number))
@@ -57,7 +57,7 @@ extension AttributeValue {
         }
     }
 
-    /// The kind of value, such as `a String`. Messages name the kind, never the value itself, which belongs to a row.
+    /// The kind of value, such as `a String`. Messages name the kind and never the value, which is user data.
     package var kindPhrase: String {
         switch self {
         case .integer: "an Integer"
@@ -73,10 +73,10 @@ extension AttributeValue {
         }
     }
 
-    /// The value as JSON: exact, and the same for the same value on every machine.
+    /// The value as exact JSON, identical on every machine.
     ///
-    /// Dates are ISO 8601 in UTC with nine decimals, decimals strings, doubles their shortest round trip (NaN and the
-    /// infinities strings), UUIDs upper case, bytes base64.
+    /// Dates are ISO 8601 in UTC with nine decimals, decimals are strings, doubles are the shortest text that reads
+    /// back exactly (strings for NaN and the infinities), UUIDs are upper case, and bytes are base64.
     package var document: JSONValue {
         switch self {
         case .integer(let number): .integer(number)
@@ -107,7 +107,7 @@ extension AttributeValue {
 
 /// A Swift type that an attribute's values convert to and from, so that code need not name ``AttributeValue``'s cases.
 public protocol AttributeConvertible: SendableMetatype {
-    /// Nil if the value is of another type, or one that this type does not have.
+    /// Creates the value; nil if `value` has another type, or is not representable in this type.
     init?(_ value: AttributeValue)
     var attributeValue: AttributeValue { get }
 }
@@ -118,7 +118,7 @@ extension AttributeConvertible where Self: FixedWidthInteger {
         guard case .integer(let number) = value, let exact = Self(exactly: number) else { return nil }
         self = exact
     }
-    /// The number as an integer, cut at the limits of 64 bits with sign.
+    /// The number as an integer, clamped to the range of a signed 64-bit integer.
     @inlinable public var attributeValue: AttributeValue { .integer(Int64(clamping: self)) }
 }
 
@@ -164,15 +164,15 @@ extension String: AttributeConvertible {
 }
 
 extension AttributeValue: AttributeConvertible {
-    /// The value itself.
-    /// The value itself.
+    /// Creates a copy of the value; never nil.
     @inlinable public init?(_ value: AttributeValue) { self = value }
+    /// The value itself.
     @inlinable public var attributeValue: AttributeValue { self }
 }
 
-/// An enum with raw values needs no more than to say that it conforms.
+/// An enum with raw values only has to declare the conformance.
 extension AttributeConvertible where Self: RawRepresentable, RawValue: AttributeConvertible {
-    /// The enum's case of a raw value; nil for a raw value that is no case.
+    /// Creates the enum case of a raw value; nil if no case has it.
     public init?(_ value: AttributeValue) {
         guard let raw = RawValue(value) else { return nil }
         self.init(rawValue: raw)

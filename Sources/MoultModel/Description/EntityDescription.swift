@@ -1,42 +1,42 @@
 import MoultBasics
 
-/// An entity as a model declares it: its own properties only, inherited ones are asked of the model.
+/// An entity as a model declares it, with its own properties only; ask the model for inherited ones.
 public struct EntityDescription: Sendable, Hashable {
     /// The entity's name, unique in the model.
     public var name: String
-    /// The class of the entity's objects in code; nil where the model names none.
+    /// The class of the entity's objects in code; nil if the model names none.
     public var managedObjectClassName: String?
-    /// Whether the entity has no objects of its own, only those of its sub-entities.
+    /// Whether the entity has no objects of its own, but only through its sub-entities.
     public var isAbstract: Bool
-    /// The entity that this one inherits from and shares a table with; nil for a root.
+    /// The entity that this one inherits from and shares a table with; nil for a root entity.
     public var superentityName: String?
-    /// Own attributes, ordered by name in byte order.
+    /// The entity's own attributes, ordered by name in byte order.
     public var attributes: [AttributeDescription]
-    /// Own relationships, ordered by name in byte order.
+    /// The entity's own relationships, ordered by name in byte order.
     public var relationships: [RelationshipDescription]
-    /// Own fetched properties, ordered by name in byte order.
+    /// The entity's own fetched properties, ordered by name in byte order.
     public var fetchedProperties: [FetchedPropertyDescription]
-    /// Own fetch indexes, in the order of the model.
+    /// The entity's own fetch indexes, in model order.
     public var fetchIndexes: [FetchIndexDescription]
     /// The compound indexes of models before 2017: each a list of property names.
     public var compoundIndexes: [[String]]
-    /// Each constraint is a list of property names.
+    /// The uniqueness constraints: each a list of property names.
     public var uniquenessConstraints: [[String]]
     /// The entity's name in an earlier version, as `elementID` in a model file.
     public var renamingIdentifier: String?
-    /// A text that goes into the version hash, to tell versions apart that have equal models; nil for none.
+    /// A text that is part of the version hash, to tell apart versions with equal models; nil for none.
     public var versionHashModifier: String?
-    /// Notes on the entity, by key, mostly the app's own; no part of the version hash.
+    /// Notes on the entity, by key, mostly the app's own; not part of the version hash.
     public var userInfo: [String: String]
-    /// Whether the entity takes part in Sync Services, as `syncable` in a model file. It changes nothing in the store.
+    /// Whether the entity takes part in Sync Services, as `syncable` in a model file. It does not affect the store.
     public var isSyncable: Bool
-    /// The expression that Spotlight takes an object's name from; nil for none. It changes nothing in the store.
+    /// The expression for an object's name in Spotlight; nil for none. It does not affect the store.
     public var coreSpotlightDisplayNameExpression: String?
     /// The kind of code that Xcode generates for the class, as `codeGenerationType` in a model file (`class`,
     /// `category`); nil for none.
     public var codeGenerationType: String?
 
-    /// An entity; attributes, relationships and fetched properties are put in the byte order of their names.
+    /// Creates an entity, and sorts its attributes, relationships and fetched properties by name in byte order.
     public init(
         name: String, managedObjectClassName: String? = nil, isAbstract: Bool = false, superentityName: String? = nil,
         attributes: [AttributeDescription] = [], relationships: [RelationshipDescription] = [],
@@ -57,25 +57,25 @@ public struct EntityDescription: Sendable, Hashable {
         self.codeGenerationType = codeGenerationType
     }
 
-    /// The entity's own attribute of that name; nil if it declares none.
+    /// Returns the entity's own attribute of that name; nil if it declares none.
     public func attribute(_ name: String) -> AttributeDescription? { attributes.named(name) }
-    /// The entity's own relationship of that name; nil if it declares none.
+    /// Returns the entity's own relationship of that name; nil if it declares none.
     public func relationship(_ name: String) -> RelationshipDescription? { relationships.named(name) }
 
-    /// Whether the entity itself has a property of that name.
+    /// Whether the entity itself declares a property of that name.
     func declares(_ name: String) -> Bool {
         attribute(name) != nil || relationship(name) != nil || fetchedProperties.contains { $0.name == name }
     }
 
-    /// The names of all own properties: attributes, relationships, fetched properties.
+    /// The names of all own properties: attributes, relationships and fetched properties.
     public var propertyNames: [String] {
         attributes.map(\.name) + relationships.map(\.name) + fetchedProperties.map(\.name)
     }
 }
 
 extension EntityDescription {
-    /// The entity's own properties in the byte order of their names; those it inherits are asked of the model
-    /// (``ManagedObjectModel/propertiesByName(of:)``). Set it to build an entity in code.
+    /// The entity's own properties, ordered by name in byte order; for inherited ones, see
+    /// ``ManagedObjectModel/propertiesByName(of:)``. Set it to build an entity in code.
     public var properties: [any PropertyDescription] {
         get {
             let all: [any PropertyDescription] = attributes + relationships + fetchedProperties
@@ -88,7 +88,7 @@ extension EntityDescription {
         }
     }
 
-    /// An entity whose properties are given together, as `NSEntityDescription.properties` takes them.
+    /// Creates an entity from one list of properties, as `NSEntityDescription.properties` takes them.
     public init(
         name: String, managedObjectClassName: String? = nil, isAbstract: Bool = false,
         superentityName: String? = nil, properties: [any PropertyDescription]
@@ -99,13 +99,13 @@ extension EntityDescription {
         self.properties = properties
     }
 
-    /// The same entity, whatever order its properties were given in, with defaults of the attributes' own types.
+    /// The same entity with its properties in name order, and with default values fitted to their attributes' types.
     var inNameOrder: EntityDescription {
         var entity = self
         for position in attributes.indices {
             guard let value = attributes[position].defaultValue else { continue }
             let fitted = value.fitted(to: attributes[position].type)
-            // What is the same stays the same array, which the versions of a model share.
+            // Leave an unchanged array alone, because the versions of a model share it.
             if fitted != value { entity.attributes[position].defaultValue = fitted }
         }
         entity.attributes = entity.attributes.inNameOrder
@@ -121,8 +121,8 @@ extension Array where Element: PropertyDescription {
         return isInOrder ? self : sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
-    /// The property of that name: halved while the order is that of the names, as in every model; one by one where an
-    /// entity is still being put together.
+    /// Returns the property of that name: by binary search in name order, as in every model; one by one while an entity
+    /// is still being built.
     func named(_ name: String) -> Element? {
         var (low, high) = (0, count)
         while low < high {
@@ -134,11 +134,11 @@ extension Array where Element: PropertyDescription {
     }
 }
 
-/// The members that attributes, relationships and fetched properties have in common: `NSPropertyDescription`.
+/// The members common to attributes, relationships and fetched properties, as in `NSPropertyDescription`.
 public protocol PropertyDescription: Sendable {
     var name: String { get set }
     var isOptional: Bool { get set }
-    /// Whether the store keeps nothing of it.
+    /// Whether the property is never stored.
     var isTransient: Bool { get set }
     /// The property's name in an earlier version.
     var renamingIdentifier: String? { get set }

@@ -2,12 +2,12 @@
 public struct FetchIndexDescription: Sendable, Hashable {
     /// The index's name, which is also part of its name in SQLite.
     public var name: String
-    /// The columns, in the order in which the index sorts by them.
+    /// The columns, in index order.
     public var elements: [Element]
     /// The predicate of a partial index, in Core Data's format language.
     public var partialIndexPredicate: String?
 
-    /// An index over all rows of the entity, or over those that a predicate holds for.
+    /// Creates an index over all rows of the entity, or over the rows that satisfy a predicate.
     public init(name: String, elements: [Element], partialIndexPredicate: String? = nil) {
         (self.name, self.elements, self.partialIndexPredicate) = (name, elements, partialIndexPredicate)
     }
@@ -16,14 +16,14 @@ public struct FetchIndexDescription: Sendable, Hashable {
     public struct Element: Sendable, Hashable {
         /// The property or the expression whose values the column holds.
         public var subject: Subject
-        /// The data structure of the column; an R-tree needs it in every column of the index.
+        /// The data structure of the column. In an R-tree index, every column has this kind.
         public var kind: Kind
-        /// Whether the least value comes first.
+        /// Whether the values ascend.
         public var isAscending: Bool
-        /// The result type of an expression, as the model file words it.
+        /// The result type of an expression, as written in the model file.
         public var expressionType: String?
 
-        /// A column of a binary index in ascending order, unless told otherwise.
+        /// Creates a column, by default ascending in a binary index.
         public init(subject: Subject, kind: Kind = .binary, isAscending: Bool = true, expressionType: String? = nil) {
             (self.subject, self.kind) = (subject, kind)
             (self.isAscending, self.expressionType) = (isAscending, expressionType)
@@ -36,20 +36,20 @@ public struct FetchIndexDescription: Sendable, Hashable {
         case expression(String)
     }
 
-    /// The data structure, with Core Data's numbers (`NSFetchIndexElementType`).
+    /// The data structures, with Core Data's numbers (`NSFetchIndexElementType`).
     public enum Kind: Int, Sendable, Hashable {
         case binary = 0
         case rTree = 1
     }
 }
 
-/// A model can ask for an index in three ways: the indexed switch of an attribute, a compound index, and a fetch index.
-/// The first two are older. Next to fetch indexes they only repeat them.
+/// A model can define an index in three ways: the indexed switch of an attribute, a compound index, and a fetch index.
+/// The first two are older, and redundant next to fetch indexes.
 extension EntityDescription {
-    /// The fetch indexes, and one for each older index that no fetch index stands for.
+    /// Returns the fetch indexes, and one for each older index that no fetch index replaces.
     ///
-    /// An attribute in a fetch index gets no second index of its own name, but for one in a source of Xcode: of an
-    /// attribute with a fetch index of that attribute alone, in ascending order, Xcode's compiler makes one of its name too.
+    /// An attribute in a fetch index gets no second index of its own name, except in an Xcode source: for an attribute
+    /// with an ascending fetch index on that attribute alone, Xcode's compiler also creates the index of its name.
     package func effectiveFetchIndexes(ofSource isOfSource: Bool) -> [FetchIndexDescription] {
         let names = Set(fetchIndexes.map(\.name))
         let indexed = Set(fetchIndexes.flatMap(\.elements).compactMap(\.property))
@@ -68,27 +68,27 @@ extension EntityDescription {
         return single + fetchIndexes + compound.filter { !names.contains($0.name) }
     }
 
-    /// The same of an entity of no source.
+    /// The same for an entity that does not come from a source.
     package var effectiveFetchIndexes: [FetchIndexDescription] { effectiveFetchIndexes(ofSource: false) }
 
-    /// The compound indexes, after them those that fetch indexes stand for.
+    /// The compound indexes, followed by the fetch indexes that are equivalent to one.
     package var effectiveCompoundIndexes: [[String]] {
         let translated = fetchIndexes.compactMap(\.properties).filter { $0.count > 1 && !compoundIndexes.contains($0) }
         return compoundIndexes + translated
     }
 
-    /// Whether an attribute has the indexed switch, or a fetch index of that attribute alone sets it.
+    /// Whether an attribute has the indexed switch, or a fetch index on that attribute alone implies it.
     package func indexes(_ attribute: AttributeDescription) -> Bool {
         attribute.isIndexed || fetchIndexes.contains { $0.properties == [attribute.name] }
     }
 
-    /// Removes the older indexes that a compiled model repeats next to its fetch indexes, so that each index is listed
+    /// Removes the older indexes that a compiled model repeats next to its fetch indexes, so that each index occurs
     /// once.
     ///
-    /// A fetch index that only says what the indexed switch of an attribute or a compound index says, as Xcode compiles
-    /// these, becomes that switch or compound index again.
-    /// - Returns: the attributes and compound indexes that no fetch index stands for. Core Data makes no index for them
-    ///   where a model has fetch indexes.
+    /// A fetch index that is equivalent to an attribute's indexed switch or to a compound index, as compiled by Xcode,
+    /// becomes that switch or compound index again.
+    /// - Returns: the attributes and compound indexes without an equivalent fetch index. Core Data creates no index for
+    ///   them if the model has fetch indexes.
     package mutating func removeTranslatedIndexes() -> [String] {
         let described = Set(fetchIndexes.flatMap(\.elements).compactMap(\.property))
         var ignored: [String] = []
@@ -119,12 +119,12 @@ extension FetchIndexDescription.Element {
 }
 
 extension FetchIndexDescription {
-    /// Whether the index is what an older index of `properties` becomes.
+    /// Whether the index is the translation of an older index of `properties`.
     fileprivate func translates(_ properties: [String], named name: String) -> Bool {
         self.name == name && self.properties == properties && elements.allSatisfy(\.isAscending)
     }
 
-    /// The names of the properties, where the index is of them alone; nil for an R-tree or a partial index.
+    /// The names of the properties of a plain index; nil for expressions, an R-tree or a partial index.
     fileprivate var properties: [String]? {
         guard partialIndexPredicate == nil, elements.allSatisfy({ $0.kind == .binary }) else { return nil }
         let names = elements.compactMap(\.property)
@@ -133,12 +133,12 @@ extension FetchIndexDescription {
 }
 
 extension ManagedObjectModel {
-    /// Every fetch index that a store has of one of the model's entities.
+    /// Returns every fetch index that a store has for one of the model's entities.
     package func effectiveFetchIndexes(of entity: EntityDescription) -> [FetchIndexDescription] {
         entity.effectiveFetchIndexes(ofSource: isSource)
     }
 
-    /// Whether Xcode's compiler makes the model that an app has of it. An archive describes every index itself, and so do
-    /// SwiftData's types.
+    /// Whether the model is a source that Xcode compiles for an app. An archive and SwiftData's types describe every
+    /// index themselves.
     private var isSource: Bool { !documentAttributes.isEmpty && documentAttributes["usedWithSwiftData"] != "YES" }
 }

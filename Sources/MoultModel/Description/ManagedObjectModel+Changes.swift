@@ -1,32 +1,31 @@
 import MoultBasics
 
-/// Reading and changing a model, with Core Data's method names. A model stays valid: a change that would break it
-/// throws.
+/// Inspecting and changing a model, with Core Data's method names. A change that would make the model invalid throws.
 extension ManagedObjectModel {
-    /// The entities of the model by their names.
+    /// The entities of the model by name.
     public var entitiesByName: [String: EntityDescription] {
         Dictionary(entities.map { ($0.name, $0) }) { first, _ in first }
     }
 
-    /// The entity's properties by name, inherited ones included.
+    /// Returns the entity's properties by name, including inherited ones.
     public func propertiesByName(of entity: EntityDescription) -> [String: any PropertyDescription] {
         let pairs = lineage(of: entity).flatMap(\.properties).map { ($0.name, $0) }
         return Dictionary(pairs) { first, _ in first }
     }
 
-    /// The entity's attributes by name, inherited ones included.
+    /// Returns the entity's attributes by name, including inherited ones.
     public func attributesByName(of entity: EntityDescription) -> [String: AttributeDescription] {
         Dictionary(attributes(of: entity).map { ($0.name, $0) }) { first, _ in first }
     }
 
-    /// The entity's relationships by name, inherited ones included.
+    /// Returns the entity's relationships by name, including inherited ones.
     public func relationshipsByName(of entity: EntityDescription) -> [String: RelationshipDescription] {
         Dictionary(relationships(of: entity).map { ($0.name, $0) }) { first, _ in first }
     }
 
-    /// Puts these entities in place of all that the model has; one that goes leaves its configurations too.
+    /// Replaces all entities of the model. A removed entity is also removed from its configurations.
     ///
-    /// - Throws: `modelInvalid`, and the model stays as it was.
+    /// - Throws: `modelInvalid`; the model is then unchanged.
     public mutating func setEntities(_ entities: [EntityDescription]) throws {
         let names = Set(entities.map(\.name))
         let configurations = configurations.map { configuration in
@@ -39,7 +38,7 @@ extension ManagedObjectModel {
 
     /// Changes one entity in place.
     ///
-    /// - Throws: `modelInvalid` if there is no such entity or the change breaks the model; what `change` throws.
+    /// - Throws: `modelInvalid` if there is no such entity or the change breaks the model; also rethrows from `change`.
     public mutating func updateEntity(_ name: String, _ change: (inout EntityDescription) throws -> Void) throws {
         var entities = entities
         guard let position = entities.firstIndex(where: { $0.name == name }) else {
@@ -54,14 +53,14 @@ extension ManagedObjectModel {
     /// The names of the configurations, in byte order.
     public var configurationNames: [String] { configurations.map(\.name) }
 
-    /// The entities of a configuration; of the whole model for nil. Nil if there is no such configuration.
+    /// Returns the entities of a configuration, or of the whole model for nil; nil if there is no such configuration.
     public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
         name.map(entities(inConfiguration:)) ?? entities
     }
 
-    /// Says which entities make up a configuration. An entity that the model does not have yet is added to it.
+    /// Sets the entities of a configuration. Entities that the model does not have yet are added to it.
     ///
-    /// - Throws: `modelInvalid`, and the model stays as it was.
+    /// - Throws: `modelInvalid`; the model is then unchanged.
     public mutating func setEntities(_ entities: [EntityDescription], forConfigurationName name: String) throws {
         let known = Set(self.entities.map(\.name))
         let configuration = Configuration(name: name, entityNames: entities.map(\.name))
@@ -70,9 +69,9 @@ extension ManagedObjectModel {
             configurations: configurations.filter { $0.name != name } + [configuration])
     }
 
-    /// One model of several: entities of the same name must be the same.
+    /// Merges several models into one: entities of the same name must be equal.
     ///
-    /// - Throws: `modelInvalid` if two models say different things of one entity, or do not fit together.
+    /// - Throws: `modelInvalid` if two models define an entity differently, or do not fit together.
     public init(byMerging models: [ManagedObjectModel]) throws {
         try self.init(
             entities: Self.joined(models.flatMap(\.entities), name: \.name, "entity"),

@@ -1,33 +1,32 @@
 import MoultBasics
 
-/// One version of a model, as values: every entity with everything the model says about it.
+/// One version of a model as a value, with all its entities and their details.
 ///
-/// A `ManagedObjectModel` is whole by construction: its initialiser refuses a parent, destination or inverse
-/// that does not exist, a cycle of parents and a name given twice, so that nobody downstream asks again.
+/// A `ManagedObjectModel` is always valid: its initialiser rejects a missing parent, destination or inverse, a cycle of
+/// parents, and a duplicate name, so that no later code has to check again.
 public struct ManagedObjectModel: Sendable, Equatable {
     /// The entities, ordered by name in byte order.
     public let entities: [EntityDescription]
     /// The named subsets of entities, ordered by name.
     public let configurations: [Configuration]
-    /// The composite types that a model source names, ordered by name. Attributes have their elements themselves.
+    /// The named composite types of a model source, ordered by name. Attributes contain their elements themselves.
     public let composites: [CompositeDescription]
     /// The stored fetch requests, ordered by name.
     public let fetchRequestTemplates: [FetchRequestTemplate]
-    /// The version identifiers that `NSStoreModelVersionIdentifiers` of a store of this model holds: `[""]` when a
-    /// model file names none.
+    /// The version identifiers, as in `NSStoreModelVersionIdentifiers` of a store; `[""]` if a model file has none.
     public var versionIdentifiers: [String]
-    /// The attributes of a model file about itself, by name (its tools, whether it is used with CloudKit or SwiftData).
-    /// They describe the file, not the model, and are no part of the fingerprint.
+    /// The attributes of a model file that describe the file and not the model, by name (its tools, its use with
+    /// CloudKit or SwiftData). They are not part of the fingerprint.
     public let documentAttributes: [String: String]
-    /// The frame of each entity in the diagram of a model editor: x, y, width and height in points, separated by
-    /// spaces. Only a source has it, and it is no part of the fingerprint.
+    /// The frame of each entity in the model editor's diagram: x, y, width and height in points, separated by spaces.
+    /// Found only in a source, and not part of the fingerprint.
     public let diagram: [String: String]
 
     private let positions: [String: Int]
     private let children: [String: [String]]
     let hashes = Once<VersionHashes>()
 
-    /// - Throws: `MigrationError` with code `modelInvalid` that names the entity and property at fault.
+    /// - Throws: `MigrationError` with code `modelInvalid`, which names the entity and property at fault.
     public init(
         entities: [EntityDescription], configurations: [Configuration] = [], composites: [CompositeDescription] = [],
         fetchRequestTemplates: [FetchRequestTemplate] = [], versionIdentifiers: [String] = [""],
@@ -52,19 +51,19 @@ public struct ManagedObjectModel: Sendable, Equatable {
         try checkInvariants()
     }
 
-    /// A model of nothing, to be filled by ``setEntities(_:)``.
+    /// Creates an empty model, to be filled by ``setEntities(_:)``.
     public init() {
         (entities, configurations, composites, fetchRequestTemplates) = ([], [], [], [])
         (versionIdentifiers, documentAttributes, diagram) = ([""], [:], [:])
         (positions, children) = ([:], [:])
     }
 
-    /// The entity of that name, if the model has it.
+    /// Returns the entity of that name; nil if there is none.
     public func entity(_ name: String) -> EntityDescription? { positions[name].map { entities[$0] } }
 
     // MARK: - Inheritance
 
-    /// The entities above `entity`, nearest first.
+    /// Returns the ancestors of `entity`, nearest first.
     public func superentities(of entity: EntityDescription) -> [EntityDescription] {
         var above: [EntityDescription] = []
         var name = entity.superentityName
@@ -75,51 +74,51 @@ public struct ManagedObjectModel: Sendable, Equatable {
         return above
     }
 
-    /// The top of the inheritance tree that `entity` belongs to; the entity itself when it has no parent.
+    /// Returns the root of the inheritance tree of `entity`; the entity itself if it has no parent.
     public func root(of entity: EntityDescription) -> EntityDescription {
         var top = entity
         while let parent = top.superentityName.flatMap(self.entity) { top = parent }
         return top
     }
 
-    /// The direct sub-entities, ordered by name in byte order.
+    /// Returns the direct sub-entities, ordered by name in byte order.
     public func subentities(of entity: EntityDescription) -> [EntityDescription] {
         children[entity.name, default: []].compactMap(self.entity)
     }
 
     package func hasEntity(_ name: String) -> Bool { positions[name] != nil }
 
-    /// Whether entities inherit from the one of that name.
+    /// Whether any entity inherits from the one of that name.
     package func hasSubentities(_ name: String) -> Bool { children[name] != nil }
 
-    /// Every entity below `entity`, depth first.
+    /// Returns every entity below `entity`, depth first.
     public func descendants(of entity: EntityDescription) -> [EntityDescription] {
         subentities(of: entity).flatMap { [$0] + descendants(of: $0) }
     }
 
-    /// Whether `entity` is `ancestor` or lies below it.
+    /// Whether `entity` is `ancestor` or one of its descendants.
     public func isKind(_ entity: EntityDescription, of ancestor: EntityDescription) -> Bool {
         entity.name == ancestor.name || superentities(of: entity).contains { $0.name == ancestor.name }
     }
 
-    /// Whether the entity of a name is that of another, or lies below it; not where the model lacks one of them.
+    /// Whether the entity of a name is another one or one of its descendants; false if the model lacks one of them.
     package func isKind(_ name: String, of ancestor: String) -> Bool {
         guard let entity = entity(name), let other = self.entity(ancestor) else { return false }
         return isKind(entity, of: other)
     }
 
-    /// The attributes of an entity, inherited ones included, ordered by name in byte order.
+    /// Returns the attributes of an entity, including inherited ones, ordered by name in byte order.
     public func attributes(of entity: EntityDescription) -> [AttributeDescription] {
         lineage(of: entity).flatMap(\.attributes).sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
-    /// The relationships of an entity, inherited ones included, ordered by name in byte order.
+    /// Returns the relationships of an entity, including inherited ones, ordered by name in byte order.
     public func relationships(of entity: EntityDescription) -> [RelationshipDescription] {
         lineage(of: entity).flatMap(\.relationships).sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
-    /// The attribute of that name that `entity` declares or inherits. A leaf of a composite attribute goes by its path,
-    /// `attribute.element`, and is named by it.
+    /// Returns the attribute of that name that `entity` declares or inherits. For a leaf of a composite attribute, the
+    /// name is its path, `attribute.element`.
     public func attribute(_ name: String, of entity: EntityDescription) -> AttributeDescription? {
         if let attribute = first(of: entity, { $0.attribute(name) }) { return attribute }
         guard let dot = name.firstIndex(of: "."),
@@ -128,23 +127,23 @@ public struct ManagedObjectModel: Sendable, Equatable {
         return root.leaves.first { $0.name == name }
     }
 
-    /// The attributes of an entity that have values of their own, inherited ones included: a composite attribute is
-    /// replaced by its leaves, each named by its path (``AttributeDescription/leaves``).
+    /// Returns the attributes of an entity that hold values, including inherited ones. Each composite attribute is
+    /// replaced by its leaves, which are named by their paths (``AttributeDescription/leaves``).
     package func leaves(of entity: EntityDescription) -> [AttributeDescription] {
         attributes(of: entity).flatMap(\.leaves)
     }
 
-    /// The relationship of that name that `entity` declares or inherits.
+    /// Returns the relationship of that name that `entity` declares or inherits.
     public func relationship(_ name: String, of entity: EntityDescription) -> RelationshipDescription? {
         first(of: entity) { $0.relationship(name) }
     }
 
-    /// The entity in the lineage of `entity` that declares the property of that name.
+    /// Returns the entity in the lineage of `entity` that declares the property of that name.
     public func declaringEntity(of property: String, in entity: EntityDescription) -> EntityDescription? {
         first(of: entity) { $0.declares(property) ? $0 : nil }
     }
 
-    /// Returns the first result of `find`, asked of the entity and then of those above it, nearest first.
+    /// Returns the first result of `find`, called for the entity and then for its ancestors, nearest first.
     private func first<Found>(of entity: EntityDescription, _ find: (EntityDescription) -> Found?) -> Found? {
         if let found = find(entity) { return found }
         var name = entity.superentityName
@@ -155,12 +154,12 @@ public struct ManagedObjectModel: Sendable, Equatable {
         return nil
     }
 
-    /// The entity itself and those above it, nearest first.
+    /// Returns the entity itself and its ancestors, nearest first.
     public func lineage(of entity: EntityDescription) -> [EntityDescription] { [entity] + superentities(of: entity) }
 
     // MARK: - Relationships
 
-    /// The relationship at the other end, or nil if there is none.
+    /// Returns the relationship at the other end; nil if there is none.
     public func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
         guard let name = relationship.inverseName, let destination = entity(relationship.destinationEntityName) else {
             return nil
@@ -168,13 +167,13 @@ public struct ManagedObjectModel: Sendable, Equatable {
         return self.relationship(name, of: destination)
     }
 
-    /// Whether one object at most can lead to each destination: the inverse is to-one, or a to-many has none, so that the
-    /// row of each destination names the object.
+    /// Whether at most one object can refer to each destination: the inverse is to-one, or a to-many has no inverse, so
+    /// that the destination's row identifies the object.
     package func isTakenOnce(by relationship: RelationshipDescription) -> Bool {
         inverse(of: relationship).map { !$0.isToMany } ?? relationship.isToMany
     }
 
-    /// The entities that belong to a configuration; nil if the model has no configuration of that name.
+    /// Returns the entities of a configuration; nil if the model has no configuration of that name.
     public func entities(inConfiguration name: String) -> [EntityDescription]? {
         configurations.first { $0.name == name }.map { $0.entityNames.compactMap(self.entity) }
     }
@@ -190,7 +189,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
         for entity in entities { try checkProperties(of: entity) }
     }
 
-    /// The most ancestors that an entity may have.
+    /// The maximum number of ancestors of an entity.
     package static let lineageLimit = 256
 
     private func checkLineage(of entity: EntityDescription) throws {
@@ -207,7 +206,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
                     "The entity \(entity.name) is its own ancestor.", place: entity.name,
                     remedy: "Break the cycle of parents.")
             }
-            // Recursion over a lineage is safe because none is longer.
+            // The limit makes recursion over a lineage safe.
             guard seen.count <= Self.lineageLimit else {
                 throw MigrationError.modelInvalid(
                     "The entity \(entity.name) has more than \(Self.lineageLimit) ancestors.", place: entity.name,

@@ -2,14 +2,14 @@ import MoultBasics
 
 /// A named subset of a model's entities.
 public struct Configuration: Sendable, Hashable {
-    /// The name that a store's description chooses the configuration by.
+    /// The name by which a store's description selects the configuration.
     public var name: String
-    /// The entities that belong to it, by their names.
+    /// The names of the entities in the configuration.
     public var entityNames: [String]
-    /// Whether stores of the configuration are to be mirrored to CloudKit. It changes nothing in the store.
+    /// Whether stores of the configuration are mirrored to CloudKit. It does not affect the store.
     public var usedWithCloudKit: Bool
 
-    /// A configuration of some of a model's entities.
+    /// Creates a configuration of some of a model's entities.
     public init(name: String, entityNames: [String], usedWithCloudKit: Bool = false) {
         (self.name, self.entityNames, self.usedWithCloudKit) = (name, entityNames, usedWithCloudKit)
     }
@@ -17,44 +17,42 @@ public struct Configuration: Sendable, Hashable {
 
 /// A composite type: attributes that are stored together as one value of an entity.
 public struct CompositeDescription: Sendable, Hashable {
-    /// The name by which attributes of a model file name the type.
+    /// The name by which attributes of a model file refer to the type.
     public var name: String
-    /// The elements of a value; an element may be composite itself.
+    /// The elements of a value. An element may be composite itself.
     public var elements: [AttributeDescription]
 
-    /// A composite type of these elements.
+    /// Creates a composite type from its elements.
     public init(name: String, elements: [AttributeDescription]) {
         self.name = name
         self.elements = elements
     }
 }
 
-/// A fetched property: a stored query that hangs on an entity and has no column.
+/// A fetched property: a stored query that belongs to an entity and has no column.
 public struct FetchedPropertyDescription: Sendable, Hashable {
     /// The property's name, unique among the entity's own and inherited properties.
     public var name: String
-    /// Whether the model marks the property as optional; a query without results is valid in any case.
+    /// Whether the model marks the property as optional; a query without results is always valid.
     public var isOptional: Bool
-    /// The entity whose objects the query finds; nil where the model names none.
+    /// The entity whose objects the query finds; nil if the model names none.
     public var destinationEntityName: String?
-    /// The condition that found objects satisfy, in Core Data's format language, with `$FETCH_SOURCE` for the object
-    /// itself; nil for none.
+    /// The predicate of the query, in Core Data's format language, where `$FETCH_SOURCE` is the object; nil for none.
     public var predicate: String?
-    /// The other attributes of its fetch request in the file, by name.
+    /// The other attributes of its fetch request in the model file, by name.
     public var options: [String: String]
-    /// Whether the model marks the property as transient; no store keeps it in any case.
+    /// Whether the model marks the property as transient; it is never stored in any case.
     public var isTransient: Bool
     /// The property's name in an earlier version, as `elementID` in a model file.
     public var renamingIdentifier: String?
-    /// A text that a model file keeps to tell versions apart. Fetched properties are no part of the version hash.
+    /// A text in a model file to tell versions apart. Fetched properties are not part of the version hash.
     public var versionHashModifier: String?
     /// Notes on the property, by key, mostly the app's own.
     public var userInfo: [String: String]
-    /// Whether the property takes part in Sync Services, as `syncable` in a model file. It changes nothing in the
-    /// store.
+    /// Whether the property takes part in Sync Services, as `syncable` in a model file. It does not affect the store.
     public var isSyncable: Bool
 
-    /// A fetched property, optional unless told otherwise.
+    /// Creates a fetched property, by default optional.
     public init(
         name: String, isOptional: Bool = true, destinationEntityName: String? = nil, predicate: String? = nil,
         options: [String: String] = [:], isTransient: Bool = false, renamingIdentifier: String? = nil,
@@ -67,19 +65,20 @@ public struct FetchedPropertyDescription: Sendable, Hashable {
     }
 }
 
-/// A fetch request that a model keeps under a name.
+/// A named fetch request that is stored in a model.
 public struct FetchRequestTemplate: Sendable, Hashable {
-    /// The name that code asks for the request by.
+    /// The name by which code looks up the request.
     public var name: String
-    /// The entity whose objects it finds.
+    /// The entity whose objects the request finds.
     public var entityName: String
-    /// The condition that found objects satisfy, in Core Data's format language; nil for none.
+    /// The predicate of the request, in Core Data's format language; nil for none.
     public var predicate: String?
-    /// The other attributes of the request in the file, by name (`fetchLimit`, `resultType`, …). Sort descriptors,
-    /// which only code can give, stand under `sortDescriptors` as `ascending rating compare:`, joined by `; `.
+    /// The other attributes of the request in the model file, by name (`fetchLimit`, `resultType`, …). Sort
+    /// descriptors, which can only be set in code, are under `sortDescriptors` as `ascending rating compare:`, joined
+    /// by `; `.
     public var options: [String: String]
 
-    /// A fetch request for objects of an entity, under a name.
+    /// Creates a named fetch request for objects of an entity.
     public init(name: String, entityName: String, predicate: String? = nil, options: [String: String] = [:]) {
         (self.name, self.entityName, self.predicate, self.options) = (name, entityName, predicate, options)
     }
@@ -87,11 +86,11 @@ public struct FetchRequestTemplate: Sendable, Hashable {
 
 /// The composite types of a model by name, and the attributes that consist of their elements.
 struct CompositeTypes {
-    /// Ordered by name.
+    /// The composite types, ordered by name.
     private(set) var inNameOrder: [CompositeDescription]
     private let byName: [String: CompositeDescription]
 
-    /// More elements in one attribute than any real model has.
+    /// A limit on the elements of one attribute, above that of any real model.
     private static let elementLimit = 10_000
 
     /// - Throws: `modelInvalid` if a type contains itself.
@@ -107,9 +106,9 @@ struct CompositeTypes {
         }
     }
 
-    /// The entity, its composite attributes with the elements of their types.
+    /// Returns the entity with the elements of its composite attributes filled in.
     ///
-    /// - Throws: `modelInvalid` for elements that no store can have columns for.
+    /// - Throws: `modelInvalid` for elements that cannot have columns in a store.
     func resolved(_ entity: EntityDescription) throws -> EntityDescription {
         guard entity.attributes.contains(where: \.isComposite) else { return entity }
         var entity = entity
@@ -153,7 +152,7 @@ struct CompositeTypes {
 }
 
 extension MigrationError {
-    /// A composite attribute that contains itself, or more than any real model has.
+    /// Returns the error for a composite attribute that contains itself, or has more elements than any real model.
     package static func endlessComposite(_ place: String, remedy: String) -> MigrationError {
         .modelInvalid(
             "The composite attribute \(place) contains itself, or has more elements than Moult reads.", place: place,
@@ -162,31 +161,31 @@ extension MigrationError {
 }
 
 extension AttributeDescription {
-    /// The greatest depth of nested composites; no real model comes near.
+    /// The maximum depth of nested composites, far above that of any real model.
     package static let compositeDepthLimit = 16
 
-    /// Whether the attribute has elements, or the name of a type that has.
+    /// Whether the attribute has elements, or names a composite type.
     fileprivate var isComposite: Bool { compositeName != nil || !elements.isEmpty }
 
-    /// The user info that SwiftData gives the composite attribute of an enum: "1", and the names of the
-    /// cases with commas between them. An archive has a Boolean and an array for them.
+    /// The user info keys of the composite attribute that SwiftData makes for an enum: "1", and the comma-separated
+    /// case names. An archive has a Boolean and an array instead.
     package static let (enumTypeKey, enumCasesKey) = ("EnumType", "enum")
 
-    /// Whether the attribute is the composite that SwiftData makes of an enum.
+    /// Whether the attribute is the composite that SwiftData makes for an enum.
     package var isEnum: Bool { type == .composite && userInfo[Self.enumTypeKey] != nil }
 
-    /// The attribute, or the one leaf of an enum, which is stored as a plain attribute of the enum's name would be.
+    /// The attribute itself, or the only leaf of an enum, which is stored like a plain attribute of the enum's name.
     package var plain: AttributeDescription {
         let leaves = leaves
         return type == .composite && leaves.count == 1 && leaves[0].name == "\(name).\(name)" ? leaves[0] : self
     }
 
-    /// The attributes that have values of their own: the attribute itself, or the leaves of a composite one in order of
-    /// declaration, each named by its path, `attribute.element`.
+    /// The attributes that hold values: the attribute itself, or the leaves of a composite attribute in declaration
+    /// order, each named by its path, `attribute.element`.
     ///
-    /// A leaf's renaming identifier is the path that it had. The one leaf of an enum is named like its property and
-    /// stored as a plain attribute would be, so its former name is the property's: a String that becomes an enum keeps
-    /// its values.
+    /// A leaf's renaming identifier is its earlier path. The only leaf of an enum has the name of its property and is
+    /// stored like a plain attribute, so its earlier name is the property's: a String keeps its values as it becomes an
+    /// enum.
     package var leaves: [AttributeDescription] {
         guard type == .composite else { return [self] }
         let former = renamingIdentifier ?? name

@@ -2,39 +2,39 @@
 public struct RelationshipDescription: Sendable, Hashable {
     /// The relationship's name, unique among the entity's own and inherited properties.
     public var name: String
-    /// The entity that it leads to; objects of its sub-entities may be destinations too.
+    /// The destination entity; objects of its sub-entities may be destinations too.
     public var destinationEntityName: String
-    /// The relationship of the destination that leads back; nil for one without inverse.
+    /// The inverse relationship of the destination; nil for none.
     public var inverseName: String?
     /// Whether an object without a destination is valid.
     public var isOptional: Bool
-    /// Whether no store keeps the links; a transient relationship has no column and no join table.
+    /// Whether the links are never stored; a transient relationship has no column and no join table.
     public var isTransient: Bool
-    /// 1 for a to-one relationship, 0 for a to-many without limit.
+    /// The maximum number of destinations: 1 for a to-one relationship, 0 for a to-many without limit.
     public var maxCount: Int
-    /// The least number of destinations, 0 for no limit; an optional relationship may be empty all the same.
+    /// The minimum number of destinations, 0 for no limit. An optional relationship may still be empty.
     public var minCount: Int
-    /// Whether the destinations of a to-many relationship have an order, which the store keeps.
+    /// Whether the destinations of a to-many relationship have an order, which is stored.
     public var isOrdered: Bool
     /// The action on the destinations when an object is deleted.
     public var deleteRule: DeleteRule
     /// The indexed switch of models before 2017.
     public var isIndexed: Bool
-    /// Whether Spotlight is to index the relationship. It changes nothing in the store.
+    /// Whether Spotlight indexes the relationship. It does not affect the store.
     public var isIndexedBySpotlight: Bool
-    /// Whether Core Data is to keep the links in external records too. It changes nothing in the store.
+    /// Whether Core Data also stores the links in external records. It does not affect the store.
     public var isStoredInExternalRecord: Bool
     /// The relationship's name in an earlier version, as `elementID` in a model file.
     public var renamingIdentifier: String?
-    /// A text that goes into the version hash, to tell versions apart that have equal models; nil for none.
+    /// A text that is part of the version hash, to tell apart versions with equal models; nil for none.
     public var versionHashModifier: String?
-    /// Notes on the relationship, by key, mostly the app's own; no part of the version hash.
+    /// Notes on the relationship, by key, mostly the app's own; not part of the version hash.
     public var userInfo: [String: String]
-    /// Whether the relationship takes part in Sync Services, as `syncable` in a model file. It changes nothing in the
+    /// Whether the relationship takes part in Sync Services, as `syncable` in a model file. It does not affect the
     /// store.
     public var isSyncable: Bool
 
-    /// A relationship: to-one, optional, and set to null on deletion, unless told otherwise.
+    /// Creates a relationship, by default to-one, optional and nullified on deletion.
     public init(
         name: String, destinationEntityName: String, inverseName: String? = nil, isOptional: Bool = true,
         isTransient: Bool = false, maxCount: Int = 1, minCount: Int = 0, isOrdered: Bool = false,
@@ -53,8 +53,8 @@ public struct RelationshipDescription: Sendable, Hashable {
     /// Whether an object may have several destinations.
     public var isToMany: Bool { maxCount != 1 }
 
-    /// Whether an object without a destination is valid: always where the relationship is optional, and in a required
-    /// to-many relationship without a minimum count.
+    /// Whether an object without a destination is valid: the relationship is optional, or it is a required to-many
+    /// without a minimum count.
     package var mayBeEmpty: Bool { isOptional || (isToMany && minCount == 0) }
 }
 
@@ -65,7 +65,7 @@ public enum DeleteRule: Int, Sendable, Hashable, CaseIterable {
     case cascade = 2
     case deny = 3
 
-    /// The word of a model file's `deletionRule`.
+    /// The name of the rule in a model file's `deletionRule`.
     package var name: String {
         switch self {
         case .noAction: "No Action"

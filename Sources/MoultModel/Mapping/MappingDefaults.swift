@@ -1,19 +1,19 @@
 import MoultBasics
 
-/// The defaults of a mapping: the rules by which Xcode completes one.
+/// The defaults of a mapping, by the rules with which Xcode completes one.
 package struct MappingDefaults: Sendable {
     private let source: ManagedObjectModel
     private let destination: ManagedObjectModel
     private let entityMappings: [EntityMapping]
 
-    /// - Parameter entityMappings: all of the model, each with at least its name and its entities.
+    /// - Parameter entityMappings: all entity mappings of the model, each with at least its name and its entities.
     package init(from source: ManagedObjectModel, to destination: ManagedObjectModel, _ entityMappings: [EntityMapping])
     {
         (self.source, self.destination, self.entityMappings) = (source, destination, entityMappings)
     }
 
-    /// By what the mapping has: a policy, no source, no destination; otherwise by whether the entity keeps its
-    /// properties.
+    /// Returns the type of a mapping: determined by a policy, a missing source or a missing destination, and otherwise
+    /// by whether the entity keeps its properties.
     package func type(of mapping: EntityMapping) -> EntityMappingType {
         if mapping.entityMigrationPolicyClassName != nil { return .custom }
         guard let from = mapping.sourceEntityName else { return .add }
@@ -21,16 +21,16 @@ package struct MappingDefaults: Sendable {
         return from == to && keepsProperties(entityNamed: from) ? .copy : .transform
     }
 
-    /// `$source.name` where the source entity has an attribute of that name. Renaming identifiers are not followed:
-    /// for a renamed attribute the author, or Xcode, wrote the expression.
+    /// Returns `$source.name` if the source entity has an attribute of that name. Renaming identifiers are not
+    /// followed: for a renamed attribute, the author or Xcode wrote the expression.
     package func expression(forAttribute name: String, of mapping: EntityMapping) -> Expression? {
         guard let entity = mapping.sourceEntityName.flatMap(source.entity), source.attribute(name, of: entity) != nil
         else { return nil }
         return .source(name)
     }
 
-    /// Returns the expression for the objects that the destinations of the source's relationship of that name became:
-    /// by the one mapping that takes its destination entity, otherwise by any.
+    /// Returns the expression for the objects made from the destinations of the source's relationship of that name: by
+    /// entity mapping if exactly one takes the destination entity, otherwise by any.
     package func expression(forRelationship name: String, of mapping: EntityMapping) -> Expression? {
         guard let entity = mapping.sourceEntityName.flatMap(source.entity),
             let relationship = source.relationship(name, of: entity),
@@ -45,8 +45,8 @@ package struct MappingDefaults: Sendable {
         return .destinationInstances(.ofEntityMapping, named: taker.name, for: .source(name))
     }
 
-    /// Adds a mapping with its default expression for each stored property of the destination entity that has none,
-    /// and orders all by name.
+    /// Adds a mapping with its default expression for each stored property of the destination entity that has none, and
+    /// sorts all mappings by name.
     func addMissingProperties(to mapping: inout EntityMapping) {
         guard let entity = mapping.destinationEntityName.flatMap(destination.entity) else { return }
         for attribute in destination.attributes(of: entity)
@@ -63,8 +63,8 @@ package struct MappingDefaults: Sendable {
         mapping.relationshipMappings.sort { $0.name.precedesInByteOrder($1.name) }
     }
 
-    /// Whether every property that the entity had is there again: declared by the same entity, of the same kind and
-    /// type. Added ones make no difference.
+    /// Whether the new version still has every property of the entity: declared by the same entity, with the same kind
+    /// and type. Added properties do not matter.
     private func keepsProperties(entityNamed name: String) -> Bool {
         guard let old = source.entity(name), let new = destination.entity(name) else { return false }
         let keepsAttributes = source.attributes(of: old).allSatisfy { attribute in
@@ -85,27 +85,27 @@ package struct MappingDefaults: Sendable {
     }
 }
 
-/// The building blocks of the expressions of mapping models.
+/// Expressions that mapping models are built from.
 extension Expression {
-    /// The selectors of the migration manager that give what became of source objects.
+    /// The selectors of the migration manager that return the destination objects of source objects.
     public enum DestinationInstances: String, Sendable, CaseIterable {
-        /// The objects that the mapping of that name made.
+        /// The objects that the entity mapping of that name made.
         case ofEntityMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
-        /// The objects that any mapping made, of the source relationship of that name.
+        /// The objects that any mapping made for the source relationship of that name.
         case ofSourceRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
     }
 
-    /// `$source.path`: a value of the object that is migrated.
+    /// Returns `$source.path`: a value of the object being migrated.
     public static func source(_ path: String) -> Expression { .keyPath(path, of: .variable("source")) }
 
-    /// `FUNCTION($manager, "destinationInstancesFor…:sourceInstances:", "name", sourceInstances)`
+    /// Returns `FUNCTION($manager, "destinationInstancesFor…:sourceInstances:", "name", sourceInstances)`.
     public static func destinationInstances(
         _ kind: DestinationInstances, named name: String, for sourceInstances: Expression
     ) -> Expression {
         .message(kind.rawValue, to: .variable("manager"), [.constant(.string(name)), sourceInstances])
     }
 
-    /// The parts of a ``destinationInstances(_:named:for:)``; nil for any other expression.
+    /// The parts of a ``destinationInstances(_:named:for:)`` expression; nil for any other expression.
     public var destinationInstances: (kind: DestinationInstances, name: String, sourceInstances: Expression)? {
         guard case .message(let selector, .variable("manager"), let arguments) = self, arguments.count == 2,
             let kind = DestinationInstances(rawValue: selector), case .constant(.string(let name)) = arguments[0]

@@ -1,5 +1,5 @@
-/// A mapping of the objects of one version of a model to those of another, in the words of whoever wrote it
-/// (`NSMappingModel`): read from a mapping model file, or made in code.
+/// A mapping of the objects of one model version to another (`NSMappingModel`), as its author wrote it, read from a
+/// file or created in code.
 ///
 /// ```swift
 /// var ship = EntityMapping(from: "Boat", to: "Ship")
@@ -7,19 +7,19 @@
 /// let mapping = MappingModel([ship, EntityMapping(removing: "Raft")]).completed(from: version2, to: version3)
 /// ```
 public struct MappingModel: Sendable, Hashable {
-    /// In the order in which they run.
+    /// The entity mappings in the order in which they run.
     public var entityMappings: [EntityMapping]
 
-    /// A mapping model of these entity mappings, in the order in which they run.
+    /// Creates a mapping model from entity mappings, in the order in which they run.
     public init(_ entityMappings: [EntityMapping] = []) { self.entityMappings = entityMappings }
 
-    /// The entity mapping of that name, by which the expressions of others refer to it.
+    /// The entity mapping of that name, as other expressions refer to it.
     public subscript(name: String) -> EntityMapping? { entityMappings.first { $0.name == name } }
 
-    /// The completed mapping model, as Core Data completes one: types instead of `undefined`, version hashes, and a
-    /// default expression for each property that an entity mapping does not name.
+    /// Returns the mapping model completed as Core Data completes one. It adds types instead of `undefined`, version
+    /// hashes, and a default expression for each property that an entity mapping does not mention.
     ///
-    /// To leave a property at its default value, name it with a `PropertyMapping` that has no expression.
+    /// To leave a property at its default value, add a `PropertyMapping` for it that has no expression.
     public func completed(from source: ModelVersion, to destination: ModelVersion) -> MappingModel {
         let defaults = MappingDefaults(from: source.model, to: destination.model, entityMappings)
         return MappingModel(
@@ -35,34 +35,32 @@ public struct MappingModel: Sendable, Hashable {
 
 /// A mapping of the objects of one source entity to objects of one destination entity (`NSEntityMapping`).
 public struct EntityMapping: Sendable, Hashable {
-    /// The name by which expressions of other mappings refer to it; by default `BoatToShip`, for an added entity
-    /// `Ship`.
+    /// The name that other mappings' expressions use; by default `BoatToShip`, or `Ship` for an added entity.
     public var name: String
-    /// The type of the mapping, by what it does with the objects; `undefined` until
-    /// ``MappingModel/completed(from:to:)`` sets it.
+    /// The type of the mapping, by its effect; `undefined` until ``MappingModel/completed(from:to:)`` sets it.
     public var type: EntityMappingType
-    /// Its objects are taken without those of its sub-entities, which have mappings of their own. Nil for an added
+    /// The source entity, without the objects of its sub-entities, which have their own mappings; nil for an added
     /// entity.
     public var sourceEntityName: String?
-    /// The version hash (32 bytes) of the source entity that the mapping was made for; nil if it is not said.
+    /// The version hash (32 bytes) of the source entity that the mapping was made for; nil if not specified.
     public var sourceEntityVersionHash: [UInt8]?
-    /// Nil for a removed entity.
+    /// The destination entity; nil for a removed entity.
     public var destinationEntityName: String?
-    /// As ``sourceEntityVersionHash``, of the destination entity.
+    /// The version hash of the destination entity, as ``sourceEntityVersionHash``.
     public var destinationEntityVersionHash: [UInt8]?
-    /// The predicate for the source entity's objects that the mapping takes; all where it is nil. With the source
-    /// entity's name it is what Core Data calls the source expression.
+    /// The predicate that selects objects of the source entity; nil for all. Together with the source entity's name it
+    /// forms Core Data's source expression.
     public var sourcePredicate: Predicate?
-    /// The name of the `EntityMigrationPolicy` that makes the objects; nil if the expressions say everything.
+    /// The name of the `EntityMigrationPolicy` that creates the objects; nil if the expressions suffice.
     public var entityMigrationPolicyClassName: String?
-    /// By destination attribute; one that has no mapping keeps its default value.
+    /// The mappings of destination attributes; an attribute without one keeps its default value.
     public var attributeMappings: [PropertyMapping]
-    /// By destination relationship; one that has no mapping stays empty unless its inverse fills it.
+    /// The mappings of destination relationships; a relationship without one stays empty unless its inverse fills it.
     public var relationshipMappings: [PropertyMapping]
-    /// Notes of whoever wrote the mapping, by key; the migration does not read them.
+    /// The author's notes, by key; the migration does not read them.
     public var userInfo: [String: String]
 
-    /// A mapping from one entity to another; nil for an end that an added or removed entity does not have.
+    /// Creates a mapping from one entity to another; pass nil for the missing end of an added or removed entity.
     public init(
         from sourceEntityName: String?, to destinationEntityName: String?, name: String? = nil,
         type: EntityMappingType = .undefined, sourcePredicate: Predicate? = nil,
@@ -77,27 +75,26 @@ public struct EntityMapping: Sendable, Hashable {
         self.userInfo = userInfo
     }
 
-    /// An entity that no object of the source becomes.
+    /// Creates the mapping of an added entity, which has no source objects.
     public init(adding destinationEntityName: String) { self.init(from: nil, to: destinationEntityName, type: .add) }
 
-    /// An entity whose objects are dropped.
+    /// Creates the mapping of a removed entity, whose objects are dropped.
     public init(removing sourceEntityName: String) { self.init(from: sourceEntityName, to: nil, type: .remove) }
 
-    /// The name that Xcode gives.
+    /// Returns the name that Xcode gives by default.
     public static func defaultName(from source: String?, to destination: String?) -> String {
         guard let source else { return destination ?? "" }
         return "\(source)To\(destination ?? "")"
     }
 
-    /// The mapping of a destination attribute of that name; nil where there is none.
+    /// Returns the mapping of the destination attribute of that name; nil if there is none.
     public func attributeMapping(_ name: String) -> PropertyMapping? { attributeMappings.first { $0.name == name } }
-    /// The mapping of a destination relationship of that name; nil where there is none.
+    /// Returns the mapping of the destination relationship of that name; nil if there is none.
     public func relationshipMapping(_ name: String) -> PropertyMapping? {
         relationshipMappings.first { $0.name == name }
     }
 
-    /// The source expression as Core Data prints it: the fetch that gives the source objects; nil if the mapping takes
-    /// none.
+    /// The source expression as Core Data prints it, which fetches the source objects; nil without a source.
     public var sourceExpressionFormat: String? {
         sourceEntityName.map { entity in
             let arguments = [entity, sourcePredicate?.format ?? "TRUEPREDICATE"].map {
@@ -108,10 +105,10 @@ public struct EntityMapping: Sendable, Hashable {
         }
     }
 
-    /// The method of the migration manager that makes the request of a source expression.
+    /// The method of the migration manager that creates the fetch request of a source expression.
     public static let fetchSelector = "fetchRequestForSourceEntityNamed:predicateString:"
 
-    /// Sets the hashes of the two entities to those of the versions; leaves one alone that its version does not have.
+    /// Sets the hashes of both entities from the versions; a hash stays unchanged if its version lacks the entity.
     public mutating func setVersionHashes(from source: ModelVersion, to destination: ModelVersion) {
         if let hash = sourceEntityName.flatMap({ source.hashes.entities[$0] }) { sourceEntityVersionHash = hash }
         if let hash = destinationEntityName.flatMap({ destination.hashes.entities[$0] }) {
@@ -120,17 +117,17 @@ public struct EntityMapping: Sendable, Hashable {
     }
 }
 
-/// The type of an entity mapping, by what it does, with the numbers of `NSEntityMappingType`.
+/// The type of an entity mapping, by its effect, with the numbers of `NSEntityMappingType`.
 public enum EntityMappingType: Int, Sendable, Hashable, CaseIterable {
     case undefined = 0
-    /// A migration policy makes the objects.
+    /// A migration policy creates the objects.
     case custom = 1
-    /// A new entity, without objects.
+    /// The entity is new and has no objects.
     case add = 2
     /// The objects are dropped.
     case remove = 3
-    /// The entity stays as it is, or gains properties.
+    /// The entity stays the same or gains properties.
     case copy = 4
-    /// Properties of the entity leave or change.
+    /// The entity loses or changes properties.
     case transform = 5
 }

@@ -1,32 +1,32 @@
 import MoultBasics
 
-/// A mapping of one destination property, with the source of its value (`NSPropertyMapping`).
+/// The mapping of one destination property: its name and the expression for its value (`NSPropertyMapping`).
 public struct PropertyMapping: Sendable, Hashable {
     /// The destination's attribute or relationship.
     public var name: String
-    /// Gives the value for one source object, which it calls `$source`. Nil leaves an attribute its default value and
-    /// a relationship empty, unless its inverse fills it.
+    /// The expression for the value, where `$source` is the source object. Nil leaves an attribute at its default value
+    /// and a relationship empty, unless its inverse fills it.
     public var valueExpression: Expression?
-    /// The closures that the expression calls, next to those of the entity's policy.
+    /// The closures that the expression calls, in addition to those of the entity's policy.
     public var transforms: [ValueTransform] = []
-    /// Notes of whoever wrote the mapping, by key; the migration does not read them.
+    /// The author's notes, by key; the migration does not read them.
     public var userInfo: [String: String]
 
-    /// A mapping of a destination property to an expression over the source object, or to its default where it is nil.
+    /// Creates a mapping of a destination property to an expression over the source object, or to the default for nil.
     public init(_ name: String, _ valueExpression: Expression? = nil, userInfo: [String: String] = [:]) {
         (self.name, self.valueExpression, self.userInfo) = (name, valueExpression, userInfo)
     }
 
     /// - Parameters:
-    ///   - sources: attributes of the source, or key paths over to-one relationships; the closure's arguments.
-    ///   - transform: gives the value of the destination's attribute.
+    ///   - sources: attributes of the source, or key paths over to-one relationships; the arguments of the closure.
+    ///   - transform: computes the value of the destination's attribute.
     public init(_ name: String, from sources: [String], _ transform: ValueTransform) {
         self.init(name, .message(transform.name, to: .variable("entityPolicy"), sources.map { .source($0) }))
         transforms = [transform]
     }
 
     /// - Parameter format: the expression in Core Data's format language, such as `$source.name`.
-    /// - Throws: `modelInvalid` if it is none; the place is the property with the number of the character at fault.
+    /// - Throws: `modelInvalid` if it does not parse; the place is the property and the position of the fault.
     public init(_ name: String, _ format: String) throws(MigrationError) {
         do {
             self.init(name, try Expression(parsing: format))
@@ -38,23 +38,23 @@ public struct PropertyMapping: Sendable, Hashable {
     }
 }
 
-// Closures over values of a row, in Swift's own types. What takes more values is written with a `ValueTransform`.
+// Closures over values of a row, in Swift's own types. For more arguments, use a `ValueTransform`.
 
 extension PropertyMapping {
-    /// Computes the attribute from one value of each row, inside the statement that carries the row over.
+    /// Computes the attribute from one value of each row, inside the statement that copies the row.
     ///
     /// ```swift
     /// PropertyMapping("title", from: "title") { (title: String?) in title?.lowercased() }
     /// ```
     ///
-    /// A closure that returns its text changed may take it over (`consuming String?`) and append to it where it lies,
-    /// which saves a copy for each row.
+    /// A closure that modifies its text may take ownership of it (`consuming String?`) and append in place, which saves
+    /// a copy per row.
     ///
     /// - Parameters:
     ///   - name: the destination's attribute.
     ///   - source: an attribute of the source, or a key path over to-one relationships.
-    ///   - transform: called once for each row, in no particular order; nil is no value. What it throws ends the
-    ///     migration, and leaves the old store as it was.
+    ///   - transform: called once for each row, in no particular order; nil is no value. If it throws, the migration
+    ///     fails and the old store is unchanged.
     @inlinable public init<Value: AttributeConvertible, Result: AttributeConvertible>(
         _ name: String, from source: String, _ transform: @escaping @Sendable (consuming Value?) throws -> Result?
     ) {
@@ -65,7 +65,7 @@ extension PropertyMapping {
             })
     }
 
-    /// As with one value, from two.
+    /// Computes the attribute from two values, as in the variant with one.
     @inlinable public init<First: AttributeConvertible, Second: AttributeConvertible, Result: AttributeConvertible>(
         _ name: String, from first: String, _ second: String,
         _ transform: @escaping @Sendable (consuming First?, consuming Second?) throws -> Result?
@@ -77,7 +77,7 @@ extension PropertyMapping {
             })
     }
 
-    /// As with one value, from three.
+    /// Computes the attribute from three values, as in the variant with one.
     @inlinable
     public init<
         First: AttributeConvertible, Second: AttributeConvertible, Third: AttributeConvertible,
@@ -98,7 +98,7 @@ extension PropertyMapping {
     @inlinable static func read<Value: AttributeConvertible>(
         _ arguments: any TransformArguments, _ position: Int, _ source: String
     ) throws -> Value? {
-        // A text, which most arguments are, is not wrapped first.
+        // Most arguments are texts; do not wrap them in a value first.
         if Value.self == String.self, let text = arguments.text(position) { return text as? Value }
         guard let value = try arguments.value(position) else { return nil }
         if let converted = Value(value) { return converted }
@@ -108,23 +108,23 @@ extension PropertyMapping {
     }
 }
 
-/// A closure of an app over one or more values of a row, which runs inside the statement that carries the row over.
+/// An app's closure over one or more values of a row, which runs inside the statement that copies the row.
 ///
-/// An expression calls it as `FUNCTION($entityPolicy, "name", $source.first, $source.last)`, and so does a mapping made
-/// in code. Two transforms are equal where they are the same one.
+/// An expression calls it as `FUNCTION($entityPolicy, "name", $source.first, $source.last)`; so does a mapping made in
+/// code. Two transforms are equal only if they are the same instance.
 public final class ValueTransform: Sendable, Hashable {
-    /// The name by which expressions call it; usually a selector, such as `cleanTitle:`.
+    /// The name for calls in expressions; usually a selector, such as `cleanTitle:`.
     public let name: String
-    /// The body as a closure over its arguments, for callers that have no array of values.
+    /// The body as a closure over its arguments, for callers without an array of values.
     package let call: @Sendable (any TransformArguments) throws -> AttributeValue?
 
-    /// - Parameter body: is given one value for each argument, nil for none.
+    /// - Parameter body: takes one value for each argument; nil is no value.
     public init(_ name: String, _ body: @escaping @Sendable ([AttributeValue?]) throws -> AttributeValue?) {
         self.name = name
         call = { try body($0.all) }
     }
 
-    /// A closure that reads its arguments itself, and so each in the type that it wants.
+    /// Creates a transform that reads its arguments itself, each as the type it needs.
     @usableFromInline init(
         reading name: String, _ call: @escaping @Sendable (any TransformArguments) throws -> AttributeValue?
     ) {
@@ -132,20 +132,20 @@ public final class ValueTransform: Sendable, Hashable {
         self.call = call
     }
 
-    /// Calls the closure with one value for each argument, nil for none.
+    /// Calls the closure with one value for each argument; nil is no value.
     public func body(_ values: [AttributeValue?]) throws -> AttributeValue? { try call(values) }
 
-    /// Whether both are the same transform; two with equal names are not.
+    /// Whether both are the same instance. Equal names do not make transforms equal.
     public static func == (left: ValueTransform, right: ValueTransform) -> Bool { left === right }
-    /// Hashes which transform it is.
+    /// Hashes the identity of the transform.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// The arguments of one call of a closure. Each is read when it is requested.
+/// The arguments of one call of a closure. Each is read on demand.
 @usableFromInline package protocol TransformArguments {
-    /// The text of a String; nil for no value and for a value of any other type.
+    /// Returns the text of a String; nil for no value and for a value of any other type.
     func text(_ position: Int) -> String?
-    /// Nil for no value.
+    /// Returns the value of an argument; nil for no value.
     func value(_ position: Int) throws -> AttributeValue?
     var all: [AttributeValue?] { get throws }
 }

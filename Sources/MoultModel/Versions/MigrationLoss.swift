@@ -1,7 +1,7 @@
 import MoultBasics
 
-/// Contents of a store that a migration does not carry into the new version, with their count: objects, values, links,
-/// changes of persistent history, and what an app has put next to Core Data's own tables.
+/// Contents of a store that a migration does not carry over to the new version, with their count. They are objects,
+/// values, links, changes of persistent history, or an app's own additions to the database.
 public struct MigrationLoss: Sendable, Hashable, CustomStringConvertible {
     /// The kind of content that is lost.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -15,17 +15,17 @@ public struct MigrationLoss: Sendable, Hashable, CustomStringConvertible {
         case order
         /// Changes of an entity in persistent history.
         case history
-        /// A table next to Core Data's own, counted by its rows.
+        /// A table that is not Core Data's, counted by its rows.
         case table
-        /// An index next to Core Data's own.
+        /// An index that is not Core Data's.
         case index
-        /// A trigger next to Core Data's own.
+        /// A trigger that is not Core Data's.
         case trigger
         /// A view.
         case view
-        /// A column that an app added to Core Data's own table.
+        /// A column that an app added to one of Core Data's tables.
         case column
-        /// A constraint that an app added to Core Data's own table, or that its own table has on Core Data's.
+        /// A constraint that an app added to one of Core Data's tables, or one on its own table that refers to them.
         case constraint
     }
 
@@ -33,25 +33,24 @@ public struct MigrationLoss: Sendable, Hashable, CustomStringConvertible {
     public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// The new version does not have the entity, or does not store the property.
         case removed
-        /// Both versions have the entity, and the new one has it in another configuration, whose objects are in another
-        /// store.
+        /// Both versions have the entity, but the new one has it in a configuration for another store.
         case otherConfiguration
-        /// Both versions have it, and nothing carries it over.
+        /// Both versions have it, but nothing carries it over.
         case dropped
         /// The relationship becomes to-one and keeps one destination; or it becomes a to-many without inverse, and each
-        /// destination keeps one object that leads to it.
+        /// destination keeps one object that refers to it.
         case narrowed
-        /// The objects that the links lead to are of no entity that the relationship leads to in the new version.
+        /// The entity of the linked objects is not a possible destination of the relationship in the new version.
         case redirected
-        /// A join table holds the link more than once; it is kept once.
+        /// A join table contains the link more than once; one copy is kept.
         case repeated
-        /// The values cannot be converted; the objects get the default value.
+        /// The values cannot be converted; the objects get the default value instead.
         case notConvertible
-        /// The app's own code dropped the objects, or made objects that cannot take the links.
+        /// The app's own code dropped the objects, or created objects that cannot have the links.
         case byCode
-        /// A column or a table that belongs to nothing of the model.
+        /// The column or table does not belong to the model.
         case unexplained
-        /// It does not work with the tables of the new version.
+        /// It is incompatible with the tables of the new version.
         case conflict
     }
 
@@ -64,20 +63,22 @@ public struct MigrationLoss: Sendable, Hashable, CustomStringConvertible {
     public var entityName: String
     /// The property, or the column; nil for objects.
     public var propertyName: String?
-    /// Nil if it has not been counted yet, as in the plan of a later pass, and for what has nothing to count.
+    /// The number of lost items; nil if not counted yet, as in a later pass's plan, or not countable.
     public var count: Int64?
-    /// The name of the version that does not have it any more.
+    /// The name of the version that no longer has it.
     public var version: String
-    /// The name of the code that dropped the objects, and why; the type that values cannot be converted to; SQLite's
-    /// reason for ``Reason/conflict``; the configuration that has the entity for ``Reason/otherConfiguration``; why links are ``Reason/narrowed`` where no to-one is the reason; the words of a constraint, without its literals.
+    /// A detail of the reason, which depends on its kind. It is the name of the code that dropped the objects, and why;
+    /// the type that values cannot be converted to; SQLite's reason for ``Reason/conflict``; the configuration of the
+    /// entity for ``Reason/otherConfiguration``; the cause of ``Reason/narrowed`` if it is not a to-one; the text of a
+    /// constraint, without its literals.
     public var detail: String?
-    /// Whether the app's own code read the values before they left.
+    /// Whether the app's own code read the values before they were lost.
     public var isReadByCode = false
 
-    /// Whether both versions have the entity or the property, so that the loss has to be declared where no code has
-    /// read the values.
+    /// Whether both versions have the entity or the property. Such a loss must be declared unless code has read the
+    /// values.
     package var isInBoth = false
-    /// Whether a migration policy that has still to run may read or carry it.
+    /// Whether a migration policy that has yet to run may read it or carry it over.
     package var isLeftToPolicy = false
 
     package init(
@@ -91,10 +92,10 @@ public struct MigrationLoss: Sendable, Hashable, CustomStringConvertible {
         (self.count, self.version, self.detail) = (count, version, detail)
     }
 
-    /// Whether the values are still there, because a deferred migration leaves them for later.
+    /// Whether the values still exist, because a deferred migration leaves them for later.
     package var isPutOff: Bool { count == nil && [.rows, .values, .links, .order].contains(kind) }
 
-    /// `Entity.property` or `Entity`.
+    /// The place of the loss, as `Entity.property` or `Entity`.
     public var place: String { [entityName, propertyName].compactMap(\.self).joined(separator: ".") }
 }
 
@@ -166,7 +167,7 @@ extension MigrationLoss {
         case .index, .trigger, .view, .column, .constraint: kind.rawValue
         }
     }
-    /// `40 values`, or `All values` where they were not counted.
+    /// The amount as `40 values`, or `All values` if not counted.
     package var amount: String { count.map { Quantity.count($0, unit) } ?? "All \(unit)s" }
     private var lowerAmount: String { count == nil ? "all \(unit)s" : amount }
     private var areDeleted: String { count == 1 ? "is deleted" : "are deleted" }
@@ -183,7 +184,7 @@ extension MigrationLoss {
         ]
     }
 
-    /// Nil for what is none, such as one of a later Moult.
+    /// Returns nil if the JSON is not a loss that this version of Moult knows.
     package init?(_ json: JSONValue) {
         guard let kind = json["kind"]?.string.flatMap(Kind.init), let entity = json["entity"]?.string,
             let reason = json["reason"]?.string.flatMap(Reason.init)
@@ -196,39 +197,39 @@ extension MigrationLoss {
         isLeftToPolicy = json["leftToPolicy"]?.bool == true
     }
 
-    /// The losses of a list, those that are none left out.
+    /// Reads a list of losses and skips elements that are not losses.
     package static func list(_ json: JSONValue?) -> [MigrationLoss] {
         (json?.array ?? []).compactMap(MigrationLoss.init)
     }
 }
 
-/// The losses that an app accepts: values of properties that both versions have, which a stage drops without any code
-/// having read them, and objects of entities that both have and no entity mapping takes.
+/// The losses that an app accepts. These are values of properties in both versions that a stage drops without any code
+/// having read them, and objects of entities in both versions that no entity mapping takes.
 ///
 ///     registry.acceptedLosses = ["Habit.target"]
 ///
-/// Without this such a stage is refused. What the new version does not have is deleted, and counted: `moult migrate`,
-/// `Project`, and a container that does not have the older version itself refuse that too, unless it is accepted here or
-/// a stage or a mapping model leads to the new version.
+/// A stage with such a loss is refused unless the loss is accepted here. Contents that the new version no longer has
+/// are deleted and counted. `moult migrate`, `Project`, and a container that does not have the older version itself
+/// refuse that too, unless it is accepted here or a stage or a mapping model leads to the new version.
 public struct AcceptedLosses: Sendable, Hashable, ExpressibleByArrayLiteral {
-    /// Nil for all.
+    /// The accepted places; nil for all.
     private var places: Set<String>?
 
     private init(places: Set<String>?) { self.places = places }
 
-    /// - Parameter places: `Entity.property` or `Entity`, as the older version calls them; an entity stands for its
-    ///   properties too, a composite attribute for its elements.
+    /// - Parameter places: `Entity.property` or `Entity`, by their names in the older version. An entity includes its
+    ///   properties, and a composite attribute its elements.
     public init(_ places: some Sequence<String>) { self.init(places: Set(places)) }
 
-    /// The losses at these places, written as an array: `["Habit.target"]`.
+    /// Creates the accepted losses from an array literal: `["Habit.target"]`.
     public init(arrayLiteral places: String...) { self.init(places) }
 
-    /// Nothing, the default.
+    /// No losses, the default.
     public static let none = AcceptedLosses(places: [])
-    /// Whatever is lost.
+    /// All losses.
     public static let all = AcceptedLosses(places: nil)
 
-    /// Accepts what the other accepts, too.
+    /// Adds the losses that `other` accepts.
     public mutating func formUnion(_ other: AcceptedLosses) {
         guard let places, let others = other.places else {
             self = .all
@@ -237,7 +238,7 @@ public struct AcceptedLosses: Sendable, Hashable, ExpressibleByArrayLiteral {
         self.places = places.union(others)
     }
 
-    /// Whether a loss is among those that are accepted.
+    /// Whether a loss is accepted.
     public func contains(_ loss: MigrationLoss) -> Bool {
         guard let places else { return true }
         let property = loss.propertyName.map { "\(loss.entityName).\($0.prefix { $0 != "." })" }
@@ -246,7 +247,7 @@ public struct AcceptedLosses: Sendable, Hashable, ExpressibleByArrayLiteral {
 }
 
 extension AcceptedLosses: Codable {
-    /// The places in byte order, or `"all"`.
+    /// Encodes the places in byte order, or `"all"`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if let places {
@@ -256,7 +257,7 @@ extension AcceptedLosses: Codable {
         }
     }
 
-    /// - Throws: `DecodingError` for what is neither an array of places nor `"all"`.
+    /// - Throws: `DecodingError` unless it finds an array of places or `"all"`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let places = try? container.decode([String].self) {

@@ -1,22 +1,22 @@
-/// One difference between two versions of a model: what changes, where, and what it means for a store.
+/// A difference between two versions of a model: the change, its place and its effect on a store.
 ///
 /// Diffs, plans, checks and reports all use these values.
 package struct ModelChange: Sendable, Hashable {
     package var kind: Kind
-    /// The entity, by its name in the newer version, or in the older one where it is removed; nil for a change of
-    /// the model as a whole.
+    /// The entity, by its name in the newer version, or in the older one if it is removed; nil for a change of the
+    /// model as a whole.
     package var entity: String?
-    /// The property, index or other part of the entity; without an entity, the part of the model.
+    /// The property, index or other part of the entity; without an entity, a part of the model.
     package var member: String?
-    /// The state before the change, as a person reads it; nil for none.
+    /// The state before the change, in words; nil for none.
     package var old: String?
-    /// The state after the change, as a person reads it; nil for none.
+    /// The state after the change, in words; nil for none.
     package var new: String?
-    /// Whether the version hash changes with it, so that Core Data itself would notice.
+    /// Whether the change affects the version hash, so that Core Data itself would detect it.
     package var isHashed: Bool
-    /// Whether values or rows that a store holds may not be in the result.
+    /// Whether the migration may lose stored values or rows.
     package var losesData: Bool
-    /// Whether it depends on the rows of a store that the migration succeeds.
+    /// Whether the success of the migration depends on the rows of the store.
     package var mayFail: Bool
 
     package init(
@@ -27,10 +27,10 @@ package struct ModelChange: Sendable, Hashable {
         (self.new, self.isHashed, self.losesData, self.mayFail) = (new, isHashed, losesData, mayFail)
     }
 
-    /// `Entity.property`, `Entity`, or the part of the model.
+    /// The place of the change: `Entity.property`, `Entity`, or the part of the model.
     package var place: String { [entity, member].compactMap { $0 }.joined(separator: ".") }
 
-    /// The kind of a change; the raw value is the stable code that leaves the process.
+    /// The kind of a change; the raw value is the stable code in output.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case entityAdded = "entity-added"
         case entityRemoved = "entity-removed"
@@ -100,7 +100,7 @@ package struct ModelChange: Sendable, Hashable {
         case versionIdentifiers = "version-identifiers-changed"
     }
 
-    /// One plain sentence that says what changes.
+    /// A plain sentence that describes the change.
     package var sentence: String {
         let subject = entity == nil ? kind.noun : place
         switch kind.shape {
@@ -136,9 +136,9 @@ package struct ModelChange: Sendable, Hashable {
 extension ModelChange.Kind {
     enum Shape {
         case added, removed, renamed, moved, left
-        /// A switch, whose two positions are words: optional and required.
+        /// A switch with two positions in words: optional and required.
         case state
-        /// Anything that has a value.
+        /// A part that has a value.
         case value
     }
 
@@ -165,7 +165,7 @@ extension ModelChange.Kind {
         }
     }
 
-    /// The thing that changes, in the field's own words.
+    /// The noun for the part that changes, in Core Data's terms.
     package var noun: String {
         switch self {
         case .entityAdded, .entityRemoved, .entityRenamed, .entityLeft: "entity"
@@ -211,6 +211,6 @@ extension ModelChange.Kind {
         }
     }
 
-    /// No noun begins with the vowel of "umbrella": it is a uniqueness constraint and a user info.
+    /// No noun has a first letter as in "umbrella": it is "a uniqueness constraint" and "a user info".
     var article: String { noun.first.map { "aeio".contains($0) } == true ? "An" : "A" }
 }

@@ -1,14 +1,15 @@
 import MoultBasics
 
-/// A SHA-256 of the whole model, including what the version hash leaves out, such as indexes, default values, delete
-/// rules and class names.
+/// A SHA-256 of the whole model, including parts that are not in the version hash, such as indexes, default values,
+/// delete rules and class names.
 ///
-/// Equal version hashes mean "equal for opening" (`VersionHashes.isCompatible(with:)`); equal fingerprints mean
-/// "equal". What a file says about itself (`documentAttributes`, `diagram`), and the order of lists that mean sets, are left out.
+/// Equal version hashes mean that a store opens with either model (`VersionHashes.isCompatible(with:)`); equal
+/// fingerprints mean that the models are equal. The fingerprint ignores a file's own metadata (`documentAttributes`,
+/// `diagram`) and the order of lists that represent sets.
 package struct ModelFingerprint: Sendable, Hashable {
-    /// 32 bytes.
+    /// The 32 bytes of the hash.
     package let bytes: [UInt8]
-    /// The same for each entity alone, so that a difference can be named.
+    /// The fingerprint of each entity alone, so that a difference can be located.
     package let entities: [String: [UInt8]]
 
     package init(of model: ManagedObjectModel) {
@@ -29,16 +30,16 @@ package struct ModelFingerprint: Sendable, Hashable {
 }
 
 extension ManagedObjectModel {
-    /// Whether both say the same in everything but what their files say of themselves.
+    /// Whether both models are equal except for the metadata of their files.
     package func isIdentical(to other: ManagedObjectModel) -> Bool {
         ModelFingerprint(of: self) == ModelFingerprint(of: other)
     }
 }
 
-/// The one byte form of the parts of a model that a fingerprint is taken over. Every text is preceded by its length and
-/// every optional by whether it is there, so that no two models have the same bytes.
+/// The canonical bytes of the parts of a model, from which a fingerprint is computed. Every text is preceded by its
+/// length and every optional by its presence, so that no two models have the same bytes.
 struct CanonicalBytes {
-    /// The first bytes of everything, to be raised when the form changes.
+    /// The prefix of all canonical bytes; raise the number when the form changes.
     private static let format = Array("moult fingerprint 1\0".utf8)
 
     private var bytes = Self.format
@@ -104,7 +105,7 @@ struct CanonicalBytes {
         add(attribute.derivation?.expression)
         add(attribute.derivation?.filter)
         add(attribute.compositeName)
-        // Only where there are some: the fingerprints of other attributes stay as older releases wrote them.
+        // Only if there are any: the fingerprints of other attributes stay as in older releases.
         if !attribute.elements.isEmpty {
             add("elements")
             list(attribute.elements) { $0.add($1) }
@@ -215,7 +216,7 @@ struct CanonicalBytes {
         }
     }
 
-    /// A renaming identifier that is the name itself says nothing.
+    /// Adds a renaming identifier. One that equals the name has no meaning.
     private mutating func add(_ identifier: String?, unless name: String) { add(identifier == name ? nil : identifier) }
 
     private mutating func addSet(_ lists: [[String]]) {

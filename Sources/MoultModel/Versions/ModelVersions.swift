@@ -1,17 +1,17 @@
 import MoultBasics
 
-/// One version of a model with its identity.
+/// A version of a model with its identity.
 public struct ModelVersion: Sendable, Equatable {
-    /// The version's names, the file's stem first; more than one where versions have equal hashes.
+    /// The version's names, the file's stem first; several if versions have equal hashes.
     public package(set) var names: [String]
     /// The entities and properties of this version.
     public package(set) var model: ManagedObjectModel
     package var hashes: VersionHashes
-    /// Older versions with equal hashes, which may differ in what the hashes leave out, such as renaming identifiers.
+    /// Older versions with equal hashes, which may differ in unhashed details such as renaming identifiers.
     package private(set) var namesakes: [ModelVersion] = []
-    /// Whether it lies inside a store, which is not the only one to have a version of that name.
+    /// Whether the version comes from inside a store, where its name need not be unique.
     package var isInsideStore = false
-    /// The model that this one is the part of that a store holds; nil where this is all of it.
+    /// The model that this one is a part of, if a store holds only a part; nil if this is the whole model.
     var whole: ManagedObjectModel?
 
     package init(names: [String], model: ManagedObjectModel, hashes: VersionHashes? = nil) {
@@ -20,7 +20,7 @@ public struct ModelVersion: Sendable, Equatable {
         self.hashes = hashes ?? VersionHashes(of: model)
     }
 
-    /// The first of ``names``, by which the version is shown; empty where it has none.
+    /// The first of ``names``, for display; empty if there is none.
     public var name: String { names.first ?? "" }
 
     fileprivate mutating func take(_ older: ModelVersion) {
@@ -31,7 +31,7 @@ public struct ModelVersion: Sendable, Equatable {
         namesakes.append(older)
     }
 
-    /// The version as one of its names has it, which comes first then.
+    /// Returns the version under one of its names, which then comes first, with the model of that name.
     package func named(_ name: String) -> ModelVersion {
         guard let namesake = namesakes.first(where: { $0.name == name }) else { return self }
         var version = self
@@ -41,26 +41,25 @@ public struct ModelVersion: Sendable, Equatable {
     }
 }
 
-/// The versions of one model, oldest first: every edge of a migration runs between neighbours.
+/// The versions of one model, oldest first. Migrations run between neighbours.
 public struct ModelVersions: Sendable, Equatable {
-    /// Oldest first. Versions with equal hashes are one node with several names.
+    /// The versions, oldest first. Versions with equal hashes are one node with several names.
     public package(set) var versions: [ModelVersion]
-    /// The version the bundle calls current (`.xccurrentversion`, `VersionInfo.plist`), by name.
+    /// The name of the bundle's current version (`.xccurrentversion`, `VersionInfo.plist`).
     public package(set) var currentName: String?
-    /// The reason why the current version is not known although the bundle marks one; nil where it is known, or none is
-    /// marked.
+    /// The reason why the marked current version is unknown; nil if it is known, or none is marked.
     package var currentFault: MigrationError?
-    /// The findings from reading the model, such as elements that Moult does not know.
+    /// The findings from reading the model, such as elements unknown to Moult.
     package var findings: [Finding]
 
     package init(versions: [ModelVersion], currentName: String? = nil, findings: [Finding] = []) {
         (self.versions, self.currentName, self.findings) = (versions, currentName, findings)
     }
 
-    /// Versions in the order given, oldest first, where those with equal hashes become one node.
+    /// Creates the list in the given order, oldest first. Versions with equal hashes become one node.
     ///
-    /// The node stands where the newest of them stands, so that a store of a version that came back is not behind it;
-    /// it has the newest one's model, whose name comes first.
+    /// A node takes the position of its newest version, so that a store of a reintroduced version counts as new. It has
+    /// that version's model, and that version's name first.
     package init(joining versions: [ModelVersion], currentName: String? = nil, findings: [Finding] = []) {
         var nodes: [ModelVersion] = []
         for version in versions {
@@ -73,7 +72,7 @@ public struct ModelVersions: Sendable, Equatable {
         self.init(versions: nodes, currentName: currentName, findings: findings)
     }
 
-    /// The same versions, where a node that goes by `name` is that version itself and not a newer one of equal hashes.
+    /// Returns the same versions, with the node of `name` as that version and not a newer one with equal hashes.
     package func taking(_ name: String?) -> ModelVersions {
         guard let name, let position = position(named: name) else { return self }
         var taken = self
@@ -81,10 +80,10 @@ public struct ModelVersions: Sendable, Equatable {
         return taken
     }
 
-    /// The position of the version that goes by `name`.
+    /// Returns the position of the version with this name.
     package func position(named name: String) -> Int? { versions.firstIndex { $0.names.contains(name) } }
 
-    /// The position of a store's version: see ``place(of:identifiers:as:toward:)``.
+    /// Returns the position of a store's version; see ``place(of:identifiers:as:toward:)``.
     package func position(matching hashes: VersionHashes, identifiers: [String] = []) -> Int? {
         place(of: hashes, identifiers: identifiers)?.position
     }
@@ -96,30 +95,30 @@ extension ManagedObjectModel {
     }
 }
 
-/// The entities of a version that a store holds, or is to hold.
+/// The entities of a version that a store contains or will contain.
 package enum StorePart: Sendable, Hashable {
-    /// All, as a store has them that is opened without a configuration.
+    /// All entities, as in a store that is opened without a configuration.
     case whole
     /// The entities of the configuration of that name.
     case configuration(String)
 }
 
-/// The position of a store among the versions of its model.
+/// The position of a store in the versions of its model.
 package struct StorePlace: Sendable {
     package let position: Int
-    /// The version at that position; of several with equal hashes, the one whose configuration the store holds.
+    /// The version at that position; if several have equal hashes, the one whose configuration the store contains.
     package let version: ModelVersion
-    /// The configuration that the store holds; nil where it holds all entities, or others than any configuration's.
+    /// The store's configuration; nil if it contains all entities, or a set that is no configuration.
     package let configuration: String?
 }
 
 extension ModelVersion {
-    /// The whole model, where this is a part of it.
+    /// The whole model, if this is only a part of it.
     package var wholeModel: ManagedObjectModel { whole ?? model }
 
-    /// The version as a store sees it that is opened with a configuration: only that configuration's entities.
+    /// Returns the version as seen by a store that is opened with a configuration: only that configuration's entities.
     ///
-    /// - Throws: `unsupported` where the version has no configuration of that name.
+    /// - Throws: `unsupported` if the version has no configuration of that name.
     package func restricted(to configuration: String) throws(MigrationError) -> ModelVersion {
         guard let known = model.configurations.first(where: { $0.name == configuration }) else {
             throw MigrationError(
@@ -129,9 +128,9 @@ extension ModelVersion {
         return try part(Set(known.entityNames), [known])
     }
 
-    /// The part of the version that a store is to hold.
+    /// Returns the part of the version that a store is to contain.
     ///
-    /// - Throws: `unsupported` where the version has no such configuration.
+    /// - Throws: `unsupported` if the version has no such configuration.
     package func restricted(to part: StorePart) throws(MigrationError) -> ModelVersion {
         switch part {
         case .whole: self
@@ -139,7 +138,7 @@ extension ModelVersion {
         }
     }
 
-    /// The version as a store has it: only the entities that its hashes name.
+    /// Returns the version as a store contains it: only the entities among its hashes.
     package func held(by hashes: VersionHashes) throws(MigrationError) -> ModelVersion {
         guard !hashes.entities.isEmpty, model.entities.contains(where: { hashes.entities[$0.name] == nil }) else {
             return self
@@ -147,10 +146,10 @@ extension ModelVersion {
         return try part(Set(hashes.entities.keys), configurations(matching: hashes))
     }
 
-    /// The part of this version that a store holds, and the part of another version that it is to hold.
+    /// Returns the part of this version that a store contains, and the part of another version that it is to contain.
     ///
-    /// - Parameter part: nil for the same configuration; otherwise the store may hold any entities of this version.
-    /// - Throws: `unsupported` where the other version lacks the configuration.
+    /// - Parameter part: nil for the same configuration; otherwise the store may contain any entities of this version.
+    /// - Throws: `unsupported` if the other version lacks the configuration.
     package func parts(
         of hashes: VersionHashes, to target: ModelVersion, as part: StorePart?
     ) throws(MigrationError) -> (ModelVersion, ModelVersion) {
@@ -176,7 +175,7 @@ extension ModelVersion {
         return part
     }
 
-    /// The configurations whose entities, with equal hashes, are just those of a store.
+    /// Returns the configurations with exactly the entities of a store, with equal hashes.
     package func configurations(matching hashes: VersionHashes) -> [Configuration] {
         model.configurations.filter { configuration in
             !configuration.entityNames.isEmpty && Set(configuration.entityNames) == Set(hashes.entities.keys)
@@ -184,9 +183,9 @@ extension ModelVersion {
         }
     }
 
-    /// The version, or the newest of those with equal hashes, that has a configuration of just a store's entities.
+    /// Returns this version, or the newest with equal hashes, that has a configuration of exactly a store's entities.
     ///
-    /// - Parameter name: of the configuration; nil for any.
+    /// - Parameter name: the name of the configuration; nil for any.
     package func configured(
         as hashes: VersionHashes, _ name: String? = nil
     ) -> (version: ModelVersion, configuration: String)? {
@@ -197,29 +196,29 @@ extension ModelVersion {
         return nil
     }
 
-    /// The version of a store, told apart from those of a model.
+    /// The version under a name that marks it as the store's own.
     package var calledTheStoresOwn: ModelVersion {
         var own = self
         own.names = [name + " (the store's own)"]
         return own
     }
 
-    /// Whether the version has every entity of a store with equal hashes.
+    /// Whether the version has every entity of a store, with equal hashes.
     fileprivate func hasAll(of hashes: VersionHashes) -> Bool {
         !hashes.entities.isEmpty && hashes.entities.allSatisfy { self.hashes.entities[$0.key] == $0.value }
     }
 }
 
 extension ModelVersions {
-    /// The place of the version whose hashes equal a store's; otherwise of the last version that has a configuration
-    /// of just the store's entities with equal hashes, for a store that was opened with that configuration.
+    /// Returns the place of the version whose hashes equal a store's. Otherwise returns that of the last version with a
+    /// configuration of exactly the store's entities, with equal hashes, for a store opened with that configuration.
     ///
     /// - Parameters:
-    ///   - identifiers: what the store's metadata call its version. Of several versions with equal hashes,
-    ///     which differ by what an app's code made of the data, it is the one that they name, otherwise the first.
-    ///   - part: what the store is opened as, where that is known. A configuration comes before everything else, and a
-    ///     store may then hold any entities of a version: its configuration may have had others before.
-    ///   - goal: the position aimed at, which comes first where a configuration has not changed since.
+    ///   - identifiers: the version identifiers in the store's metadata. They select among several versions with equal
+    ///     hashes, which differ by the effect of an app's code on the data; the default is the first.
+    ///   - part: the part that the store is opened as, if known. A configuration takes precedence, and the store may
+    ///     then contain any entities of a version, because its configuration may have had others before.
+    ///   - goal: the target position, which is preferred if a configuration has not changed since.
     package func place(
         of hashes: VersionHashes, identifiers: [String] = [], as part: StorePart? = nil, toward goal: Int? = nil
     ) -> StorePlace? {

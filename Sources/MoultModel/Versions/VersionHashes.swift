@@ -1,11 +1,11 @@
 import MoultBasics
 
-/// The version hashes of a model: what Core Data compares to decide whether a store fits.
+/// The version hashes of a model, which Core Data compares to decide whether a store is compatible.
 package struct VersionHashes: Sendable, Equatable {
-    /// 32 bytes an entity.
+    /// The hash of each entity, 32 bytes.
     package let entities: [String: [UInt8]]
-    /// Entities with an attribute whose stored form is not known for certain, each with the reason; their hash here is
-    /// Moult's best guess; writing it to a new store needs the caller's consent.
+    /// Entities with an attribute whose stored form is uncertain, each with the reason. Their hashes are Moult's best
+    /// guess; writing them to a new store needs the caller's consent.
     package let uncertain: [String: String]
 
     package init(of model: ManagedObjectModel) {
@@ -13,7 +13,7 @@ package struct VersionHashes: Sendable, Equatable {
         self.init(of: model, known: &known)
     }
 
-    /// - Parameter known: the hashes of other versions' entities, to which those of this model are added.
+    /// - Parameter known: the hashes of other versions' entities; those of this model are added.
     package init(of model: ManagedObjectModel, known: inout KnownEntityHashes) {
         self = model.hashes.value { VersionHashes(computedOf: model, known: &known) }
     }
@@ -27,16 +27,16 @@ package struct VersionHashes: Sendable, Equatable {
         known = hasher.others
     }
 
-    /// Hashes that were read rather than computed: a store's metadata, a VersionInfo.plist.
+    /// Creates hashes that were read and not computed, from a store's metadata or a VersionInfo.plist.
     package init(read entities: [String: [UInt8]]) {
         self.entities = entities
         uncertain = [:]
     }
 
-    /// `NSStoreModelVersionChecksumKey`: SHA-256 over the entity hashes in name order.
+    /// The value of `NSStoreModelVersionChecksumKey`: SHA-256 over the entity hashes in name order.
     package var checksum: [UInt8] { Digest.sha256(sorted.flatMap(\.value)) }
 
-    /// `NSStoreModelVersionHashesDigest`: SHA-512 over name and hash, in name order.
+    /// The value of `NSStoreModelVersionHashesDigest`: SHA-512 over names and hashes, in name order.
     package var digest: [UInt8] { Digest.sha512(sorted.flatMap { Array($0.key.utf8) + $0.value }) }
 
     private var sorted: [(key: String, value: [UInt8])] { entities.sorted { $0.key.precedesInByteOrder($1.key) } }
@@ -45,8 +45,8 @@ package struct VersionHashes: Sendable, Equatable {
     package func isCompatible(with other: VersionHashes) -> Bool { entities == other.entities }
 }
 
-/// The hashes of the entities of several versions. An entity's hash follows from itself and from those it inherits from,
-/// so an entity that is the same in two versions is hashed once.
+/// The hashes of the entities of several versions. An entity's hash depends only on the entity and its ancestors, so an
+/// entity that is equal in two versions is hashed once.
 package struct KnownEntityHashes {
     fileprivate struct Known {
         let lineage: [EntityDescription]
@@ -65,7 +65,7 @@ package struct KnownEntityHashes {
     fileprivate mutating func add(_ known: Known) { byName[known.lineage[0].name, default: []].append(known) }
 }
 
-/// Computes entity hashes; each entity's parent is hashed once.
+/// Computes entity hashes, and hashes each entity's parent once.
 private struct EntityHasher {
     let model: ManagedObjectModel
     var others: KnownEntityHashes
@@ -118,7 +118,7 @@ private struct EntityHasher {
             return Digest.sha256(Array((Expression.canonicalFormat(derivation.expression) + filter).utf8))
         }
         if attribute.type == .composite {
-            // The leaves alone count, by their own names: not the composite's name, nor whether it is optional.
+            // Only the leaves count, by their own names: neither the composite's name nor its optionality does.
             let leaves = attribute.flattened.filter { !$0.isTransient }.map { ($0.name, hash(of: $0)) }
             let inOrder = leaves.enumerated().sorted { one, other in
                 one.element.0 == other.element.0
@@ -146,7 +146,7 @@ private struct EntityHasher {
         return Digest.sha256(bytes)
     }
 
-    /// A relationship that is its own inverse, inherited or not, does not hash the inverse's name.
+    /// Whether the relationship is its own inverse, inherited or not; its hash then omits the inverse's name.
     private func isItsOwnInverse(_ relationship: RelationshipDescription, in entity: EntityDescription) -> Bool {
         relationship.inverseName == relationship.name
             && model.declaringEntity(of: relationship.name, in: entity)?.name == relationship.destinationEntityName

@@ -9,31 +9,31 @@ import Synchronization
     import Foundation
 #endif
 
-/// The versions that lie at a path, one for each file, before those with equal hashes become one node.
+/// The versions at a path, one per file, before versions with equal hashes become one node.
 package struct ModelBundle: Sendable {
-    /// As it was found: the folder itself where a folder was given that holds one bundle.
+    /// The path of the model: the given folder itself, if it contains one bundle.
     package let path: String
-    /// Oldest first; each has the one name of its file.
+    /// The versions, oldest first; each has only the name of its file.
     package let versions: [ModelVersion]
-    /// The version the bundle calls current.
+    /// The name of the bundle's current version.
     package let currentName: String?
-    /// The reason why that is not known although one is marked; nil otherwise.
+    /// The reason why the marked current version is unknown; nil otherwise.
     package private(set) var currentFault: MigrationError?
-    /// The lock file that speaks of these models, if there is one.
+    /// The lock file for these models, if there is one.
     package let lock: ModelLock?
     /// The findings from reading the models and from their lock file.
     package let findings: [Finding]
-    /// The file of each version that was read from one, by the version's name.
+    /// The file of each version, by the version's name, if it came from a file.
     package private(set) var files: [String: String] = [:]
 
     /// Reads every version of a model: an `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, a model as JSON, or a
-    /// folder of versions. The versions are read on all cores.
+    /// folder of versions. It reads the versions on all cores.
     ///
-    /// Their order is that of `order` if given, otherwise of `moult.lock`, otherwise the natural one of their names;
-    /// versions that an order leaves out come after the others.
+    /// The versions are in the order of `order` if given, otherwise of `moult.lock`, otherwise in natural order of
+    /// their names. Versions that an order omits come last.
     ///
     /// - Throws: `MigrationError` with code `fileNotFound`, `fileNotReadable`, `modelNotFound`, `modelInvalid`;
-    ///   `lockFileMismatch` for a lock file that cannot be read; `usage` for an order that names what is not there.
+    ///   `lockFileMismatch` for an unreadable lock file; `usage` for an order that names a missing version.
     package init(contentsOf path: String, order: [String]? = nil) throws {
         let source = try ModelSource(at: path)
         let shared = SharedEntities()
@@ -64,23 +64,22 @@ package struct ModelBundle: Sendable {
             + [Finding](ofVersions: oldestFirst)
     }
 
-    /// The names of the bundles of versions in a folder, those that Xcode compiles first; empty for a folder that cannot be
-    /// read.
+    /// Returns the names of a folder's model bundles, preferably sources; empty for an unreadable folder.
     package static func paths(in folder: String) -> [String] {
         let names = ((try? ModelFolder.entries(of: folder)) ?? []).map(\.fileName)
         let sources = names.filter { $0.fileExtension == "xcdatamodeld" }
         return sources.isEmpty ? names.filter { $0.fileExtension == "momd" } : sources
     }
 
-    /// The versions at a path that are XML, whether or not they can be read; empty if there is no model.
+    /// Returns the XML versions at a path, readable or not; empty if there is no model.
     package static func xmlFiles(at path: String) -> [(name: String, path: String)] {
         let files = (try? ModelSource(at: path))?.files ?? []
         return files.filter { $0.form == .xml }.map { ($0.name, $0.path) }
     }
 
-    /// The versions that a program holds itself, with the lock file of the folder that it runs in.
+    /// Creates a bundle from the versions in a program, with the lock file of its working folder.
     ///
-    /// - Throws: `lockFileMismatch` for a lock file that cannot be read.
+    /// - Throws: `lockFileMismatch` for an unreadable lock file.
     package init(_ versions: ModelVersions, inFolder path: String = ".") throws {
         self.path = path
         self.versions = versions.versions.flatMap { version in
@@ -93,9 +92,10 @@ package struct ModelBundle: Sendable {
         findings = (lock?.check(self.versions, of: path) ?? []) + versions.findings
     }
 
-    /// One version that lies in no model file, such as the one inside a store, with the lock file next to it.
+    /// Creates a bundle from one version that is in no model file, such as the one inside a store, with the lock file
+    /// next to it.
     ///
-    /// - Throws: `usage` for an order that names another; `lockFileMismatch` for a lock file that cannot be read.
+    /// - Throws: `usage` for an order that names another version; `lockFileMismatch` for an unreadable lock file.
     package init(_ version: ModelVersion, at path: String, order: [String] = []) throws {
         try Self.check(order, against: [version], path: path)
         self.path = path
@@ -105,7 +105,7 @@ package struct ModelBundle: Sendable {
         findings = lock?.check(versions, of: path) ?? []
     }
 
-    /// Of a compiled version whose file cannot be read, the optimised form next to it is read, where that can be.
+    /// Reads a version. If a compiled file cannot be read, the optimised form next to it is tried.
     private static func read(
         _ file: ModelFile, sharing shared: SharedEntities
     ) throws -> (model: ManagedObjectModel, findings: [Finding]) {
@@ -154,8 +154,8 @@ package struct ModelBundle: Sendable {
 }
 
 extension [Finding] {
-    /// The findings of several versions, each cause once: at its place in the newest version that has it, with the
-    /// other versions named.
+    /// Merges the findings of several versions. Each cause occurs once: at its place in the newest version that has it,
+    /// with the other versions named.
     init(ofVersions versions: [(name: String, findings: [Finding])]) {
         var causes: [Cause: (position: Int, versions: [String])] = [:]
         self = []
@@ -185,9 +185,9 @@ extension [Finding] {
 /// are one.
 private struct Cause: Hashable {
     let code: String
-    /// `Entity.property`, without the file and line.
+    /// The part of the model, `Entity.property`, without the file and line.
     let part: String
-    /// Without the count of occurrences in one file.
+    /// The sentence, without the count of occurrences in one file.
     let sentence: String
 
     init(_ finding: Finding) {
@@ -199,15 +199,15 @@ private struct Cause: Hashable {
 }
 
 extension ModelVersions {
-    /// The versions that lie at a path, where those with equal hashes are one node.
+    /// Reads the versions at a path; versions with equal hashes become one node.
     ///
-    /// - Parameter order: names, oldest first, that override every other order.
-    /// - Throws: as ``ModelBundle/init(contentsOf:order:)``.
+    /// - Parameter order: version names, oldest first, which override every other order.
+    /// - Throws: see ``ModelBundle/init(contentsOf:order:)``.
     package init(contentsOf path: String, order: [String]? = nil) throws {
         self.init(try ModelBundle(contentsOf: path, order: order))
     }
 
-    /// Reads every version that lies at `url`: a `.momd`, an `.xcdatamodeld`, one model file, or a folder of them.
+    /// Reads every version at `url`: a `.momd`, an `.xcdatamodeld`, one model file, or a folder of them.
     ///
     /// - Throws: `modelNotFound` if there is no model, `modelInvalid` and `fileNotReadable` if it cannot be read.
     public init(contentsOf url: URL) throws {
@@ -223,8 +223,8 @@ extension ModelVersions {
         currentFault = bundle.currentFault
     }
 
-    /// The versions that lie at a path, one for each file, for what their differences say: those with equal hashes are not
-    /// one version, though a store of either opens with the other. Each goes by the names of its namesakes too.
+    /// Creates the versions at a path, one per file, in order to compare them: versions with equal hashes stay
+    /// separate, although a store of either opens with the other. Each also has the names of its namesakes.
     package init(oneByOne bundle: ModelBundle) {
         self.init(bundle)
         let nodes = versions
@@ -243,7 +243,7 @@ extension MigrationError {
 }
 
 extension Array where Element: Sendable {
-    /// The results of `transform` in the order of the elements, computed on all cores; the first error in that order.
+    /// Returns the results of `transform` in order, computed on all cores; throws the first error in that order.
     func concurrentMap<Result: Sendable>(_ transform: @Sendable (Element) throws -> Result) throws -> [Result] {
         let results = Mutex<[Int: Swift.Result<Result, any Error>]>([:])
         DispatchQueue.concurrentPerform(iterations: count) { position in

@@ -13,7 +13,7 @@ import MoultModel
     import Darwin
 #endif
 
-/// One file that holds one version of a model.
+/// A file that contains one version of a model.
 struct ModelFile: Sendable {
     enum Form: Sendable {
         /// `contents` of an `.xcdatamodel`.
@@ -28,12 +28,12 @@ struct ModelFile: Sendable {
         case json
     }
 
-    /// The version's name: the stem of the file, or of the `.xcdatamodel` folder it lies in.
+    /// The version's name: the stem of the file, or of its `.xcdatamodel` folder.
     let name: String
     let path: String
     let form: Form
 
-    /// - Parameter shared: the entities of the other files of a model.
+    /// - Parameter shared: entities to share with the other files of a model.
     /// - Throws: `MigrationError` with the path in its place.
     func read(sharing shared: SharedEntities = SharedEntities()) throws -> (
         model: ManagedObjectModel, findings: [Finding]
@@ -62,8 +62,8 @@ struct ModelFile: Sendable {
         }
     }
 
-    /// Whether it is JSON of another program, such as a package.json, which a folder of versions may have too. What is
-    /// not JSON at all is taken for a damaged model.
+    /// Whether the file is another program's JSON, such as a package.json, which a folder of versions may also contain.
+    /// A file that is not JSON at all counts as a damaged model.
     var isOtherJSON: Bool {
         guard form == .json, let bytes = try? ModelFolder.bytes(at: path),
             let document = try? JSONValue(parsing: bytes, place: path, code: .modelInvalid)
@@ -77,7 +77,7 @@ struct ModelFile: Sendable {
         return finding
     }
 
-    /// With the path before it, where it does not begin with it.
+    /// Returns the place with the path in front, unless it already begins with it.
     private func place(_ place: String) -> String {
         if place.hasPrefix(path) { return place }
         return place.isEmpty ? path : "\(path): \(place)"
@@ -85,11 +85,11 @@ struct ModelFile: Sendable {
 }
 
 extension ModelFile {
-    /// The model in an `.xcdatamodel` folder, or nil if it holds none.
+    /// Returns the model in an `.xcdatamodel` folder; nil if there is none.
     init?(modelFolder path: String) {
         let name = path.fileStem
         let contents = path + "/contents"
-        // What cannot be read is a version all the same.
+        // An unreadable file still counts as a version.
         if ModelFolder.mayExist(contents) {
             self.init(name: name, path: contents, form: .xml)
         } else if ModelFolder.mayExist(path + "/elements") {
@@ -99,12 +99,12 @@ extension ModelFile {
         }
     }
 
-    /// The optimised form of a version, where the `.mom` that it was made of is not at hand.
+    /// Creates the optimised form of a version whose `.mom` is missing.
     init(optimised path: String) { self.init(name: path.fileStem, path: path, form: .optimised) }
 
-    /// A version by the name of what lies at `path`, or nil if that is none.
+    /// Creates a version from the name of the file or folder at `path`; nil if it is not a version.
     init?(at path: String) {
-        // What else Moult keeps next to a model as JSON.
+        // The other JSON files that Moult stores next to a model.
         guard ![AnswersFile.suffix, ".rules.json"].contains(where: path.hasSuffix) else { return nil }
         switch path.fileExtension {
         case "xcdatamodel": self.init(modelFolder: path)
@@ -123,7 +123,7 @@ extension ModelFile {
 extension String {
     var fileName: String { split(separator: "/").last.map(String.init) ?? self }
 
-    /// The file's name without its extension; a name that begins with its only dot has none.
+    /// The file's name without its extension; a name whose only dot is its first character has no extension.
     var fileStem: String { fileExtension.isEmpty ? fileName : String(fileName.dropLast(fileExtension.count + 1)) }
 
     var fileExtension: String {
@@ -138,14 +138,14 @@ extension String {
     }
 }
 
-/// Plain reading of the folders that models lie in.
+/// Functions that read the folders of models.
 enum ModelFolder {
-    /// No real model comes near it; a file above it is not a model.
+    /// A file above this size is not a model; no real model comes near it.
     private static let greatestSize = 256 << 20
 
     /// - Throws: `MigrationError` with code `fileNotFound` or `fileNotReadable`.
     static func bytes(at path: String) throws -> [UInt8] {
-        // A FIFO would wait for somebody at its other end.
+        // O_NONBLOCK: opening a FIFO would block.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
             guard errno == ENOENT || errno == ENOTDIR else { throw unreadable(path) }
@@ -184,7 +184,7 @@ enum ModelFolder {
             cause: String(cString: strerror(errno)))
     }
 
-    /// The full paths of what lies in a folder, in byte order.
+    /// Returns the full paths of a folder's entries, in byte order.
     static func entries(of path: String) throws -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
@@ -196,34 +196,34 @@ enum ModelFolder {
         }
     }
 
-    /// Whether something is at the path, if only a link that leads nowhere or what may not be looked at: reading it then
-    /// says why it cannot be read.
+    /// Whether something is at the path, even a dangling link or an inaccessible file, on which reading then fails.
     static func mayExist(_ path: String) -> Bool {
         var record = stat()
         return lstat(path, &record) == 0 || errno != ENOENT && errno != ENOTDIR
     }
 
-    /// Whether a folder is at the path; nil if nothing is.
+    /// Whether the path is a folder; nil if nothing is there.
     static func isFolder(_ path: String) -> Bool? {
-        // Foundation and FoundationEssentials spell their own question differently; this one they share.
+        // Foundation and FoundationEssentials declare the variant with a directory flag differently; they share this
+        // one.
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         return FileManager.default.fileExists(atPath: path + "/.")
     }
 }
 
-/// The file next to a model that holds the recorded answers to its questions: `Forum.answers.json` for
-/// `Forum.xcdatamodeld`, `moult.answers.json` inside a plain folder of versions.
+/// The file next to a model with the recorded answers to its questions: `Forum.answers.json` for `Forum.xcdatamodeld`,
+/// `moult.answers.json` inside a plain folder of versions.
 package enum AnswersFile {
     static let suffix = ".answers.json"
     /// The file in a plain folder of versions.
     package static let nameInFolder = "moult" + suffix
 
-    /// Returns the path of the file for the answers of a model, whether or not there are any.
+    /// Returns the path of a model's answers file, which need not exist.
     package static func path(besideModelAt modelPath: String) -> String {
         let path = modelPath.count > 1 && modelPath.hasSuffix("/") ? String(modelPath.dropLast()) : modelPath
         let bundles = ["xcdatamodeld", "momd"]
         let parent = path.parentFolder
-        // A single version inside its bundle has the bundle's answers.
+        // A single version inside a bundle uses the bundle's answers.
         if bundles.contains(parent.fileExtension) { return self.path(besideModelAt: parent) }
         guard ModelFolder.isFolder(path) == true, !bundles.contains(path.fileExtension),
             path.fileExtension != "xcdatamodel"

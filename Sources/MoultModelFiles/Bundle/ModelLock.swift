@@ -7,20 +7,20 @@ import MoultModel
     import Foundation
 #endif
 
-/// `moult.lock`: what the released versions of models were when they were released.
+/// The contents of `moult.lock`: the released versions of models, as they were at release.
 ///
-/// It lies in the folder that contains the bundle, and inside a plain folder of versions. Several bundles of one folder
-/// share it, each under its file name. It says of each version its name, in order, its checksum and fingerprint, and of
-/// each entity hash and fingerprint; and which version was current.
+/// The file is in the folder that contains the bundle, or inside a plain folder of versions. Several bundles in a
+/// folder share it, each under its file name. For each version, in order, it has the name, checksum and fingerprint,
+/// and the hash and fingerprint of each entity; and for each bundle the version that was current.
 package struct ModelLock: Sendable, Equatable {
     package static let fileName = "moult.lock"
 
     /// One released version.
     package struct Version: Sendable, Equatable {
         package var name: String
-        /// 32 bytes, as `VersionHashes.checksum`.
+        /// The 32 bytes of `VersionHashes.checksum`.
         package var checksum: [UInt8]
-        /// 32 bytes, as `ModelFingerprint.bytes`.
+        /// The 32 bytes of `ModelFingerprint.bytes`.
         package var fingerprint: [UInt8]
         package var entities: [String: Entity]
 
@@ -44,9 +44,9 @@ package struct ModelLock: Sendable, Equatable {
         package var fingerprint: [UInt8]
     }
 
-    /// By the bundle's file name.
+    /// The locked versions, by the bundle's file name.
     package private(set) var models: [String: [Version]]
-    /// The name of the version that was current, by the bundle's file name; a bundle that named none is not in it.
+    /// The name of the version that was current, by the bundle's file name; bundles without one are not listed.
     package private(set) var current: [String: String]
 
     package init() { self.init(models: [:]) }
@@ -56,15 +56,15 @@ package struct ModelLock: Sendable, Equatable {
         self.current = current
     }
 
-    /// The versions that are locked of the model at a path, in their order; nil if the lock does not speak of it.
+    /// Returns the locked versions of the model at a path, in order; nil if the lock has no entry for it.
     package func versions(of modelPath: String) -> [Version]? { models[Self.key(of: modelPath)] }
 
-    /// The version of the model at a path that was current; nil if the lock does not say.
+    /// Returns the name of the model's version that was current; nil if the lock has none.
     package func currentName(of modelPath: String) -> String? { current[Self.key(of: modelPath)] }
 
-    /// Pins every version of a bundle as it is now, in place of what was pinned of it.
+    /// Locks every version of a bundle as it is now, in place of the bundle's earlier entries.
     ///
-    /// Whether a released version may be replaced is the caller's to ask with ``check(_:of:)``.
+    /// To check whether a released version may be replaced, call ``check(_:of:)`` first.
     package mutating func pin(_ bundle: ModelBundle) throws {
         let key = Self.key(of: bundle.path)
         models[key] = try bundle.versions.concurrentMap(Version.init)
@@ -75,24 +75,24 @@ package struct ModelLock: Sendable, Equatable {
 // MARK: - Place
 
 extension ModelLock {
-    /// Returns the path of the lock file of the model at a path, whether or not there is one.
+    /// Returns the path of a model's lock file, which need not exist.
     package static func path(besideModelAt modelPath: String) -> String {
         isPlainFolder(modelPath) ? modelPath + "/" + fileName : folder(of: modelPath) + "/" + fileName
     }
 
-    /// The lock file next to a model; nil if there is none.
+    /// Reads the lock file next to a model; nil if there is none.
     ///
-    /// - Throws: `MigrationError` with code `lockFileMismatch` for a file that is no lock file.
+    /// - Throws: `MigrationError` with code `lockFileMismatch` if the file is not a lock file.
     package init?(besideModelAt modelPath: String) throws {
         let path = Self.path(besideModelAt: modelPath)
         guard ModelFolder.mayExist(path) else { return nil }
         try self.init(json: ModelFolder.bytes(at: path), place: path)
     }
 
-    /// The name of a model in the lock; a plain folder is `.`, wherever it lies.
+    /// Returns the key of a model in the lock; `.` for any plain folder.
     static func key(of modelPath: String) -> String { isPlainFolder(modelPath) ? "." : modelPath.fileName }
 
-    /// Whether the model that the lock has under this name is still in the folder of another one.
+    /// Whether the model with this key still exists in the folder of another one.
     package static func isModel(named key: String, besideModelAt modelPath: String) -> Bool {
         key == "." || FileManager.default.fileExists(atPath: folder(of: modelPath) + "/" + key)
     }
@@ -106,10 +106,10 @@ extension ModelLock {
         return folder == "/" ? "" : folder
     }
 
-    /// Returns the findings about what has happened to the released versions of a model since they were locked.
+    /// Returns the findings about changes to a model's released versions since they were locked.
     ///
-    /// - `released-version-changed` (error): its hashes are others, so that stores of it are no longer recognised.
-    /// - `released-version-changed-unhashed` (warning): something that hashes leave out differs.
+    /// - `released-version-changed` (error): its hashes differ, so that its stores are no longer recognised.
+    /// - `released-version-changed-unhashed` (warning): a detail outside the hashes differs.
     /// - `released-version-missing` (warning), `version-not-locked` (note).
     ///
     /// - Parameter versions: one for each file, as in `ModelBundle.versions`.
@@ -180,7 +180,7 @@ extension ModelLock {
 
     private static let format = 1
 
-    /// The file's text: the same for equal locks, with one line for each entity, so that it merges well.
+    /// The file's text. Equal locks have equal texts, and each entity has its own line, so that the file merges well.
     package var contents: String {
         let models = self.models.mapValues { versions in JSONValue.array(versions.map(Self.json)) }
         let current = JSONValue(sorted: self.current.mapValues(JSONValue.string))
@@ -200,7 +200,7 @@ extension ModelLock {
         ])
     }
 
-    /// - Throws: `MigrationError` with code `lockFileMismatch` for what is no lock file, or one of a newer Moult.
+    /// - Throws: `MigrationError` with code `lockFileMismatch` if it is not a lock file, or is from a newer Moult.
     package init(json bytes: [UInt8], place: String) throws {
         do {
             let document = try JSONFields(
@@ -229,7 +229,7 @@ extension ModelLock {
 }
 
 extension [UInt8] {
-    /// The number of the first line that has a text; nil if none does.
+    /// Returns the number of the first line that contains a text; nil if none does.
     fileprivate func firstLine(with text: String) -> Int? {
         let lines = split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return lines.firstIndex { String(decoding: $0, as: UTF8.self).contains(text) }.map { $0 + 1 }

@@ -7,17 +7,17 @@ import MoultModel
     import Foundation
 #endif
 
-/// The model at a person's `--model PATH`: the files of its versions, and the marks of the current one.
+/// The model at a `--model PATH` argument: the files of its versions, and the mark of the current one.
 struct ModelSource {
-    /// Without a trailing slash.
+    /// The path without a trailing slash.
     let path: String
     var files: [ModelFile]
     var currentName: String?
-    /// The reason why the current version is not known although one is marked; nil otherwise.
+    /// The reason why the marked current version is unknown; nil otherwise.
     var currentFault: MigrationError?
-    /// Of a `.momd`.
+    /// The version list of a `.momd`.
     var versionInfo: VersionInfo?
-    /// The optimised forms of versions that are read from their `.mom`.
+    /// The optimised forms next to versions that are read from their `.mom`.
     var optimised: [String] = []
     var findings: [Finding] = []
 
@@ -45,7 +45,7 @@ struct ModelSource {
         (self.path, self.files, self.currentName, self.findings) = (path, files, currentName, findings)
     }
 
-    /// The names are what `--from` and `--to` say, so that each may stand for one file only.
+    /// Checks that each name stands for one file only, because `--from` and `--to` take names.
     private func checkNames() throws {
         let byName = Dictionary(grouping: files, by: \.name)
         if let twice = byName.filter({ $0.value.count > 1 }).min(by: { $0.key < $1.key }) {
@@ -57,7 +57,7 @@ struct ModelSource {
 }
 
 extension ModelBundle {
-    /// Whether a model is at the path, by the names of the files there: for a message where a store is wanted.
+    /// Whether a model is at the path, judged by file names; used in a message where a store is expected.
     package static func isModel(_ path: String) -> Bool {
         let endings = ["xcdatamodeld", "xcdatamodel", "momd", "mom", "omo"]
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
@@ -83,7 +83,7 @@ extension ModelSource {
         return ModelSource(path: path, files: [file])
     }
 
-    /// The `.mom` of the same name is read in its place, where there is one.
+    /// Reads the `.mom` of the same name instead, if there is one.
     private static func loneOptimised(_ path: String) throws -> ModelSource {
         guard let file = ModelFile(at: OptimisedModel.model(of: path)), ModelFolder.isFolder(file.path) == false else {
             return ModelSource(path: path, files: [ModelFile(optimised: path)])
@@ -93,7 +93,7 @@ extension ModelSource {
         return source
     }
 
-    /// `.xccurrentversion` names the current version; Xcode leaves it out while there is one version only.
+    /// Reads a source bundle. `.xccurrentversion` names the current version; Xcode omits it while there is only one.
     private static func sourceBundle(_ path: String) throws -> ModelSource {
         var source = try versions(in: path)
         let marker = path + "/.xccurrentversion"
@@ -126,10 +126,10 @@ extension ModelSource {
         return source
     }
 
-    /// Takes the version that a file marks as the current one. What cannot be read, or names no version of the bundle, is
-    /// not the same as no mark: then the newest one would be taken.
+    /// Takes the version that a file marks as current. An unreadable mark, or one that names no version of the bundle,
+    /// is not the same as no mark, for which the newest version would be taken.
     ///
-    /// - Parameter name: nil if it cannot be read.
+    /// - Parameter name: the marked name; nil if it cannot be read.
     private mutating func mark(_ name: String?, by marker: String, _ cause: String = "") {
         currentName = name
         guard !files.contains(where: { $0.name == name }) else { return }
@@ -143,7 +143,7 @@ extension ModelSource {
         currentFault = .currentUnknown(name, marker, cause: cause)
     }
 
-    /// A version of which there is only the optimised form is read from it; one that cannot be read is reported.
+    /// Reads the versions of a folder. A version without a `.mom` is read from its optimised form, or reported.
     private static func compiledVersions(in path: String) throws -> ModelSource {
         let entries = try ModelFolder.entries(of: path)
         let optimised = entries.filter { $0.fileExtension == "omo" }
@@ -164,7 +164,7 @@ extension ModelSource {
         return source
     }
 
-    /// A plain folder of versions, or one that holds a single bundle.
+    /// Reads a plain folder of versions, or a folder that contains a single bundle.
     private static func folder(_ path: String) throws -> ModelSource {
         let entries = try ModelFolder.entries(of: path)
         let isOfVersions = entries.contains { entry in
@@ -195,7 +195,7 @@ extension ModelSource {
 }
 
 extension MigrationError {
-    /// - Parameter name: that of the version which is not in the bundle; nil if it cannot be read.
+    /// - Parameter name: the marked version, which is not in the bundle; nil if it cannot be read.
     fileprivate static func currentUnknown(_ name: String?, _ marker: String, cause: String) -> MigrationError {
         MigrationError(
             .modelInvalid,
@@ -207,13 +207,12 @@ extension MigrationError {
     }
 }
 
-/// The contents of the `VersionInfo.plist` of a `.momd`: the current version, and the hashes that Apple's compiler
-/// computed.
+/// The contents of a `.momd`'s `VersionInfo.plist`: the current version, and the hashes computed by Apple's compiler.
 package struct VersionInfo: Sendable, Equatable {
     package var currentName: String?
-    /// By version name.
+    /// The version hashes, by version name.
     package var hashes: [String: VersionHashes]
-    /// Base64 by version name; only compilers since 2023 write them.
+    /// The checksums in base64, by version name; written only by compilers since 2023.
     package var checksums: [String: String]
 
     /// - Throws: `MigrationError` with code `propertyListInvalid`.
@@ -225,13 +224,13 @@ package struct VersionInfo: Sendable, Equatable {
         checksums = (list["NSManagedObjectModel_VersionChecksums"]?.dictionary ?? [:]).compactMapValues(\.string)
     }
 
-    /// The list of versions whose hashes were computed.
+    /// Creates the list for versions whose hashes were computed.
     init(hashes: [String: VersionHashes]) {
         self.hashes = hashes
         checksums = hashes.mapValues { $0.checksum.base64 }
     }
 
-    /// The list as the newest compilers write it.
+    /// The list as written by the newest compilers.
     var binary: [UInt8] {
         var entries: [String: PropertyList] = [
             "NSManagedObjectModel_VersionHashes": .dictionary(
@@ -242,9 +241,9 @@ package struct VersionInfo: Sendable, Equatable {
         return PropertyList.dictionary(entries).binary
     }
 
-    /// Returns a finding for each disagreement of the list and the models next to it.
+    /// Returns a finding for each disagreement between the list and the models next to it.
     ///
-    /// - Parameter place: what the findings call the list.
+    /// - Parameter place: the name of the list in the findings.
     func findings(against versions: [ModelVersion], place: String) -> [Finding] {
         let missing = hashes.keys.filter { name in !versions.contains { $0.name == name } }
         let unlisted = versions.map(\.name).filter { hashes[$0] == nil }

@@ -7,33 +7,32 @@ import MoultModel
     import Foundation
 #endif
 
-/// A model source as Apple's `momc` compiles it: a `.mom`, or the files of a `.momd`.
+/// A model source compiled as Apple's `momc` does: a `.mom`, or the files of a `.momd`.
 ///
-/// The optimised form (`.omo`) is not written: Core Data does without, and its order is not even the same for two runs
+/// The optimised form (`.omo`) is not written: Core Data does not need it, and its order differs even between two runs
 /// of Apple's compiler.
 package struct CompiledModel: Sendable {
-    /// One file, by its name in the bundle.
+    /// A file with its name in the bundle.
     package struct File: Sendable {
         package let name: String
         package let bytes: [UInt8]
     }
 
-    /// The name that the `.mom` or the `.momd` has, without ending.
+    /// The name of the `.mom` or `.momd`, without extension.
     package let name: String
-    /// Whether the files are those of a `.momd`.
+    /// Whether the files form a `.momd`.
     package let isBundle: Bool
-    /// A `.mom` for each version, in the order of their names; of a bundle, `VersionInfo.plist` too.
+    /// A `.mom` for each version, in name order; for a bundle, also `VersionInfo.plist`.
     package let files: [File]
     package let versionInfo: VersionInfo
     package let warnings: [ModelFault]
 
-    /// Compiles an `.xcdatamodeld`, an `.xcdatamodel`, a model as JSON or a folder of these. The versions are compiled on
-    /// all cores.
+    /// Compiles an `.xcdatamodeld`, an `.xcdatamodel`, a model as JSON or a folder of these, using all cores.
     ///
-    /// - Parameter module: the Swift module of the classes whose name a source begins with a dot, as Xcode writes the
-    ///   current product module.
-    /// - Parameter compiler: what the archives say about their compiler; nothing by default.
-    /// - Throws: `ModelFaults` for errors in the source; what reading the files throws.
+    /// - Parameter module: the Swift module of classes whose name in the source begins with a dot, which is how Xcode
+    ///   writes the current product module.
+    /// - Parameter compiler: the compiler versions to record in the archives; nothing by default.
+    /// - Throws: `ModelFaults` for errors in the source; also any error from reading the files.
     package init(compiling path: String, module: String? = nil, compiler: CompilerVersion? = nil) throws {
         let source = try ModelSource(at: path)
         guard !source.files.contains(where: { [.compiled, .optimised].contains($0.form) }) else {
@@ -49,7 +48,7 @@ package struct CompiledModel: Sendable {
         let models = outcomes.compactMap { outcome in outcome.version.map { (outcome.name, $0) } }
         var info = VersionInfo(hashes: Dictionary(models.map { ($0, $1.hashes) }) { first, _ in first })
         if let fault = source.currentFault { throw fault }
-        // Apple's compiler names the current version only where a bundle does.
+        // Apple's compiler writes the current version only if the bundle marks one.
         if ModelFolder.isFolder(source.path + "/.xccurrentversion") == false { info.currentName = source.currentName }
         versionInfo = info
         let compiled = models.map { File(name: $0 + ".mom", bytes: $1.bytes) }
@@ -58,7 +57,7 @@ package struct CompiledModel: Sendable {
     }
 }
 
-/// The outcome of compiling one version: its archive and hashes, or errors.
+/// The outcome of compiling one version: either its archive and hashes, or errors.
 private struct Outcome: Sendable {
     let name: String
     private(set) var version: (bytes: [UInt8], hashes: VersionHashes)?
@@ -67,7 +66,7 @@ private struct Outcome: Sendable {
 
     init(compiling file: ModelFile, module: String?, compiler: CompilerVersion?) throws {
         name = file.name
-        // A file that cannot be read at all is no fault of its text.
+        // An unreadable file is not a fault in the source text, so throw the error.
         let bytes = try ModelFolder.bytes(at: file.path)
         do {
             guard let model = try model(of: bytes, in: file) else { return }
@@ -78,7 +77,7 @@ private struct Outcome: Sendable {
         }
     }
 
-    /// Nil after errors.
+    /// Returns the model; nil after errors.
     private mutating func model(of bytes: [UInt8], in file: ModelFile) throws -> ManagedObjectModel? {
         var findings: [Finding] = []
         defer { faults += findings.filter { $0.severity > .note }.map { ModelFault($0, file: file.path) } }
@@ -95,14 +94,14 @@ private struct Outcome: Sendable {
     }
 }
 
-/// The text files of a model as Xcode has them: one `contents`, or an `.xcdatamodeld` of several versions.
+/// The text files of a model source in Xcode's form: one `contents`, or an `.xcdatamodeld` of several versions.
 package struct SourceFiles: Sendable {
     /// The text of each file, by its path in the bundle.
     package let files: [(path: String, text: String)]
 
-    /// The files of an `.xcdatamodeld`.
+    /// Creates the files of an `.xcdatamodeld`.
     ///
-    /// - Throws: `usage` for a name that cannot be a file's; `modelInvalid` for what XML has no form for.
+    /// - Throws: `usage` for a name that is not a valid file name; `modelInvalid` for a part that XML cannot represent.
     package init(
         bundle versions: [(name: String, model: ManagedObjectModel)], currentName: String?,
         defaults: [String: String] = [:]
@@ -116,20 +115,20 @@ package struct SourceFiles: Sendable {
         self.files = files
     }
 
-    /// The file of an `.xcdatamodel`.
+    /// Creates the file of an `.xcdatamodel`.
     ///
-    /// - Throws: `modelInvalid` for what XML has no form for.
+    /// - Throws: `modelInvalid` for a part that XML cannot represent.
     package init(_ model: ManagedObjectModel, defaults: [String: String] = [:]) throws {
         files = [("contents", try model.xmlContents(defaults: defaults))]
     }
 
-    /// The attributes that Xcode gives a file that it has written itself, for a model that came from none.
+    /// The attributes that Xcode writes to its own files, for a model that did not come from a file.
     package static let documentDefaults = [
         "lastSavedToolsVersion": "24512", "systemVersion": "25C56", "minimumToolsVersion": "Automatic",
         "sourceLanguage": "Swift",
     ]
 
-    /// The property list by which Xcode knows the current version.
+    /// Returns the property list that marks the current version for Xcode.
     private static func marker(of name: String) -> String {
         let escaped = name.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
         return """
@@ -153,20 +152,19 @@ package struct SourceFiles: Sendable {
     }
 }
 
-/// An error or a warning about a line of a model source, as build systems read them: `file:line: error: sentence`.
+/// An error or warning about a line of a model source, in the form for build systems: `file:line: error: sentence`.
 package struct ModelFault: Sendable, Hashable {
     package enum Severity: String, Sendable { case warning, error }
 
-    /// The kind of a fault: one that a compiler's option can silence, one that lint has a rule of its own for, or
-    /// another.
+    /// The kind of a fault: one that a compiler option can silence, one that has its own lint rule, or another.
     package enum Kind: Sendable {
         case other, missingInverse, propertyCount, deleteRule
-        /// It names an entity or a property that is not in the model.
+        /// A reference to an entity or a property that is not in the model.
         case reference
     }
 
     package let file: String
-    /// From 1.
+    /// The line, from 1.
     package let line: Int
     package let severity: Severity
     package let kind: Kind
@@ -176,18 +174,18 @@ package struct ModelFault: Sendable, Hashable {
         (self.file, self.line, self.severity, self.kind, self.message) = (file, line, severity, kind, message)
     }
 
-    /// The line for a build log.
+    /// The line in a build log.
     package var text: String { "\(file):\(line): \(severity.rawValue): \(message)" }
 }
 
 extension ModelFault {
-    /// A reader's error about a file. Its place begins with the file and the line, where it has one.
+    /// Creates an error from a reader's error about a file. Its place may begin with the file and the line.
     init(_ error: MigrationError, file: String) {
         let cause = error.cause.map { " (\($0))" } ?? ""
         self.init(file: file, line: Self.line(of: error.place, in: file), "\(error.message)\(cause) \(error.remedy)")
     }
 
-    /// Creates a warning from a finding of a reader about a file.
+    /// Creates a warning from a reader's finding about a file.
     init(_ finding: Finding, file: String) {
         let remedy = finding.remedy.isEmpty ? "" : " \(finding.remedy)"
         self.init(
@@ -199,7 +197,7 @@ extension ModelFault {
         return Int(place.dropFirst(file.count + 1).prefix(while: \.isNumber)) ?? 1
     }
 
-    /// The errors for which a model source is not compiled, by line; empty for a file that is no such source.
+    /// Returns the errors that prevent a model source from compiling, by line; empty for a file that is not a source.
     package static func errors(inSource file: String) -> [ModelFault] {
         guard let bytes = try? ModelFolder.bytes(at: file), let root = try? ModelElement(rootOf: bytes, file: file)
         else { return [] }
@@ -207,8 +205,8 @@ extension ModelFault {
     }
 }
 
-/// A model source has errors: nothing is compiled.
+/// Errors in a model source. Nothing is compiled.
 package struct ModelFaults: Error {
-    /// Errors and warnings, by file and line.
+    /// The errors and warnings, by file and line.
     package let faults: [ModelFault]
 }

@@ -49,7 +49,7 @@ extension SourceCheck {
         )
     }
 
-    /// Whether the type of a composite attribute is among those that it is made of.
+    /// Whether a composite attribute's type contains itself.
     private func leadsBack(_ composite: String) -> Bool {
         var seen: Set<String> = []
         var waiting = [composite]

@@ -1,17 +1,17 @@
 import MoultBasics
 import MoultModel
 
-/// Finds every error in a model source, each with its line, where reading the model stops at the first.
+/// Finds every error in a model source, each with its line, whereas reading the model stops at the first.
 struct SourceCheck {
     let file: String
     private(set) var faults: [ModelFault] = []
-    /// The first of each name.
+    /// The first entity of each name.
     let entities: [String: ModelElement]
     let composites: [String: ModelElement]
-    /// By entity or composite, then by name: the first of each name.
+    /// The first property of each name, by entity or composite and then by name.
     private let properties: [String: [String: ModelElement]]
 
-    /// - Parameter root: the `<model>`.
+    /// - Parameter root: the `<model>` element.
     init(_ root: ModelElement) {
         file = root.file
         entities = Self.byName(root.children("entity"))
@@ -61,7 +61,7 @@ struct SourceCheck {
         }
     }
 
-    /// That each has a name, which is an identifier where code uses it, and that no two have the same.
+    /// Checks that each element has a name, that names used in code are identifiers, and that no two are the same.
     mutating func checkNames(
         _ elements: [ModelElement], kind: String, areIdentifiers: Bool, in owner: String = "The model"
     ) {
@@ -106,12 +106,12 @@ struct SourceCheck {
 
     // MARK: Inheritance
 
-    /// An entity's name and those above it, as far as they are in the model, and whether they lead back to it.
+    /// Returns the names of an entity and its ancestors in the model, and whether they lead back to it.
     func lineage(of entity: String) -> (names: [String], isCyclic: Bool) {
         var names: [String] = []
         var seen: Set<String> = []
         var current: String? = entity
-        // Reading the model refuses a longer lineage; to follow it for every property would take too long.
+        // Reading the model rejects a longer lineage, and following it for every property would take too long.
         while names.count <= ManagedObjectModel.lineageLimit, let name = current, let element = entities[name] {
             guard seen.insert(name).inserted else { return (names, name == entity) }
             names.append(name)
@@ -120,12 +120,12 @@ struct SourceCheck {
         return (names, false)
     }
 
-    /// The property of an entity, or of one above it.
+    /// Returns the property of an entity or of one of its ancestors.
     func property(_ name: String, of entity: String) -> ModelElement? {
         lineage(of: entity).names.lazy.compactMap { properties[$0]?[name] }.first
     }
 
-    /// The attribute of a composite attribute's type.
+    /// Returns the element of a composite attribute's type.
     func element(_ name: String, ofComposite composite: String) -> ModelElement? { properties[composite]?[name] }
 
     mutating func check(reference element: ModelElement, toEntity name: String?, from what: String) {
@@ -145,9 +145,9 @@ struct SourceCheck {
 }
 
 extension String {
-    /// Whether code can use the name: Core Data's accessors are called after it.
+    /// Whether the name is usable in code, because Core Data's accessors are named after it.
     fileprivate var isIdentifier: Bool {
-        // Most names are plain, and what a character is takes long to say.
+        // Most names are plain, and classifying a character is slow.
         if utf8.allSatisfy(\.isPlain) { return utf8.first.map { !(48...57).contains($0) } ?? false }
         guard let first, first.isLetter || first == "_" else { return false }
         return allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
@@ -157,7 +157,7 @@ extension String {
 }
 
 extension UInt8 {
-    /// A letter, a digit or an underscore of ASCII.
+    /// Whether the byte is an ASCII letter, digit or underscore.
     fileprivate var isPlain: Bool {
         (97...122).contains(self) || (65...90).contains(self) || (48...57).contains(self) || self == 95
     }
@@ -209,7 +209,7 @@ extension SourceCheck {
         }
     }
 
-    /// A property, or a part of a composite attribute.
+    /// Checks the path of a property, or of a part of a composite attribute.
     private mutating func check(path: String, of entity: ModelElement, at element: ModelElement, called what: String) {
         let names = path.split(separator: ".").map(String.init)
         var current = names.first.flatMap { property($0, of: entity.name) }

@@ -1,22 +1,21 @@
 import MoultBasics
 
-/// The differences between two compiled models, object for object, whatever the order in which their archives have the
-/// objects.
+/// The differences between two compiled models, object by object, regardless of the order in their archives.
 ///
-/// The version of the compiler is no part of a model and is not compared.
+/// The compiler version is not part of a model and is not compared.
 package struct ArchiveComparison: Sendable {
     package struct Difference: Sendable {
         /// The path to the value, such as `Post.title/NSIsOptional`.
         package let place: String
-        /// The value in each, as text; nil where it has none.
+        /// The value in each model, as text; nil if there is none.
         package let old: String?
         package let new: String?
     }
 
-    /// In the byte order of the places; empty if the models are equal.
+    /// The differences, in byte order of their places; empty if the models are equal.
     package let differences: [Difference]
 
-    /// - Throws: `propertyListInvalid` for bytes that are no archive, `modelInvalid` for an archive without a model.
+    /// - Throws: `propertyListInvalid` if the bytes are not an archive, `modelInvalid` if it has no model.
     package init(_ old: [UInt8], _ new: [UInt8]) throws(MigrationError) {
         let (old, new) = (try ArchiveText(old).values, try ArchiveText(new).values)
         let places = Set(old.keys).union(new.keys).sorted { $0.precedesInByteOrder($1) }
@@ -26,17 +25,17 @@ package struct ArchiveComparison: Sendable {
     }
 }
 
-/// Every plain value of a compiled model, by the path that leads to it.
+/// Every plain value of a compiled model, by its path.
 private struct ArchiveText {
     private(set) var values: [String: Value] = [:]
     private var left = Self.limit
 
-    /// More values than any real model has: what refers to itself is refused.
+    /// More values than in any real model; an archive that refers to itself would exceed it.
     private static let limit = 4_000_000
     private static let depth = 32
     private static let compiler: Set<String> = ["CDMCompilerToolVersion", "CDMCompilerXcodeVersion"]
 
-    /// A value, and the number that it is: to Foundation, a flag equals 1 or 0.
+    /// A value and its number: Foundation treats a flag as equal to 1 or 0.
     struct Value: Equatable {
         let text: String
         private var number: Int64?
@@ -110,7 +109,7 @@ private struct ArchiveText {
         }
     }
 
-    /// A value without parts, as text with its kind.
+    /// Returns a value without parts, as text with its kind.
     private func plain(_ value: KeyedArchive.Value) -> Value? {
         switch value.content {
         case .string(let text): return Value(text)
@@ -125,7 +124,7 @@ private struct ArchiveText {
         return nil
     }
 
-    /// An entity, a property or an index by its name: what it says is compared in its own place.
+    /// Returns the name of an entity, a property or an index; its contents are compared at their own place.
     private func reference(_ value: KeyedArchive.Value) -> String? {
         switch value.className {
         case "NSManagedObjectModel": "the model"
@@ -141,6 +140,6 @@ private struct ArchiveText {
         "NSRelationshipDescription", "NSFetchedPropertyDescription", "NSExpressionDescription",
     ]
 
-    /// Returns the text by which the elements of a set are sorted.
+    /// Returns the text that sorts the elements of a set.
     private func text(_ value: KeyedArchive.Value) -> String { plain(value)?.text ?? reference(value) ?? "" }
 }

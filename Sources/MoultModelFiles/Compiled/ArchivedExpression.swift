@@ -2,9 +2,9 @@ import MoultBasics
 import MoultModel
 
 extension Expression {
-    /// The value expression of a property mapping.
-    /// - Throws: `unsupported` with the class and the selector where it is not known; `modelInvalid` if it is nested in
-    ///   itself or without end.
+    /// Reads the value expression of a property mapping.
+    /// - Throws: `unsupported` with the class and the selector of an unknown expression; `modelInvalid` if it contains
+    ///   itself or is nested too deeply.
     init(mapped value: KeyedArchive.Value, place: String) throws(MigrationError) {
         guard ArchivedExpression(value).isSmall else {
             throw .modelInvalid(
@@ -20,9 +20,9 @@ extension Expression {
     }
 }
 
-/// An expression as it lies in an archive, whether Moult knows its class or not.
+/// An expression in an archive, whose class Moult may or may not know.
 struct ArchivedExpression: CustomStringConvertible {
-    /// The largest of the known mapping models has fewer than ten parts.
+    /// Far above the largest of the known mapping models, which has fewer than ten parts.
     private static let sizeLimit = 4096
     private static let knownClasses: Set<String> = [
         "NSConstantValueExpression", "NSSelfExpression", "NSVariableExpression", "NSKeyPathExpression",
@@ -33,18 +33,18 @@ struct ArchivedExpression: CustomStringConvertible {
 
     init(_ value: KeyedArchive.Value) { self.value = value }
 
-    /// Whether it has few parts when all references are followed. Parts that are shared are counted each time, because
-    /// they are copied when it is read: a hundred objects, each of them twice the next, are 2¹⁰⁰.
+    /// Whether the expression has few parts when all references are followed. Shared parts count each time, because
+    /// reading copies them: a hundred objects that each contain the next one twice have 2¹⁰⁰ parts.
     var isSmall: Bool {
         var sizes: [Int: Int] = [:]
         var budget = Self.sizeLimit
         return (size(of: value, &sizes, &budget) ?? .max) <= Self.sizeLimit
     }
 
-    /// Nil for one without end, or whose archive has too many objects to say.
+    /// Returns the number of parts; nil if it is infinite, or if the archive has too many objects to count.
     private func size(of value: KeyedArchive.Value, _ sizes: inout [Int: Int], _ budget: inout Int) -> Int? {
         if let identity = value.identity {
-            // 0 marks an object that is being counted: it is a part of itself.
+            // 0 marks an object that is still being counted, and that therefore contains itself.
             if let known = sizes[identity] { return known == 0 ? nil : known }
             sizes[identity] = 0
         }
@@ -63,7 +63,7 @@ struct ArchivedExpression: CustomStringConvertible {
         (value.elements ?? []) + value.keys.filter { $0 != "NS.objects" }.compactMap { value[$0] }
     }
 
-    /// The class of the first part that is not known, and where that or the whole is a call, its selector.
+    /// The class of the first unknown part, and the selector if that part or the whole expression is a call.
     var description: String {
         let unknown = firstUnknown(in: value, depth: 0) ?? value
         let selector = (unknown["NSSelectorName"] ?? value["NSSelectorName"])?.string
@@ -80,11 +80,11 @@ struct ArchivedExpression: CustomStringConvertible {
     }
 }
 
-/// Foundation's classes for expressions and predicates, as archives hold them.
+/// Foundation's classes for expressions and predicates, as stored in archives.
 extension Expression {
     private static let depthLimit = 100
 
-    /// The archived `NSExpression`; nil if it is of a class that Moult does not know, or nested without end.
+    /// Reads an archived `NSExpression`; nil if Moult does not know its class, or if it is nested too deeply.
     init?(archived value: KeyedArchive.Value, depth: Int = 0) {
         guard depth < Self.depthLimit else { return nil }
         switch value.className {
@@ -127,7 +127,7 @@ extension Expression {
         self = .keyPath(path, of: operand)
     }
 
-    /// The target is the class of Foundation's own functions, or any other expression.
+    /// Reads a function. Its target is the class of Foundation's own functions, or any other expression.
     private init?(archivedFunction value: KeyedArchive.Value, depth: Int) {
         guard let selector = value["NSSelectorName"]?.string,
             let arguments = Self.list(value["NSArguments"], depth), let operand = value["NSOperand"]
@@ -140,7 +140,7 @@ extension Expression {
         }
     }
 
-    /// Nil if one of the expressions is not known.
+    /// Reads a list; nil if one of the expressions is unknown.
     private static func list(_ value: KeyedArchive.Value?, _ depth: Int) -> [Expression]? {
         guard let elements = value?.elements else { return [] }
         let expressions = elements.compactMap { Expression(archived: $0, depth: depth + 1) }
@@ -178,7 +178,7 @@ extension ExpressionValue {
 extension Predicate {
     private static let depthLimit = 100
 
-    /// The archived `NSPredicate`; nil if it or a part of it is of a class that Moult does not know.
+    /// Reads an archived `NSPredicate`; nil if Moult does not know its class or that of a part.
     init?(archived value: KeyedArchive.Value, depth: Int = 0) {
         guard depth < Self.depthLimit else { return nil }
         switch value.className {
@@ -211,7 +211,7 @@ extension Predicate {
             let `operator` = archived["NSOperatorType"]?.integer.flatMap(Int.init(exactly:)).flatMap(Operator.init),
             let modifier = Modifier(rawValue: Int(archived["NSModifier"]?.integer ?? 0))
         else { return nil }
-        // Operators of strings keep their options under another key than those of values.
+        // String operators store their options under a different key than value operators.
         let options = (archived["NSFlags"] ?? archived["NSOptions"])?.integer ?? 0
         self = .comparison(
             Comparison(

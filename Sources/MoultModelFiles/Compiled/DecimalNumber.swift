@@ -1,20 +1,20 @@
 import MoultBasics
 
-/// A decimal number as an archive keeps it: up to 128 bits of mantissa and a power of ten.
+/// A decimal number in archived form: a mantissa of up to 128 bits and a power of ten.
 package struct DecimalNumber: Sendable, Hashable {
     var isNegative: Bool
     var mantissa: UInt128
     var exponent: Int
-    /// `NaN` is a negative number without mantissa.
+    /// Whether the number is `NaN`, stored as a negative number with mantissa 0.
     private var isNaN: Bool { isNegative && mantissa == 0 }
 
-    /// An archived `NSDecimalNumber`.
+    /// Reads an archived `NSDecimalNumber`.
     init?(archived value: KeyedArchive.Value) {
         guard let bytes = value["NS.mantissa"]?.data, bytes.count == 16,
             let exponent = value["NS.exponent"]?.integer, (-128...127).contains(exponent),
             let length = value["NS.length"]?.integer, (0...8).contains(length)
         else { return nil }
-        // Eight words of sixteen bits, the least first; each in the byte order of the machine that wrote it.
+        // Eight words of sixteen bits, the least significant first, each in the byte order of the writing machine.
         let isBigEndian = value["NS.mantissa.bo"]?.integer == 2
         mantissa = (0..<Int(length)).reversed().reduce(0) { sum, word in
             let pair = (UInt128(bytes[2 * word]), UInt128(bytes[2 * word + 1]))
@@ -24,7 +24,7 @@ package struct DecimalNumber: Sendable, Hashable {
         isNegative = value["NS.negative"]?.boolean ?? false
     }
 
-    /// Reads digits with a sign, a point and a power of ten, such as `-12.50` or `1e-3`; nil for anything else.
+    /// Reads digits with a sign, a point and a power of ten, such as `-12.50` or `1e-3`; nil for any other text.
     package init?(_ text: String) {
         let parts = text.lowercased().split(separator: "e", omittingEmptySubsequences: false)
         guard let digits = parts.first, parts.count <= 2 else { return nil }

@@ -2,10 +2,10 @@ import MoultBasics
 import MoultModel
 
 /// Writes expressions and predicates as Foundation's classes. Equality, order, IN, CONTAINS, key paths, constants and
-/// functions are written as real caches have them; the other operators of strings follow Foundation's own coding
-/// without a witness.
+/// functions match real model caches. The other string operators follow Foundation's coding, unconfirmed by any real
+/// cache.
 extension KeyedArchive.Builder {
-    /// - Throws: `MigrationError` with code `unsupported` for what has no known archived form.
+    /// - Throws: `MigrationError` with code `unsupported` for an expression without a known archived form.
     mutating func add(_ expression: Expression) throws(MigrationError) -> PropertyList {
         switch expression {
         case .constant(let constant):
@@ -23,7 +23,7 @@ extension KeyedArchive.Builder {
                 ["NSExpressionType": .integer(0), "NSConstantValueClassName": string("_NSPredicateUtilities")])
             return try add(call: selector, of: library, arguments)
         case .message(let selector, let target, let arguments):
-            // A call that was read from a text has the list that the parser filled, other calls a finished one.
+            // A call parsed from text has the parser's mutable list; other calls have an immutable one.
             let isParsed = selector != EntityMapping.fetchSelector
             return try add(call: selector, of: try add(target), arguments, isParsed: isParsed)
         case .aggregate(let elements):
@@ -57,7 +57,7 @@ extension KeyedArchive.Builder {
             ])
     }
 
-    /// A path of one name is its own type of expression.
+    /// Writes a key path. A path of one name is a separate expression type.
     private mutating func add(keyPath path: String, of base: Expression) throws(MigrationError) -> PropertyList {
         let operand = try add(base)
         let specifier = object(
@@ -97,7 +97,7 @@ extension KeyedArchive.Builder {
 
     // MARK: Predicates
 
-    /// - Throws: `MigrationError` with code `unsupported` for what has no known archived form.
+    /// - Throws: `MigrationError` with code `unsupported` for a predicate without a known archived form.
     mutating func add(_ predicate: Predicate) throws(MigrationError) -> PropertyList {
         switch predicate {
         case .constant(let value):
@@ -178,9 +178,9 @@ extension KeyedArchive.Builder {
 }
 
 extension DecimalNumber {
-    /// Eight words of sixteen bits, the least first, each in little-endian order.
+    /// Eight words of sixteen bits, the least significant first, each in little-endian order.
     fileprivate var mantissaBytes: [UInt8] { (0..<16).map { UInt8(truncatingIfNeeded: mantissa >> (8 * $0)) } }
 
-    /// The number of the mantissa's sixteen-bit words that are in use.
+    /// The number of sixteen-bit words of the mantissa in use.
     fileprivate var mantissaLength: Int { (128 - mantissa.leadingZeroBitCount + 15) / 16 }
 }

@@ -2,42 +2,42 @@ import MoultBasics
 import MoultModel
 
 extension ManagedObjectModel {
-    /// Reads a compiled model, the content of a `.mom` file.
+    /// Reads a compiled model, the contents of a `.mom` file.
     ///
-    /// What Moult does not know of it becomes a finding (`unknown-element`) and is left out.
-    /// - Throws: `MigrationError`: `propertyListInvalid` for bytes that are no archive, `modelInvalid` for an archive
-    ///   that holds no model or one that contradicts itself.
+    /// Parts that Moult does not know become findings (`unknown-element`) and are skipped.
+    /// - Throws: `MigrationError`: `propertyListInvalid` for bytes that are not an archive, `modelInvalid` for an
+    ///   archive without a model or with an inconsistent one.
     package init(compiled bytes: [UInt8], findings: inout [Finding]) throws {
         var reader = ModelArchiveReader(archive: try KeyedArchive(parsing: bytes))
         self = try reader.model()
         findings += reader.findings
     }
 
-    /// Reads the model that a store carries in itself, the content of `Z_MODELCACHE.Z_CONTENT`.
+    /// Reads the model inside a store, the contents of `Z_MODELCACHE.Z_CONTENT`.
     ///
-    /// It is a compiled model in raw DEFLATE whose entities repeat what they inherit.
-    /// - Throws: as ``init(compiled:findings:)``.
+    /// It is a compiled model in raw DEFLATE, in which entities repeat their inherited properties.
+    /// - Throws: see ``init(compiled:findings:)``.
     package init(modelCache bytes: [UInt8], findings: inout [Finding]) throws {
-        // Real caches shrink to a tenth; the largest known model unfolds to three megabytes.
+        // Real caches compress to a tenth; the largest known model has three megabytes uncompressed.
         let archive = try RawDeflate.inflate(bytes, limit: 64 << 20)
         try self.init(compiled: archive, findings: &findings)
     }
 }
 
-/// Numbers, bits, class names and keys that compiled models use.
+/// Numbers, bits, class names and keys in compiled models.
 enum ModelArchive {
-    /// `NSFlagsKey` of an attribute.
+    /// Bits of an attribute's `NSFlagsKey`.
     static let externalBinaryDataFlag: Int64 = 4
     static let preserveAfterDeletionFlag: Int64 = 16
 
-    /// The class that `NSAttributeValueClassName` names for each type; none for those not here.
+    /// The class in `NSAttributeValueClassName` for each type; types that are not listed have none.
     static let valueClassNames: [AttributeType: String] = [
         .integer16: "NSNumber", .integer32: "NSNumber", .integer64: "NSNumber", .decimal: "NSDecimalNumber",
         .double: "NSNumber", .float: "NSNumber", .string: "NSString", .boolean: "NSNumber", .date: "NSDate",
         .binary: "NSData", .uuid: "NSUUID", .uri: "NSURL", .composite: "NSDictionary",
     ]
 
-    /// The keys that Moult reads or knows to repeat something else, by class.
+    /// The keys, by class, that Moult reads or knows to be redundant.
     static let knownKeys: [String: Set<String>] = [
         "NSManagedObjectModel": [
             "NSEntities", "NSFetchRequestTemplates", "NSVersionIdentifiers", "NSConfigurations",
@@ -66,8 +66,8 @@ enum ModelArchive {
         ],
     ]
 
-    /// The order in which the classes of a model encode their fields, as the numbers and the order of keys in compiled
-    /// models show it. Classes that no compiled model of the newest compilers shows are not named.
+    /// The order in which the classes of a model encode their fields, derived from the object numbers and key order of
+    /// compiled models. Classes that the newest compilers never write are not listed.
     static let encoding = KeyedArchive.Encoding(
         fields: [
             "NSManagedObjectModel": [
@@ -116,9 +116,9 @@ enum ModelArchive {
     ])
 }
 
-/// A limit of a model editor as a compiled model holds it: a predicate over the value, and the number of the error.
+/// A limit from the model editor in compiled form: a predicate over the value, and an error number.
 ///
-/// The numbers are Core Data's (`NSValidationNumberTooLargeError` and its neighbours).
+/// The numbers are Core Data's (`NSValidationNumberTooLargeError` and the following ones).
 struct ValidationLimit {
     enum Kind {
         case minimum, maximum, regularExpression
@@ -140,7 +140,7 @@ struct ValidationLimit {
         1680: .regularExpression,
     ]
 
-    /// Nil for a predicate that is no such limit.
+    /// Returns nil for a predicate that is not such a limit.
     init?(_ predicate: Predicate, errorNumber: Int64?) {
         guard let kind = errorNumber.flatMap({ Self.errorNumbers[$0] }),
             case .comparison(let comparison) = predicate, case .constant(let constant) = comparison.right
@@ -161,7 +161,7 @@ struct ValidationLimit {
         self.text = text
     }
 
-    /// The predicate and error number of the limit for an attribute of a type.
+    /// Returns the predicate and error number of the limit for an attribute of a type.
     func compiled(for type: AttributeType) -> (predicate: Predicate, errorNumber: Int64) {
         let isString = type == .string
         let subject: Expression = isString && kind != .regularExpression ? .keyPath("length") : .evaluatedObject

@@ -38,7 +38,7 @@ extension ModelArchiveReader {
             userInfo: userInfo(of: value, place: place))
     }
 
-    /// Reads the elements of a composite attribute, in order of declaration.
+    /// Reads the elements of a composite attribute, in declaration order.
     private mutating func elements(
         of value: KeyedArchive.Value, place: String, depth: Int
     ) throws -> [AttributeDescription] {
@@ -61,7 +61,7 @@ extension ModelArchiveReader {
     private mutating func defaultValue(
         _ value: KeyedArchive.Value?, type: AttributeType, place: String
     ) -> AttributeValue? {
-        // The default of a required struct is an empty dictionary.
+        // The default value of a required struct is an empty dictionary.
         guard let value, type != .composite || value.entries?.isEmpty != true else { return nil }
         let result: AttributeValue? =
             switch type {
@@ -120,8 +120,7 @@ extension ModelArchiveReader {
 
     // MARK: Fetch requests
 
-    /// Returns the settings of a fetch request besides its entity and predicate, where they differ from a new
-    /// request's.
+    /// Returns the settings of a fetch request, besides entity and predicate, that differ from a new request's.
     mutating func options(of request: KeyedArchive.Value, place: String) -> [String: String] {
         var options: [String: String] = [:]
         for (key, name, usual) in FetchRequestOption.numbers {
@@ -139,7 +138,7 @@ extension ModelArchiveReader {
 
     // MARK: Validation
 
-    /// The limits that a model editor knows, each a predicate with the number of its error; others as they are.
+    /// Reads the limits of the model editor, each a predicate with an error number; other predicates stay as they are.
     private mutating func validation(of value: KeyedArchive.Value, place: String) -> AttributeDescription.Validation {
         var validation = AttributeDescription.Validation()
         let predicates = value["NSValidationPredicates"]?.elements ?? []
@@ -161,7 +160,7 @@ extension ModelArchiveReader {
     }
 }
 
-/// The options of a fetch request that are numbers: the archive's key, the model file's name, the usual value.
+/// The numeric options of a fetch request: the archive's key, the model file's name, the default value.
 enum FetchRequestOption {
     static let numbers: [(key: String, name: String, usual: Int64)] = [
         ("NSFetchLimit", "fetchLimit", 0), ("NSFetchOffset", "fetchOffset", 0), ("NSBatchSize", "fetchBatchSize", 0),

@@ -1,15 +1,14 @@
 import MoultBasics
 import MoultModel
 
-/// Makes the values of a model from the objects of its archive.
+/// Creates the values of a model from the objects of its archive.
 struct ModelArchiveReader {
     private let archive: KeyedArchive
     var findings: [Finding] = []
     private var reported: Set<String> = []
-    /// The number of elements of composite attributes that may still be read: an archive may refer to one from many
-    /// places.
+    /// The number of composite elements left to read, because an archive may refer to one element from many places.
     var elementsLeft = 20_000
-    /// Whether any entity has fetch indexes: then the older kinds of index only repeat them.
+    /// Whether any entity has fetch indexes, which make the older kinds of index redundant.
     private var hasFetchIndexes = false
 
     init(archive: KeyedArchive) { self.archive = archive }
@@ -46,7 +45,7 @@ struct ModelArchiveReader {
         let name = value["NSEntityName"]?.string ?? key
         reportUnknown(in: value, place: name)
         let parents = superentities(of: value)
-        // A cache repeats inherited properties in each entity, some behind a proxy.
+        // A cache repeats inherited properties in each entity, some of them behind a proxy.
         let inherited = Set(parents.flatMap { ($0["NSProperties"]?.entries ?? []).map(\.key) })
         var entity = EntityDescription(
             name: name, managedObjectClassName: value["NSClassNameForEntity"]?.string,
@@ -72,7 +71,7 @@ struct ModelArchiveReader {
         return entity
     }
 
-    /// Core Data makes the fetch indexes of such an archive, and nothing else.
+    /// Removes redundant indexes. Core Data creates only the fetch indexes of such an archive.
     private mutating func removeTranslatedIndexes(from entity: inout EntityDescription) {
         for index in entity.removeTranslatedIndexes() {
             findings.append(
@@ -84,7 +83,7 @@ struct ModelArchiveReader {
         }
     }
 
-    /// The entities above, nearest first; a cycle ends where it closes, and the model refuses it.
+    /// Returns the ancestors, nearest first. It stops at a cycle, which the model then rejects.
     private func superentities(of value: KeyedArchive.Value) -> [KeyedArchive.Value] {
         var above: [KeyedArchive.Value] = []
         var seen: Set<Int?> = [value.identity]
@@ -134,9 +133,9 @@ struct ModelArchiveReader {
             partialIndexPredicate: predicate(value["NSPartialIndexPredicate"], place: "\(entity).\(name)"))
     }
 
-    // MARK: What all have
+    // MARK: Common fields
 
-    /// Nil if it is the name itself, which is what Core Data writes when a model gives none.
+    /// Returns nil if it equals the name, which is what Core Data writes for a model without one.
     func renamingIdentifier(of value: KeyedArchive.Value, name: String) -> String? {
         value["NSRenamingIdentifier"]?.string.flatMap { $0 == name ? nil : $0 }
     }
@@ -158,7 +157,7 @@ struct ModelArchiveReader {
     }
 
     private func nameLists(_ value: KeyedArchive.Value?) -> [[String]] {
-        // Old models list properties themselves rather than their names.
+        // Old models list the properties themselves and not their names.
         (value?.elements ?? []).map { list in
             (list.elements ?? []).compactMap { $0.string ?? $0["NSPropertyName"]?.string }
         }
@@ -180,7 +179,7 @@ struct ModelArchiveReader {
 
     // MARK: Findings
 
-    /// One finding for each class and key, at the first place where it stands.
+    /// Reports each unknown key of a class once, at its first place.
     mutating func reportUnknown(in value: KeyedArchive.Value, place: String) {
         let className = value.className ?? ""
         guard let known = ModelArchive.knownKeys[className] else { return }
@@ -199,10 +198,10 @@ struct ModelArchiveReader {
 }
 
 extension AttributeValue {
-    /// The archived default of an attribute of a numeric type, whatever kind of number or text the archive holds.
+    /// Reads the archived default value of an attribute with a numeric type, from any kind of number or text.
     ///
-    /// An attribute whose type was changed keeps the kind that it had: a Boolean that was a Double has the real 0.0.
-    /// Nil for what the type does not hold exactly.
+    /// An attribute whose type was changed keeps the old kind of value: a Boolean that was a Double has the real 0.0.
+    /// Returns nil for a value that the type cannot represent exactly.
     init?(archivedNumber value: KeyedArchive.Value, type: AttributeType) {
         if type == .decimal, let number = DecimalNumber(archived: value) {
             self = .decimal(number.text)
@@ -217,13 +216,13 @@ extension AttributeValue {
                 DecimalNumber(archived: value)?.text ?? value.string
             }
         guard let text else { return nil }
-        // The shortest text that is the number again, so that nothing is lost on the way.
+        // The shortest text that reads back as the same number, so that nothing is lost.
         self.init(modelFileText: text, type: type)
     }
 }
 
 extension Finding {
-    /// A default value that is no value of the attribute's type: the attribute is read without one.
+    /// Returns the finding for a default value of the wrong type; the attribute is read without it.
     static func defaultNotRead(_ text: String, of type: AttributeType, place: String) -> Finding {
         Finding(
             code: "default-not-read", severity: .warning, place: place,

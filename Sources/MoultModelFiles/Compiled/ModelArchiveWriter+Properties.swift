@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 
 extension ModelArchiveWriter {
-    /// Fills the copies of `owner`'s properties that `entity` has.
+    /// Fills in `entity`'s copies of `owner`'s properties.
     mutating func fillProperties(of owner: EntityDescription, in entity: EntityDescription) throws {
         for attribute in owner.attributes { try fill(attribute, isIndexed: owner.indexes(attribute), in: entity) }
         for relationship in owner.relationships { fill(relationship, in: entity) }
@@ -37,7 +37,7 @@ extension ModelArchiveWriter {
             | (attribute.preservesValueInHistoryOnDeletion ? ModelArchive.preserveAfterDeletionFlag : 0)
         let className = attribute.attributeValueClassName ?? ModelArchive.valueClassNames[attribute.type]
         fields["NSAttributeType"] = .integer(Int64(attribute.type.rawValue))
-        // Apple's compiler makes the name of this one class each time.
+        // Apple's compiler writes the name of this class again each time.
         fields["NSAttributeValueClassName"] =
             !isCache && className == "NSDecimalNumber"
             ? builder.separateString("NSDecimalNumber") : builder.string(className)
@@ -57,7 +57,7 @@ extension ModelArchiveWriter {
                 try fill(reference, element, isIndexed: false, in: entity, place: "\(place).\(element.name)")
             }
             fields["NSCompositeElements"] = builder.array(elements.map(\.1), isMutable: true)
-            // A struct's default is an empty dictionary, an enum has none.
+            // The default value of a struct is an empty dictionary; an enum has none.
             if !attribute.isOptional, !attribute.isEnum { fields["NSDefaultValue"] = builder.dictionary([]) }
         }
         builder.fill(reference, classes: classes, fields)
@@ -106,7 +106,7 @@ extension ModelArchiveWriter {
             classes: ["NSFetchedPropertyDescription", "NSPropertyDescription", "NSObject"], fields)
     }
 
-    // MARK: What all properties have
+    // MARK: Common fields
 
     private struct Property {
         var name: String
@@ -123,7 +123,7 @@ extension ModelArchiveWriter {
         var userInfo: [String: String] = [:]
         var validation: (predicates: PropertyList, warnings: PropertyList)?
 
-        /// `_P`: the flags as bits, and a bit for each part that is empty. Bit 0 is always set.
+        /// The value of `_P`: the flags as bits, and a bit for each empty part. Bit 0 is always set.
         var bits: Int64 {
             let flags: [(Int64, Bool)] = [
                 (0x1, true), (0x2, isOptional), (0x4, isReadOnly), (0x8, isTransient), (0x10, validation == nil),
@@ -193,7 +193,7 @@ extension ModelArchiveWriter {
                 classes: ["NSURL", "NSObject"],
                 ["NS.base": KeyedArchive.Builder.null, "NS.relative": builder.string(text)])
         case .transformable(let bytes):
-            // What a transformer of an app's own makes need not be an archive.
+            // The output of an app's own transformer need not be an archive.
             (try? builder.embed(archive: bytes)) ?? builder.leaf(.data(bytes))
         }
     }

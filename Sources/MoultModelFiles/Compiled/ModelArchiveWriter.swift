@@ -2,23 +2,23 @@ import MoultBasics
 import MoultModel
 
 extension ManagedObjectModel {
-    /// The model as a store carries it in itself: the content of `Z_MODELCACHE.Z_CONTENT`.
+    /// Returns the model in the form that a store contains, the contents of `Z_MODELCACHE.Z_CONTENT`.
     ///
-    /// What archives have no key for is left out: scalar switches, cloud encryption, syncing, code generation.
-    /// - Throws: `MigrationError` with code `unsupported` for predicates without a known archived form: a store without
-    ///   model cache is legal.
+    /// Settings without an archive key are omitted: scalar switches, cloud encryption, syncing, code generation.
+    /// - Throws: `MigrationError` with code `unsupported` for predicates without a known archived form. A store without
+    ///   a model cache is valid.
     package func modelCache() throws -> [UInt8] {
         var writer = ModelArchiveWriter(self, isCache: true)
         return try RawDeflate.deflate(writer.archive())
     }
 
-    /// The model as a `.mom` file has it, in the order in which Apple's compiler writes it.
+    /// Returns the model as a `.mom` file, in the order of Apple's compiler.
     ///
     /// - Parameters:
-    ///   - module: the Swift module of the classes whose name begins with a dot.
-    ///   - spelling: what the model's source says beyond the model.
-    ///   - compiler: the versions that Apple's compiler writes about itself, in order to compare its file byte for byte.
-    /// - Throws: as ``modelCache()``.
+    ///   - module: the Swift module of classes whose name begins with a dot.
+    ///   - spelling: details of the model's source that are not in the model.
+    ///   - compiler: the compiler versions to record, for a byte-for-byte comparison with Apple's file.
+    /// - Throws: see ``modelCache()``.
     package func compiled(
         module: String? = nil, spelling: SourceSpelling? = nil, compiler: CompilerVersion? = nil
     ) throws -> [UInt8] {
@@ -30,20 +30,20 @@ extension ManagedObjectModel {
     }
 }
 
-/// Lays a model out as the objects of its archive: entities and properties refer to each other, so that all of them
-/// are given their numbers first.
+/// Lays out a model as the objects of its archive. Entities and properties refer to each other, so all of them get
+/// their numbers first.
 struct ModelArchiveWriter {
     let model: ManagedObjectModel
-    /// Whether entities repeat what they inherit, and their dictionary is Core Data's own kind.
+    /// Whether entities repeat inherited properties, and are in a dictionary of Core Data's own class.
     let isCache: Bool
-    /// The module that is put before a class name that begins with a dot.
+    /// The module to put before a class name that begins with a dot.
     var module: String?
     var spelling = SourceSpelling()
     var compiler: CompilerVersion?
     var builder = KeyedArchive.Builder()
     private var root = KeyedArchive.Builder.null
     private var entities: [String: PropertyList] = [:]
-    /// By entity, then by property: each entity of a cache has its own copy of what it inherits.
+    /// The properties by entity and then by name: each entity of a cache has its own copies of inherited ones.
     private var properties: [String: [String: PropertyList]] = [:]
     private var emptyUserInfo: PropertyList?
 
@@ -72,7 +72,7 @@ struct ModelArchiveWriter {
         return isCache ? builder.archive(root: root) : builder.archive(root: root, ModelArchive.encoding)
     }
 
-    /// Without a module, Apple's compiler leaves the dot.
+    /// Returns the class name with its module. Without a module, Apple's compiler keeps the dot.
     private func qualified(_ className: String) -> String {
         className.hasPrefix(".") ? (module ?? "") + className : className
     }
@@ -83,7 +83,7 @@ struct ModelArchiveWriter {
         name.flatMap { entities[$0] } ?? KeyedArchive.Builder.null
     }
 
-    /// The property as `entity` has it: in a `.mom`, where only its declaring entity has it, that one.
+    /// Returns the property of `entity`; in a `.mom`, only the declaring entity has it.
     func reference(toProperty name: String, of entity: String) -> PropertyList {
         if let own = properties[entity]?[name] { return own }
         let lineage = model.entity(entity).map(model.lineage) ?? []
@@ -195,7 +195,7 @@ struct ModelArchiveWriter {
         return builder.array(references, isMutable: true)
     }
 
-    /// Returns the name of an index. Where a compound index becomes a fetch index, Apple's compiler joins the names in
+    /// Returns the name of an index. For a fetch index made from a compound index, Apple's compiler joins the names in
     /// a mutable string.
     private mutating func name(of index: FetchIndexDescription, in entity: EntityDescription) -> PropertyList {
         let name = builder.string(index.name)
@@ -230,10 +230,10 @@ struct ModelArchiveWriter {
     }
 }
 
-/// Details of a model source that the model leaves out and its compiled form keeps.
+/// Details of a model source that are in its compiled form but not in the model.
 package struct SourceSpelling: Sendable {
-    /// The defaults of decimal attributes as they are spelled, by `Entity.attribute`: of a zero, the compiler keeps the
-    /// decimal places.
+    /// The default values of decimal attributes as written in the source, by `Entity.attribute`: the compiler keeps the
+    /// decimal places of a zero.
     private(set) var decimalTexts: [String: String] = [:]
     private var entities: [String: Int] = [:]
     private var properties: [String: [String: Int]] = [:]
@@ -253,7 +253,7 @@ package struct SourceSpelling: Sendable {
         }
     }
 
-    /// The names of entities, or of the properties of one, as the source has them; those that it does not have, last.
+    /// Returns the names of entities, or of an entity's properties, in source order; names not in the source come last.
     func inOrder(_ names: [String], of entity: String? = nil) -> [String] {
         let positions = entity.map { properties[$0] ?? [:] } ?? entities
         let placed = names.enumerated().map { (positions[$0.element] ?? .max, $0.offset) }
@@ -261,11 +261,11 @@ package struct SourceSpelling: Sendable {
     }
 }
 
-/// The version numbers that Apple's compiler writes about itself into a compiled model.
+/// The version numbers that Apple's compiler records in a compiled model.
 package struct CompilerVersion: Sendable, Hashable {
     /// `CDMCompilerToolVersion`
     package let tool: Double
-    /// `CDMCompilerXcodeVersion`: 260200 of Xcode 26.2.
+    /// `CDMCompilerXcodeVersion`: 260200 for Xcode 26.2.
     package let xcode: Int64
 
     package init(tool: Double, xcode: Int64) {

@@ -84,7 +84,7 @@ extension AttributeDescription.Validation: JSONPart {
 }
 
 extension AttributeValue {
-    /// An object of one member, whose name is the kind of value: `{"integer":5}`, `{"binary":"AAE="}`.
+    /// The value as an object with one member, named after its kind: `{"integer":5}`, `{"binary":"AAE="}`.
     var json: JSONValue {
         switch self {
         case .integer(let number): ["integer": .integer(number)]
@@ -128,9 +128,9 @@ extension AttributeValue {
 }
 
 extension JSONValue {
-    /// A number; JSON has no word for NaN and the infinities, which are strings.
+    /// The number. JSON has no NaN and no infinities; they are strings.
     fileprivate var number: Double? { double ?? string.flatMap(Double.init) }
 
-    /// The bytes of base64.
+    /// The bytes of a base64 string.
     fileprivate var bytes: [UInt8]? { string.flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) } }
 }

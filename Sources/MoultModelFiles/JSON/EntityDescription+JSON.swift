@@ -48,7 +48,7 @@ extension FetchIndexDescription.Element: JSONPart {
             .init(
                 key: "expression",
                 write: { if case .expression(let text) = $0.subject { .string(text) } else { nil } },
-                // It is read with the property.
+                // Read together with the property.
                 read: { _, _, _ in }),
             .init(
                 key: "isRTree", write: { $0.kind == .rTree ? true : nil },

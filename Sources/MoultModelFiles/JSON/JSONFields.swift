@@ -1,6 +1,6 @@
 import MoultBasics
 
-/// A JSON object being read: typed members with what they mean when absent, and every complaint with its place.
+/// A JSON object being read: typed members with their defaults, and errors with their places.
 struct JSONFields {
     private let value: JSONValue
     /// The file and the path inside it, such as `Model.json: entities[2].attributes[0]`.
@@ -94,20 +94,20 @@ struct JSONFields {
         return elements
     }
 
-    /// The names of the members that are not in the set.
+    /// Returns the names of the members that are not in the set.
     func unknown(_ known: Set<String>) -> [String] { (value.members ?? []).map(\.key).filter { !known.contains($0) } }
 }
 
-/// A part of a model that is a JSON object, read and written by the table of its members.
+/// A part of a model that is a JSON object, read and written by a table of its members.
 protocol JSONPart {
-    /// The part before anything is read.
+    /// An empty part to read into.
     static var blank: Self { get }
-    /// The members, in the order in which they are read.
+    /// The members, in reading order.
     static var members: [JSONMember<Self>] { get }
 }
 
 extension JSONPart {
-    /// The members with a value that is neither absent, empty nor usual, their keys in byte order.
+    /// The members, without absent, empty and default values, with keys in byte order.
     var json: JSONValue {
         let values = Self.members.map { ($0.key, $0.write(self)) }
         return JSONValue(sorted: Dictionary(uniqueKeysWithValues: values).compactMapValues(\.self))
@@ -121,10 +121,10 @@ extension JSONPart {
     }
 }
 
-/// A member of a JSON object, with its writing and its reading.
+/// A member of a JSON object, with the closures that write and read it.
 struct JSONMember<Part> {
     let key: String
-    /// Returns nil for what is left out.
+    /// Returns the value to write; nil to omit the member.
     let write: (Part) -> JSONValue?
     let read: (inout Part, JSONFields, inout UnknownMembers) throws -> Void
 }
@@ -173,7 +173,7 @@ extension JSONMember {
             read: { try $0.dictionary(key) })
     }
 
-    /// - Parameter isWritten: whether a part has the member.
+    /// - Parameter isWritten: whether to write the member for a part.
     static func parts<Element: JSONPart>(
         _ key: String, _ path: WritableKeyPath<Part, [Element]>, if isWritten: @escaping (Part) -> Bool = { _ in true }
     ) -> Self {

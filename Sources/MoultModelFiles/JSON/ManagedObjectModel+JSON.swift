@@ -2,10 +2,10 @@ import MoultBasics
 import MoultModel
 
 extension ManagedObjectModel {
-    /// The version of the form. A reader refuses a higher one.
+    /// The version of the format. A reader rejects a higher one.
     package static let jsonFormat = 1
 
-    /// The model as `{"format":1,"model":{…}}`: everything it says, the same text for equal models.
+    /// The complete model as `{"format":1,"model":{…}}`; equal models have equal text.
     package var json: JSONValue {
         let contents = ModelContents(
             entities: entities, configurations: configurations, composites: composites,
@@ -14,9 +14,9 @@ extension ManagedObjectModel {
         return .object([.init("format", JSONValue(Self.jsonFormat)), .init("model", contents.json)])
     }
 
-    /// Reads the form that ``json`` writes. Members that are not known become findings.
+    /// Reads the format that ``json`` writes. Unknown members become findings.
     ///
-    /// - Parameter file: what errors and findings call the file.
+    /// - Parameter file: the file's name in errors and findings.
     /// - Throws: `MigrationError` with code `modelInvalid` and the path inside the document.
     package init(json bytes: [UInt8], file: String, findings: inout [Finding]) throws {
         let document = try JSONFields(JSONValue(parsing: bytes, place: file, code: .modelInvalid), place: file)
@@ -38,7 +38,7 @@ extension ManagedObjectModel {
     }
 }
 
-/// Gathers the members that a reader does not know.
+/// Collects the members that a reader does not know.
 struct UnknownMembers {
     private(set) var findings: [Finding] = []
 
@@ -52,7 +52,7 @@ struct UnknownMembers {
     }
 }
 
-/// Everything that a model's file says.
+/// The complete contents of a model file.
 private struct ModelContents: JSONPart {
     var entities: [EntityDescription] = []
     var configurations: [Configuration] = []

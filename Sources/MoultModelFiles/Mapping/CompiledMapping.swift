@@ -1,9 +1,9 @@
 import MoultBasics
 import MoultModel
 
-/// A mapping model as Apple's `mapc` compiles it: a `.cdm`.
+/// A mapping model compiled as Apple's `mapc` does: a `.cdm`.
 package struct CompiledMapping: Sendable {
-    /// The name that the `.cdm` has, without ending.
+    /// The name of the `.cdm`, without extension.
     package let name: String
     package let bytes: [UInt8]
     package let warnings: [ModelFault]
@@ -31,7 +31,7 @@ package struct CompiledMapping: Sendable {
     }
 }
 
-/// Makes a mapping model of a compiled one, an archive of `NSMappingModel`.
+/// Creates a mapping model from a compiled one, an archive of `NSMappingModel`.
 struct CompiledMappingReader {
     private(set) var findings: [Finding] = []
 
@@ -73,7 +73,7 @@ struct CompiledMappingReader {
         return mapping
     }
 
-    /// Reads the predicate of the fetch in a source expression; nil if it asks for all objects.
+    /// Reads the predicate of the fetch in a source expression; nil if it fetches all objects.
     private func sourcePredicate(
         _ value: KeyedArchive.Value?, of entity: String?, place: String
     ) throws(MigrationError) -> Predicate? {
@@ -152,7 +152,7 @@ struct CompiledMappingReader {
 }
 
 extension MappingModel {
-    /// The mapping model as a `.cdm` file holds it.
+    /// Returns the mapping model as a `.cdm` file.
     ///
     /// - Throws: `MigrationError` with code `unsupported` for an expression without a known archived form.
     package func compiled() throws(MigrationError) -> [UInt8] {
@@ -161,7 +161,7 @@ extension MappingModel {
     }
 }
 
-/// Lays a mapping model out as the objects of its archive.
+/// Lays out a mapping model as the objects of its archive.
 private struct MappingArchiveWriter {
     private static let null = KeyedArchive.Builder.null
     private var builder = KeyedArchive.Builder()
@@ -201,7 +201,7 @@ private struct MappingArchiveWriter {
         return builder.dictionary(sorted.map { ($0.key, builder.string($0.value)) })
     }
 
-    /// The fetch that gives the source objects.
+    /// Returns the expression that fetches the source objects.
     private mutating func sourceExpression(of mapping: EntityMapping) throws(MigrationError) -> PropertyList {
         guard let entity = mapping.sourceEntityName else { return Self.null }
         let predicate = mapping.sourcePredicate?.format ?? "TRUEPREDICATE"

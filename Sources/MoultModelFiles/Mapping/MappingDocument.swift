@@ -3,14 +3,14 @@ import MoultModel
 
 /// The objects of an `xcmapping.xml`, which is a Core Data XML store.
 ///
-/// Xcode leaves what was deleted in the file, so that only what the one mapping model refers to is part of it.
+/// Xcode leaves deleted objects in the file, so only objects that the mapping model refers to count.
 struct MappingDocument {
     struct Object {
         let type: String
         let id: String
         let line: Int
         let attributes: [String: String]
-        /// The ids of the destinations, in the order of the file, which means nothing.
+        /// The identifiers of the destinations, in file order, which has no meaning.
         let relationships: [String: [String]]
     }
 
@@ -21,7 +21,7 @@ struct MappingDocument {
     let root: Object
     private let objects: [String: Object]
 
-    /// - Throws: `modelInvalid` for what is no XML or no mapping model.
+    /// - Throws: `modelInvalid` for a file that is not XML or not a mapping model.
     init(_ bytes: [UInt8], file: String) throws(MigrationError) {
         let database = try XMLElement.root(ofModelFile: file, bytes, keepsText: true)
         guard database.name == "database" else {
@@ -48,8 +48,8 @@ struct MappingDocument {
         (self.file, self.root, self.objects) = (file, root, objects)
     }
 
-    /// The objects that a relationship leads to, each once.
-    /// - Throws: `modelInvalid` for an id that no object of `type` has.
+    /// Returns the destinations of a relationship, each once.
+    /// - Throws: `modelInvalid` for an identifier that no object of `type` has.
     func objects(_ relationship: String, of owner: Object, type: String) throws(MigrationError) -> [Object] {
         var found: [Object] = []
         var seen: Set<String> = []
@@ -93,7 +93,7 @@ extension MappingDocument.Object {
     }
 }
 
-/// Makes a mapping model of what Xcode's editor stored, with what it leaves to be computed.
+/// Creates a mapping model from the contents of Xcode's editor, and computes what the editor omits.
 struct MappingDocumentReader {
     private typealias Object = MappingDocument.Object
     typealias Versions = (source: ModelVersion, destination: ModelVersion)
@@ -108,7 +108,7 @@ struct MappingDocumentReader {
         let objects = try inOrder(document.objects("entitymappings", of: document.root, type: "XDDEVENTITYMAPPING"))
         var mappings: [EntityMapping] = []
         for object in objects { mappings.append(try entityMapping(object)) }
-        // Expressions refer to other mappings by name, so that all must be there first.
+        // Expressions refer to other mappings by name, so create all mappings first.
         let defaults = MappingDefaults(from: versions.source.model, to: versions.destination.model, mappings)
         for (position, object) in objects.enumerated() {
             mappings[position].type = defaults.type(of: mappings[position])
@@ -120,7 +120,7 @@ struct MappingDocumentReader {
 
     // MARK: The models
 
-    /// One of the two models that the mapping holds whole.
+    /// Reads one of the two models that the mapping contains in full.
     private mutating func version(_ side: String) throws -> ModelVersion {
         guard let bytes = try data("\(side)modeldata", of: document.root) else {
             throw document.invalid("The mapping model does not contain its \(side) model.", in: document.root)
@@ -202,7 +202,7 @@ struct MappingDocumentReader {
         }
     }
 
-    /// By name in byte order.
+    /// Returns the properties by name in byte order.
     private func properties(
         _ relationship: String, of owner: Object, type: String
     ) throws -> [(name: String, object: Object)] {
@@ -227,7 +227,8 @@ struct MappingDocumentReader {
         return try Expression(mapped: root, place: place)
     }
 
-    /// The objects that another entity mapping made from those at a key path, or at the relationship of that name.
+    /// Returns the expression for the objects that another entity mapping made, from a key path or from the
+    /// relationship of that name.
     private func namedMapping(of object: Object, named name: String) throws -> Expression? {
         guard let mapping = nonempty("sourcemappingname", of: object) else { return nil }
         let path = try parsed("sourcekeypath", of: object) {
@@ -238,7 +239,7 @@ struct MappingDocumentReader {
 
     // MARK: Attributes of an object
 
-    /// An empty text says as much as an absent one.
+    /// Returns the text of an attribute. An empty text counts as absent.
     private func nonempty(_ key: String, of object: Object) -> String? {
         object.attributes[key].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -254,7 +255,7 @@ struct MappingDocumentReader {
         }
     }
 
-    /// The bytes of base64 that is broken into lines.
+    /// Returns the bytes of base64 text with line breaks.
     private func data(_ key: String, of object: Object) throws -> [UInt8]? {
         guard let text = object.attributes[key] else { return nil }
         let digits = String(decoding: text.utf8.filter { $0 > UInt8(ascii: " ") }, as: UTF8.self)

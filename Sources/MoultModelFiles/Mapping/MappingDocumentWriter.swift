@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 
 extension MappingModel {
-    /// The mapping model as the `xcmapping.xml` of an `.xcmappingmodel`. What is Xcode's default is not stored.
+    /// Returns the mapping model as the `xcmapping.xml` of an `.xcmappingmodel`, without Xcode's default values.
     ///
     /// - Parameters:
     ///   - paths: the paths of the two versions' `.xcdatamodel` files, from which Xcode refreshes the models.
@@ -50,8 +50,8 @@ extension MappingModel {
 }
 
 extension EntityMapping {
-    /// Without what the source form does not store: the order of the properties, and whether an entity that has
-    /// neither a policy nor a new name is copied or transformed, which makes no difference.
+    /// The mapping without details that the source form does not store: the order of the properties, and whether an
+    /// entity with neither a policy nor a new name is copied or transformed, which has no effect.
     fileprivate var comparable: EntityMapping {
         var mapping = self
         if type == .copy { mapping.type = .transform }
@@ -75,7 +75,7 @@ private struct MappingDocumentWriter {
     let mapping: MappingModel
     let defaults: MappingDefaults
     private var objects = ""
-    /// Xcode's ids begin here, too.
+    /// The last identifier; Xcode's identifiers start here too.
     private var lastID = 101
 
     init(mapping: MappingModel, defaults: MappingDefaults) { (self.mapping, self.defaults) = (mapping, defaults) }
@@ -142,8 +142,8 @@ private struct MappingDocumentWriter {
         return id
     }
 
-    /// The objects that another entity mapping made are stored as its name and a key path; anything else as an
-    /// expression.
+    /// Returns the attributes for an expression. Objects made by another entity mapping are stored as its name and a
+    /// key path; anything else is stored as an expression.
     private func source(of property: PropertyMapping, in mapping: EntityMapping) throws -> [Attribute] {
         let expression = defaults.expression(forRelationship: property.name, of: mapping)
         guard property.valueExpression != expression, let made = property.valueExpression?.destinationInstances,
@@ -187,7 +187,7 @@ private struct MappingDocumentWriter {
         objects += "    </object>\n"
     }
 
-    /// The beginning of the store. The hashes are those of the entities of Xcode's editor, the same in every file.
+    /// Returns the head of the store. The hashes are those of the entities in Xcode's editor, the same in every file.
     private static func head(identifier bytes: [UInt8], lastID: Int) -> String {
         let digits = Array(bytes.hexadecimal.uppercased())
         let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }
@@ -245,7 +245,7 @@ private struct MappingDocumentWriter {
 }
 
 extension String {
-    /// Base64 as Core Data's XML stores have it: 76 characters, and the rest on a second line.
+    /// Returns base64 in the form of Core Data's XML stores: 76 characters, and the rest on a second line.
     fileprivate static func lines(of bytes: [UInt8]) -> String {
         let text = bytes.base64
         return "\(text.prefix(76))\n\(text.dropFirst(76))\n"

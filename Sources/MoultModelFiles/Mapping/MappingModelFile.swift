@@ -1,15 +1,15 @@
 import MoultBasics
 import MoultModel
 
-/// A mapping model as it was found in a file.
+/// A mapping model with its file.
 package struct MappingModelFile: Sendable {
-    /// As it was given, without a trailing slash.
+    /// The given path, without a trailing slash.
     package let path: String
     /// The file's name without its extension.
     package let name: String
     package let mapping: MappingModel
-    /// The versions that Xcode's form holds whole, as they were when the mapping was last edited; the files of these
-    /// versions may have changed since. Nil for the compiled form, which has the hashes of the mapped entities only.
+    /// The versions that Xcode's form contains in full, as they were when the mapping was last edited; the files of
+    /// these versions may have changed since. Nil for the compiled form, which has only entity hashes.
     package let versions: (source: ModelVersion, destination: ModelVersion)?
     /// The findings from reading the file.
     package let findings: [Finding]
@@ -17,8 +17,8 @@ package struct MappingModelFile: Sendable {
     /// Reads an `.xcmappingmodel` folder, the `xcmapping.xml` in one, or a compiled `.cdm`.
     ///
     /// - Throws: `MigrationError` with the path in its place: `fileNotFound`, `fileNotReadable`; `modelNotFound` for a
-    ///   path that is no mapping model; `modelInvalid` and `propertyListInvalid` for one that is empty, damaged or
-    ///   contradicts itself; `unsupported` for an expression of a class that Moult does not know.
+    ///   path that is not a mapping model; `modelInvalid` and `propertyListInvalid` for one that is empty, damaged or
+    ///   inconsistent; `unsupported` for an expression of a class that Moult does not know.
     package init(contentsOf path: String) throws {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         let file = path.fileExtension == "xcmappingmodel" ? path + "/xcmapping.xml" : path
@@ -54,8 +54,8 @@ package struct MappingModelFile: Sendable {
         findings = content.findings
     }
 
-    /// The mapping model at the path, or all that lie in the folder there.
-    /// - Throws: as ``init(contentsOf:)``.
+    /// Reads the mapping model at the path, or all mapping models in the folder there.
+    /// - Throws: see ``init(contentsOf:)``.
     package static func all(at path: String) throws -> [MappingModelFile] {
         guard !isMappingModel(path), ModelFolder.isFolder(path) == true else {
             return [try MappingModelFile(contentsOf: path)]
@@ -63,18 +63,18 @@ package struct MappingModelFile: Sendable {
         return try ModelFolder.entries(of: path).filter(isMappingModel).map(MappingModelFile.init)
     }
 
-    /// Whether the path's name says that a mapping model lies there.
+    /// Whether the path has the name of a mapping model.
     package static func isMappingModel(_ path: String) -> Bool {
         ["xcmappingmodel", "cdm"].contains(path.fileExtension) || path.fileName == "xcmapping.xml"
     }
 
-    /// The content of a mapping model, from the bytes of either form.
+    /// The contents of a mapping model, from the bytes of either form.
     package struct Content: Sendable {
         package var mapping = MappingModel()
         package var versions: (source: ModelVersion, destination: ModelVersion)?
         package var findings: [Finding] = []
 
-        /// - Parameter file: what errors call the file.
+        /// - Parameter file: the file's name in errors.
         package init(_ bytes: [UInt8], isCompiled: Bool, file: String) throws {
             if isCompiled {
                 var reader = CompiledMappingReader()

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// An entity of an optimised model, whose other parts are named by number.
+/// An entity of an optimised model, which refers to other parts by number.
 struct OptimisedEntity {
     let number: Int
     let name: String
@@ -10,16 +10,16 @@ struct OptimisedEntity {
     private(set) var isAbstract = false
     private(set) var fetchIndexes: [FetchIndexDescription] = []
     private(set) var uniquenessConstraints: [[String]] = []
-    /// The model flags that it has, which must fit what is read.
+    /// Whether the entity has these model flags, which must match the contents.
     private(set) var hasConstraints = false
     private(set) var hasTransients = false
-    /// Of its own.
+    /// The entity's own properties.
     private(set) var properties: [Int] = []
-    /// After the head.
+    /// The cursor after the head.
     private var rest: OptimisedModelCursor
     private let end: Int
 
-    /// Reads the head, and leaves the cursor behind the entity.
+    /// Reads the head, and moves the cursor past the entity.
     init(
         _ number: Int, _ cursor: inout OptimisedModelCursor, sections: OptimisedModelSections,
         use: inout OptimisedModelUse
@@ -33,7 +33,7 @@ struct OptimisedEntity {
         className = try use.text(cursor.word(), sections, cursor)
         name = try use.text(cursor.word(), sections, cursor)
         superentity = try cursor.flag() ? cursor.word() : nil
-        // The root of the hierarchy.
+        // The root of the inheritance tree.
         _ = try cursor.word()
         let hasSubentities = try cursor.flag()
         try Self.map(&cursor, sections)
@@ -53,11 +53,11 @@ struct OptimisedEntity {
         }
     }
 
-    /// Reads what follows the head.
+    /// Reads the part after the head.
     ///
     /// - Parameters:
-    ///   - propertyCount: how many it has, inherited ones included.
-    ///   - owners: the number of the entity that declares each property.
+    ///   - propertyCount: the number of properties, including inherited ones.
+    ///   - owners: the declaring entity of each property, by number.
     mutating func readRest(
         propertyCount: Int, owners: [Int], sections: OptimisedModelSections, use: inout OptimisedModelUse
     ) throws {
@@ -87,7 +87,7 @@ struct OptimisedEntity {
             for _ in 0..<(try rest.long()) { try readFetchIndex(sections: sections, use: &use) }
             try readConstraints(sections: sections, use: &use)
         }
-        // The entity and all below it.
+        // The entity and all its descendants.
         let count = try rest.long()
         try rest.expectEmptyLong(of: owner)
         try rest.expectEmptyLong(of: owner)
@@ -100,7 +100,7 @@ struct OptimisedEntity {
         guard rest.position == end else { throw rest.refused("the entity \(name) ends elsewhere") }
     }
 
-    /// Its own by number; an inherited one repeats what is known of the entity above.
+    /// Reads an own property by number; an inherited one repeats data of the parent entity.
     private mutating func readProperty(owners: [Int]) throws {
         switch try rest.word() {
         case 0:
@@ -117,7 +117,7 @@ struct OptimisedEntity {
         }
     }
 
-    /// The known ones have one property, ascending.
+    /// Reads a fetch index. All known ones have one property, ascending.
     private mutating func readFetchIndex(sections: OptimisedModelSections, use: inout OptimisedModelUse) throws {
         let index = try use.text(rest.long(), sections, rest)
         let owner = "the fetch index \(index) of \(name)"
@@ -130,7 +130,7 @@ struct OptimisedEntity {
         fetchIndexes.append(FetchIndexDescription(name: index, elements: [.init(subject: .property(property))]))
     }
 
-    /// No known entity has more than one.
+    /// Reads the uniqueness constraints. No known entity has more than one.
     private mutating func readConstraints(sections: OptimisedModelSections, use: inout OptimisedModelUse) throws {
         switch try rest.long() {
         case 0: return
@@ -145,14 +145,14 @@ struct OptimisedEntity {
     }
 }
 
-/// A property of an optimised model, whose other parts are named by number.
+/// A property of an optimised model, which refers to other parts by number.
 struct OptimisedProperty {
     enum Content {
         case attribute(AttributeDescription)
         case relationship(RelationshipDescription, destination: Int, inverse: Int?)
     }
 
-    /// Among all entities.
+    /// The number of its entity among all entities.
     let entity: Int
     let name: String
     let content: Content
@@ -173,7 +173,7 @@ struct OptimisedProperty {
         entity = try cursor.word()
         name = try use.text(cursor.word(), sections, cursor)
         for _ in 0..<3 { try cursor.expectEmptyWord(of: "the property \(name)") }
-        // The position among the properties of the entity, which its own list repeats.
+        // The position among the properties of the entity, which the entity's own list repeats.
         _ = try cursor.word()
         var known = Self.transient | Self.optional
         switch kind {
@@ -223,7 +223,7 @@ struct OptimisedProperty {
             isIndexed: flags & indexed != 0)
     }
 
-    /// No known file has a number other than zero, a date, data, a UUID or a URI: how they are written is not known.
+    /// Reads a default value. The form of nonzero numbers, dates, data, UUIDs and URIs is unknown.
     private static func defaultValue(
         of name: String, type: AttributeType, _ cursor: inout OptimisedModelCursor, sections: OptimisedModelSections,
         use: inout OptimisedModelUse

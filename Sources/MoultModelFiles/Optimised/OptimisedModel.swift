@@ -1,10 +1,10 @@
 import MoultBasics
 import MoultModel
 
-/// The optimised form of a compiled model next to it, an `.omo` in a `.momd`: Core Data's own copy of the `.mom` of the
-/// same name, which it loads faster.
+/// The optimised form next to a compiled model, an `.omo` in a `.momd`: Core Data's own copy of the `.mom` of the same
+/// name, which loads faster.
 ///
-/// The `.mom` is read, whose form is known in full; this form is compared with it.
+/// Moult reads the `.mom`, whose form is fully known, and compares this form with it.
 struct OptimisedModel {
     private let path: String
     private let bytes: [UInt8]
@@ -14,15 +14,15 @@ struct OptimisedModel {
         bytes = try ModelFolder.bytes(at: path)
     }
 
-    /// The `.mom` next to it.
+    /// Returns the path of the `.mom` next to an optimised form.
     static func model(of path: String) -> String { "\(path.parentFolder)/\(path.fileStem).mom" }
 
-    /// The optimised form next to a `.mom`.
+    /// Returns the path of the optimised form next to a `.mom`.
     static func form(of path: String) -> String { "\(path.parentFolder)/\(path.fileStem).omo" }
 
-    /// Nil if it is the optimised form of that model.
+    /// Returns a finding if the file is not the optimised form of that model; otherwise nil.
     ///
-    /// One that cannot be read must hold the version hashes of the model's entities.
+    /// If its contents cannot be parsed, the file must still contain the version hashes of the model's entities.
     static func finding(at path: String, against version: ModelVersion) -> Finding? {
         do {
             return try OptimisedModel(at: path).finding(against: version)
@@ -45,8 +45,8 @@ struct OptimisedModel {
             "The optimised model is not the \(version.name) of the .mom next to it: \(others.joined(separator: ", ")).")
     }
 
-    /// Returns the names of the entities in which two models differ. Indexes are not compared: compilers have named the
-    /// same ones in different ways.
+    /// Returns the names of the entities in which two models differ. Indexes are not compared, because compilers have
+    /// named the same index in different ways.
     private static func entities(of model: ManagedObjectModel, otherThanOf other: ManagedObjectModel) -> [String] {
         let names = Set((model.entities + other.entities).map(\.name))
         return names.filter { model.entity($0)?.withoutIndexes != other.entity($0)?.withoutIndexes }.sorted()
@@ -60,7 +60,7 @@ struct OptimisedModel {
             remedy: "Core Data may load this form where Moult reads the .mom; compile the bundle again.")
     }
 
-    /// An optimised model that was read because the `.mom` next to it cannot be.
+    /// Returns the finding for an optimised model that was read because the `.mom` next to it is unreadable.
     static func inPlace(of model: String, _ path: String, _ cause: MigrationError) -> Finding {
         Finding(
             code: "optimised-model-read", severity: .warning, place: model,
@@ -68,7 +68,7 @@ struct OptimisedModel {
             remedy: "Compile the bundle again.")
     }
 
-    /// An optimised model without the model that it was made of, which cannot be read itself.
+    /// Returns the finding for an unreadable optimised model without its `.mom`.
     static func alone(_ path: String, _ cause: MigrationError) -> Finding {
         Finding(
             code: "optimised-model-alone", severity: .warning, place: path,
@@ -101,25 +101,24 @@ extension [UInt8] {
     }
 }
 
-/// The layouts of an optimised model that are known, one for each generation of the compiler.
+/// The known layouts of an optimised model, one for each generation of the compiler.
 ///
-/// Each was worked out from files that lie next to the `.mom` of the same model. The file is big-endian; numbers of
-/// eight bytes lie at multiples of eight. After the signature come the offset and count of each section, in the order
-/// of ``OptimisedModelSections``.
+/// Each layout was derived from files next to the `.mom` of the same model. The file is big-endian, and numbers of
+/// eight bytes are aligned to eight. The offset and count of each section follow the signature, in the order of
+/// ``OptimisedModelSections``.
 struct OptimisedModelLayout: Sendable {
     /// The first 64 bytes of the file.
     let signature: [UInt8]
-    /// The number of kinds of properties that are counted, and the position of relationships among them; the first are
-    /// attributes.
+    /// The number of counted property kinds, and the index of relationships among them; index 0 is attributes.
     let kinds: Int
     let relationshipKind: Int
-    /// The number of ranges of an entity's properties that are kept, each by location and length.
+    /// The number of ranges of an entity's properties, each stored as location and length.
     let ranges: Int
-    /// The number of values between an entity's flags and its name that are zero in every known file.
+    /// The number of values between an entity's flags and its name, all zero in every known file.
     let reserved: Int
-    /// Relationships have the indexed flag, whatever the model says.
+    /// Whether relationships always have the indexed flag, regardless of the model.
     let marksRelationships: Bool
-    /// Whether fetch indexes and uniqueness constraints are listed; otherwise the number of zeros where they would be.
+    /// The lists of fetch indexes and uniqueness constraints, or the number of zeros in their place.
     let lists: Lists
 
     enum Lists: Equatable {
@@ -127,7 +126,7 @@ struct OptimisedModelLayout: Sendable {
         case indexesAndConstraints
     }
 
-    /// Whether the bytes begin as every optimised model does, of whatever compiler.
+    /// Whether the bytes begin like an optimised model of any compiler.
     static func isOptimised(_ bytes: [UInt8]) -> Bool { bytes.starts(with: Array("momv2$".utf8)) }
 
     private init(

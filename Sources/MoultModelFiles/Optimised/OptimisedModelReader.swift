@@ -2,18 +2,18 @@ import MoultBasics
 import MoultModel
 
 extension ManagedObjectModel {
-    /// Reads an optimised model, the content of an `.omo` file.
+    /// Reads an optimised model, the contents of an `.omo` file.
     ///
-    /// Only what is established of the form is read: anything else is refused, and so is a model whose version hashes
-    /// are not those in the file.
-    /// - Throws: `MigrationError` with code `modelInvalid` that names the byte.
+    /// The reader accepts only the established parts of the form. It rejects anything else, and a model whose version
+    /// hashes differ from those in the file.
+    /// - Throws: `MigrationError` with code `modelInvalid`, which names the byte.
     package init(optimised bytes: [UInt8]) throws {
         var reader = OptimisedModelReader(sections: try OptimisedModelSections(bytes))
         self = try reader.model()
     }
 }
 
-/// Makes a model from an optimised model.
+/// Creates a model from an optimised model.
 private struct OptimisedModelReader {
     let sections: OptimisedModelSections
     private var use = OptimisedModelUse()
@@ -82,7 +82,7 @@ private struct OptimisedModelReader {
         return entities
     }
 
-    /// The entity and those above it.
+    /// Returns the entity and its ancestors.
     private func lineage(of number: Int, in entities: [OptimisedEntity]) throws -> [Int] {
         var lineage = [number]
         while let parent = entities[lineage[lineage.count - 1]].superentity {
@@ -95,7 +95,7 @@ private struct OptimisedModelReader {
         return lineage
     }
 
-    /// The flags of an entity say whether it or one above has a constraint or a transient attribute.
+    /// Checks the flags of each entity: whether it or an ancestor has a constraint or a transient attribute.
     private func checkFlags(
         of entities: [OptimisedEntity], _ properties: [OptimisedProperty], at cursor: OptimisedModelCursor
     ) throws {
@@ -111,9 +111,10 @@ private struct OptimisedModelReader {
         }
     }
 
-    /// The record of the model itself: that every entity is in the one configuration, that of all models.
+    /// Reads the record of the model itself, and checks that all entities are in the default configuration and no
+    /// other.
     ///
-    /// - Returns: its version identifier.
+    /// - Returns: the version identifier of the model.
     private mutating func modelRecord(hasConstraints: Bool) throws -> String {
         var cursor = OptimisedModelCursor(bytes: sections.bytes, position: sections.modelOffset)
         let count = sections.entities.count
@@ -127,12 +128,12 @@ private struct OptimisedModelReader {
         guard let identifier = try? KeyedArchive(parsing: archive).root?.string else {
             throw cursor.notKnown("the version identifier of the model", at: cursor.position - 4)
         }
-        // The same in every known file.
+        // These numbers are the same in every known file.
         for expected in [0, 0, count] + Array(0..<count) + [0, 0, 1, 1] + Array(repeating: 0, count: count + 1) {
             guard try cursor.long() == expected else { throw cursor.notKnown("the model", at: cursor.position - 8) }
         }
         for _ in 0..<count {
-            // The names that a fetch of the entity may ask for; each is a property's, or made from one.
+            // The property names that a fetch of the entity may use, or names made from them.
             try cursor.expectEmptyLong(of: "the model")
             for _ in 0..<(try cursor.long()) { _ = try sections.entry(cursor.long(), of: sections.texts, at: cursor) }
             try cursor.expectEmptyLong(of: "the model")
@@ -169,7 +170,7 @@ private struct OptimisedModelReader {
         return description
     }
 
-    /// The version hashes cover what most of the model says, and were made by Core Data itself.
+    /// Checks the version hashes, which cover most of the model and were computed by Core Data itself.
     private func check(_ model: ManagedObjectModel, _ entities: [OptimisedEntity]) throws {
         let hashes = VersionHashes(of: model).entities
         let others = entities.filter { hashes[$0.name] != $0.versionHash }.map(\.name)
@@ -180,10 +181,10 @@ private struct OptimisedModelReader {
     }
 }
 
-/// The texts and data of an optimised model that have been read.
+/// The texts and data of an optimised model that have been used so far.
 ///
-/// What a model says beyond the known (user info, configurations, renaming identifiers, validation rules) puts a text or
-/// data of its own into the file. One that nothing known names shows that something was not read.
+/// Unknown parts of a model (user info, configurations, renaming identifiers, validation rules) add their own texts or
+/// data to the file. An entry that no known part refers to therefore reveals that something was not read.
 struct OptimisedModelUse {
     private var texts: Set<Int> = [0]
     private var wideTexts: Set<Int> = [0]
@@ -210,7 +211,7 @@ struct OptimisedModelUse {
         return try sections.entry(number, of: sections.blobs, at: cursor)
     }
 
-    /// A version hash.
+    /// Returns a version hash.
     @discardableResult
     mutating func hash(
         _ number: Int, _ sections: OptimisedModelSections, _ cursor: OptimisedModelCursor
@@ -220,7 +221,7 @@ struct OptimisedModelUse {
         return hash
     }
 
-    /// - Parameter relationships: their names, of which Core Data makes the names of columns and join tables.
+    /// - Parameter relationships: the names of relationships, from which Core Data names columns and join tables.
     func check(_ sections: OptimisedModelSections, relationships: Set<String>) throws {
         let end = OptimisedModelCursor(bytes: sections.bytes, position: sections.bytes.count)
         let columns = Set(relationships.map { "_Z\($0.uppercased())" })

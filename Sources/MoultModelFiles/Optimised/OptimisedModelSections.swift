@@ -1,21 +1,21 @@
 import MoultBasics
 
-/// The outer form of an optimised model: its header, and the texts and data that entities and properties name by number.
+/// The outer structure of an optimised model: its header, and the numbered texts and data of entities and properties.
 struct OptimisedModelSections {
     let layout: OptimisedModelLayout
     let bytes: [UInt8]
     let texts: [String]
-    /// Names of entities, defaults of strings, names of value transformers: texts in UTF-16.
+    /// The texts in UTF-16: names of entities, default values of strings, and names of value transformers.
     let wideTexts: [String]
     /// The version identifier, then the version hashes of entities and properties.
     let blobs: [[UInt8]]
-    /// The number of maps from property names to positions. They repeat what entities say, and are not read.
+    /// The number of maps from property names to positions. They are redundant and are not read.
     let mapCount: Int
     let properties: Section
     /// The number of properties of each kind.
     let kinds: [Int]
     let entities: Section
-    /// Fetch request templates, of which there is none in a file that is read.
+    /// The offset of the fetch request templates; a readable file has none.
     let requestsOffset: Int
     let modelOffset: Int
     let fetchIndexCount: Int
@@ -79,15 +79,15 @@ struct OptimisedModelSections {
         try Self.checkMaps(maps, in: bytes, before: properties.offset)
     }
 
-    /// The layout of the entries of a pool.
+    /// The layout of a pool's entries.
     private struct PoolForm {
         let name: String
-        /// Of each entry.
+        /// The alignment of each entry.
         let alignment: Int
-        /// The offset, in the entry's header, of its length in bytes; the rest of the header is empty.
+        /// The offset of an entry's length in bytes within its header; the rest of the header is empty.
         let lengthOffset: Int
         let header: Int
-        /// Bytes after an entry that are not counted in its length.
+        /// The number of bytes after an entry that its length does not include.
         let terminator: Int
     }
 
@@ -119,7 +119,7 @@ struct OptimisedModelSections {
         try cursor.expectEnd(of: "maps", before: next)
     }
 
-    /// One of a pool, by its number.
+    /// Returns an entry of a pool by number.
     func entry<Entry>(_ number: Int, of pool: [Entry], at cursor: OptimisedModelCursor) throws -> Entry {
         guard pool.indices.contains(number) else {
             throw cursor.refused("number \(number) of \(pool.count) is named", at: cursor.position - 4)
@@ -131,12 +131,12 @@ struct OptimisedModelSections {
 /// Reads the bytes of an optimised model in order; every step is checked.
 struct OptimisedModelCursor {
     let bytes: [UInt8]
-    /// In bytes from the start of the file; never negative.
+    /// The position in bytes from the start of the file; never negative.
     var position: Int
 
-    /// Between sections.
+    /// The mark between sections.
     static let filler = 0xEFBE_ADDE
-    /// Before and after an entity.
+    /// The mark before and after an entity.
     static let entityMark = 0xDAED_FEEB
 
     mutating func align(to width: Int) { position += (width - position % width) % width }
@@ -151,7 +151,7 @@ struct OptimisedModelCursor {
         return bytes[position..<position + count]
     }
 
-    /// Four bytes, at a multiple of four.
+    /// Reads four bytes, aligned to four.
     mutating func word() throws -> Int {
         align(to: 4)
         return try unalignedWord()
@@ -159,14 +159,14 @@ struct OptimisedModelCursor {
 
     private mutating func unalignedWord() throws -> Int { try take(4).reduce(0) { $0 << 8 | Int($1) } }
 
-    /// Eight bytes, at a multiple of eight, that hold a small number.
+    /// Reads eight bytes, aligned to eight, that contain a small number.
     mutating func long() throws -> Int {
         align(to: 8)
         guard try word() == 0 else { throw refused("a number is too large", at: position - 4) }
         return try word()
     }
 
-    /// One byte, 0 or 1.
+    /// Reads one byte, 0 or 1.
     mutating func flag() throws -> Bool {
         guard let byte = try take(1).first, byte <= 1 else {
             throw refused("a switch is neither on nor off", at: position - 1)
@@ -184,17 +184,17 @@ struct OptimisedModelCursor {
         guard found == expected else { throw refused("\(what) is \(found), not \(expected)", at: position - 8) }
     }
 
-    /// A place whose meaning is not known, empty in every file that was looked at.
+    /// Reads four bytes of unknown meaning, which are empty in every known file.
     mutating func expectEmptyWord(of owner: String) throws {
         guard try word() == 0 else { throw notKnown(owner, at: position - 4) }
     }
 
-    /// As ``expectEmptyWord(of:)``, of eight bytes.
+    /// Reads eight such bytes; see ``expectEmptyWord(of:)``.
     mutating func expectEmptyLong(of owner: String) throws {
         guard try long() == 0 else { throw notKnown(owner, at: position - 8) }
     }
 
-    /// The two words after a section, after which the next one begins.
+    /// Reads the two words after a section, and checks that the next section begins there.
     mutating func expectEnd(of section: String, before next: Int) throws {
         for _ in 0..<2 {
             let mark = try unalignedWord()
@@ -207,7 +207,7 @@ struct OptimisedModelCursor {
         refused("\(owner) has parts that Moult does not know", at: place)
     }
 
-    /// - Parameter place: the byte of the file; the present one if nil.
+    /// - Parameter place: the offset of the byte in the file; nil for the current position.
     func refused(_ what: String, at place: Int? = nil) -> MigrationError {
         .modelInvalid(
             "The optimised model cannot be read: \(what).", place: "byte \(place ?? position)",

@@ -17,10 +17,10 @@ extension AttributeDescription {
         .renamingIdentifier, .versionHashModifier, .syncable,
     ]
 
-    /// Stores prove how composite attributes are compiled; no model source with one has been seen.
+    /// Stores confirm the compiled form of composite attributes, but no model source with one has been seen.
     static let unseenSpelling = "is a composite attribute in a model source, whose form is not verified"
 
-    /// Reads `<attribute>` of an entity or a composite.
+    /// Reads the `<attribute>` of an entity or a composite.
     init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
         unknown.inspect(element, attributes: Self.knownAttributes, children: ["userInfo"])
         let type = try AttributeType(element)
@@ -85,7 +85,7 @@ extension AttributeDescription {
 }
 
 extension AttributeType {
-    /// An attribute without a type is normal where it is transient.
+    /// Reads the type. A transient attribute may have none.
     fileprivate init(_ element: ModelElement) throws {
         guard let word = element.text(.attributeType) else {
             self = .undefined
@@ -113,9 +113,9 @@ extension AttributeDescription.Derivation {
 }
 
 extension AttributeValue {
-    /// The default value that `<attribute>` declares, typed by the attribute's type.
+    /// Reads the default value of `<attribute>`, as a value of the attribute's type.
     ///
-    /// Nil, with a finding, for a text that is no value of that type: to Core Data, such a model is one anyway.
+    /// Returns nil, with a finding, for a text that is not a value of that type; Core Data accepts such a model.
     init?(defaultOf element: ModelElement, type: AttributeType, noting unknown: inout UnknownMarkup) {
         let key = type == .date ? ModelKey.defaultDateTimeInterval : .defaultValueString
         guard let text = element.node[key] else {
@@ -142,8 +142,8 @@ extension AttributeValue {
         self = value
     }
 
-    /// The text form of a default value in a model file. `Binary` and `Transformable`, for which Xcode has none, are
-    /// base64 here.
+    /// Reads the text of a default value in a model file. `Binary` and `Transformable`, which have no text form in
+    /// Xcode, are base64 here.
     init?(modelFileText text: String, type: AttributeType) {
         let isText = type == .string || type == .uri
         self.init(trimmedText: isText ? text : text.trimmed, type: type)
@@ -179,7 +179,7 @@ extension AttributeValue {
         }
     }
 
-    /// The text as Xcode writes it, where it differs only in form.
+    /// The text in Xcode's spelling.
     var modelEditorText: String { self == .decimal("0") ? "0.0" : modelFileText }
 
     private init?<Value>(_ text: String, _ wrap: (Value) -> AttributeValue, _ parse: (String) -> Value?) {
@@ -187,7 +187,8 @@ extension AttributeValue {
         self = wrap(value)
     }
 
-    /// An attribute that once was a number keeps its old text: `0.0` is found on booleans, and Core Data reads it as NO.
+    /// Reads a boolean. An attribute that was once a number keeps its old text: booleans may have `0.0`, which Core
+    /// Data reads as NO.
     private init?(boolean text: String) {
         switch text.lowercased() {
         case "yes", "true", "y", "t": self = .boolean(true)
@@ -198,7 +199,7 @@ extension AttributeValue {
         }
     }
 
-    /// An attribute that once was a boolean or a double keeps its old text: `NO` and `0.0` are found on integers.
+    /// Reads an integer. An attribute that was once a boolean or a double keeps its old text, such as `NO` or `0.0`.
     private init?(integer text: String, in range: ClosedRange<Int64>) {
         let number: Int64? =
             switch text.lowercased() {
@@ -212,7 +213,7 @@ extension AttributeValue {
 }
 
 extension String {
-    /// Without white space around it.
+    /// The text without surrounding white space.
     fileprivate var trimmed: String {
         var text = drop(while: \.isWhitespace)
         while text.last?.isWhitespace == true { text.removeLast() }
@@ -223,7 +224,7 @@ extension String {
 extension UUID {
     var bytes: [UInt8] { withUnsafeBytes(of: uuid) { [UInt8]($0) } }
 
-    /// Nil unless there are sixteen bytes.
+    /// Returns nil unless there are sixteen bytes.
     init?(bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         var value = UUID().uuid

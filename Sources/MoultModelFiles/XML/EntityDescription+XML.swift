@@ -63,7 +63,7 @@ extension EntityDescription {
 }
 
 extension ModelElement {
-    /// `<outer><list><item value="…"/>…</list>…</outer>`, the shape of compound indexes and uniqueness constraints.
+    /// Reads `<outer><list><item value="…"/>…</list>…</outer>`, the form of compound indexes and constraints.
     fileprivate func nameLists(_ outer: String, _ list: String, _ item: String) throws -> [[String]] {
         try children(outer).flatMap { $0.children(list) }.map { list in
             try list.children(item).map { try $0.required(.value) }
@@ -85,7 +85,7 @@ extension MarkupWriter {
 }
 
 extension FetchIndexDescription {
-    /// Reads `<fetchIndex>` with its `<fetchIndexElement>`s; nil, with a finding, for an index of nothing known.
+    /// Reads `<fetchIndex>` with its `<fetchIndexElement>`s; nil, with a finding, for an index of unknown form.
     init?(_ element: ModelElement, noting unknown: inout UnknownMarkup) {
         do throws(MigrationError) {
             try self.init(reading: element, noting: &unknown)
@@ -151,7 +151,7 @@ extension FetchIndexDescription.Subject {
 }
 
 extension ModelElement {
-    /// One of a few words; nil if the attribute is absent.
+    /// Returns the meaning of one of several words; nil if the attribute is absent.
     fileprivate func word<Value>(_ key: ModelKey, _ meanings: [String: Value]) throws(MigrationError) -> Value? {
         guard let text = text(key) else { return nil }
         guard let meaning = meanings[text] else {

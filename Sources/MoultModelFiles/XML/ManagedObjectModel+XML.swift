@@ -9,15 +9,15 @@ extension ManagedObjectModel {
 
     /// Reads the XML of an `.xcdatamodel`'s `contents`.
     ///
-    /// - Parameter file: what errors and findings call the file.
-    /// - Parameter findings: what Moult does not know is appended here.
-    /// - Throws: `MigrationError` with code `modelInvalid`, the file, the line and the property at fault.
+    /// - Parameter file: the file's name in errors and findings.
+    /// - Parameter findings: the list to which parts that Moult does not know are appended.
+    /// - Throws: `MigrationError` with code `modelInvalid`, with the file, the line and the property at fault.
     package init(xmlContents bytes: [UInt8], file: String, findings: inout [Finding]) throws {
         try self.init(ModelElement(rootOf: bytes, file: file), findings: &findings)
     }
 
-    /// The same model as ``init(xmlContents:file:findings:)`` reads, which takes the entities that other files of
-    /// `shared` have word for word from there.
+    /// Reads the same model as ``init(xmlContents:file:findings:)``, but takes entities from `shared` if another file
+    /// has the same text for them.
     package init(
         xmlContents bytes: [UInt8], file: String, sharing shared: SharedEntities, findings: inout [Finding]
     ) throws {
@@ -28,7 +28,7 @@ extension ManagedObjectModel {
         }
     }
 
-    /// Nil for a model that is not valid, and one with findings: reading the whole file finds the lines.
+    /// Returns nil for an invalid model and for one with findings; reading the whole file then gives the lines.
     private init?(_ file: SharedModelFile) {
         var unknown = UnknownMarkup(file: "")
         unknown.inspect(children: Self.knownChildren, of: file.root)
@@ -41,9 +41,9 @@ extension ManagedObjectModel {
         self = model
     }
 
-    /// Reads a `<model>` and everything in it.
+    /// Reads a `<model>` and all its contents.
     ///
-    /// - Throws: as ``init(xmlContents:file:findings:)``.
+    /// - Throws: see ``init(xmlContents:file:findings:)``.
     init(_ root: ModelElement, findings: inout [Finding]) throws {
         let file = root.file
         var unknown = UnknownMarkup(file: file)
@@ -59,7 +59,7 @@ extension ManagedObjectModel {
         findings += unknown.findings
     }
 
-    /// - Parameter entities: nil to read those of the root.
+    /// - Parameter entities: the entities; nil to read those of the root.
     private init(
         _ root: ModelElement, _ entities: [EntityDescription]?, noting unknown: inout UnknownMarkup
     ) throws(MigrationError) {
@@ -67,7 +67,7 @@ extension ManagedObjectModel {
             try self.init(
                 entities: try entities ?? root.children("entity").map { try EntityDescription($0, noting: &unknown) },
                 configurations: try root.children("configuration").map { try Configuration($0, noting: &unknown) },
-                // Both spellings are in public use; which one Xcode writes is not known.
+                // Both spellings are in public use; it is not known which one Xcode writes.
                 composites: try (root.children("composite") + root.children("compositeAttribute"))
                     .map { try CompositeDescription($0, noting: &unknown) },
                 fetchRequestTemplates: root.children("fetchRequest").compactMap {
@@ -96,11 +96,11 @@ extension ManagedObjectModel {
         return Dictionary(places, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The model as the XML of an `.xcdatamodel`'s `contents`; reading it again gives an equal model.
+    /// Returns the model as the XML of an `.xcdatamodel`'s `contents`; reading it back gives an equal model.
     ///
-    /// - Parameter defaults: what the `<model>` says of the file, where the model has nothing of that name.
-    /// - Throws: `MigrationError` with code `modelInvalid` for what XML has no form for: control characters and more
-    ///   than one version identifier.
+    /// - Parameter defaults: attributes of `<model>` that describe the file, used if the model has none of that name.
+    /// - Throws: `MigrationError` with code `modelInvalid` for contents that XML cannot represent: control characters
+    ///   and more than one version identifier.
     package func xmlContents(defaults: [String: String] = [:]) throws -> String {
         guard versionIdentifiers.count <= 1 else {
             throw MigrationError.modelInvalid(
@@ -132,7 +132,7 @@ extension ManagedObjectModel {
         return writer.document
     }
 
-    /// The attributes of `<model>` in the order in which Xcode writes them; those it does not write come last.
+    /// Returns the attributes of `<model>` in Xcode's order; attributes that Xcode does not write come last.
     private static func inXcodesOrder(_ attributes: [String: String]) -> [(key: String, value: String)] {
         let order = [
             "name", "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
@@ -145,7 +145,7 @@ extension ManagedObjectModel {
 }
 
 extension ModelElement {
-    /// The `<model>` of an `.xcdatamodel`'s `contents`.
+    /// Reads the `<model>` of an `.xcdatamodel`'s `contents`.
     init(rootOf bytes: [UInt8], file: String) throws(MigrationError) {
         let node = try MarkupElement.root(of: bytes, file: file)
         guard node.name == "model" else {
@@ -156,7 +156,7 @@ extension ModelElement {
         self.init(node: node, file: file, owner: "")
     }
 
-    /// The same error with file and line before its place, which is `Entity` or `Entity.property`.
+    /// Returns the error with file and line before its place, which is `Entity` or `Entity.property`.
     fileprivate func placed(_ error: MigrationError) -> MigrationError {
         let path = error.place.split(separator: ".", maxSplits: 1).map(String.init)
         let entity = children("entity").first { $0.name == path.first }
@@ -166,7 +166,7 @@ extension ModelElement {
         return placed
     }
 
-    /// `inverseEntity` repeats what `destinationEntity` says, so that a file edited by hand can contradict itself.
+    /// Checks `inverseEntity`, which repeats `destinationEntity`, for contradictions in a file edited by hand.
     fileprivate static func checkInverseEntities(
         of entities: [ModelElement], in model: ManagedObjectModel, noting unknown: inout UnknownMarkup
     ) {
@@ -227,8 +227,8 @@ extension CompositeDescription {
     }
 }
 
-/// A model whose composite attributes all have a type with a name, as XML needs it: compiled models and SwiftData give
-/// them none. An unnamed one is called after the entity and the attribute.
+/// A model in which every composite attribute has a named type, as XML requires; compiled models and SwiftData have no
+/// such names. An unnamed type gets its name from the entity and the attribute.
 struct NamedComposites {
     private(set) var entities: [EntityDescription]
     private(set) var composites: [CompositeDescription]

@@ -1,13 +1,13 @@
 import MoultBasics
 
-/// One element of an XML model with everything below it.
+/// An element of an XML model with all its descendants.
 struct MarkupElement: Sendable {
     let name: String
-    /// In the order of the file.
+    /// The known attributes in file order.
     let attributes: [(key: ModelKey, value: String)]
-    /// The attributes whose names are no `ModelKey`.
+    /// The attributes whose names are not a `ModelKey`.
     let otherAttributes: [(name: String, value: String)]
-    /// The line on which its start tag begins.
+    /// The line of the start tag.
     let line: Int
     let children: [MarkupElement]
 
@@ -25,12 +25,12 @@ struct MarkupElement: Sendable {
         children = element.children.map(MarkupElement.init)
     }
 
-    /// The greatest depth to which the elements of a model file may be nested.
+    /// The maximum nesting depth of elements in a model file.
     static let depthLimit = 64
 
-    /// The root element of a model file.
+    /// Returns the root element of a model file.
     ///
-    /// - Throws: `MigrationError` with code `modelInvalid`, line and column, for anything not well-formed.
+    /// - Throws: `MigrationError` with code `modelInvalid`, line and column, for a file that is not well-formed.
     static func root(of bytes: [UInt8], file: String, depth: Int = depthLimit) throws(MigrationError) -> MarkupElement {
         MarkupElement(try XMLElement.root(ofModelFile: file, bytes, depth: depth))
     }
@@ -48,9 +48,9 @@ struct MarkupElement: Sendable {
 }
 
 extension XMLElement {
-    /// The root element of a model or a mapping model.
+    /// Returns the root element of a model or a mapping model.
     ///
-    /// - Throws: `MigrationError` with code `modelInvalid`, line and column, for anything not well-formed.
+    /// - Throws: `MigrationError` with code `modelInvalid`, line and column, for a file that is not well-formed.
     static func root(
         ofModelFile file: String, _ bytes: [UInt8], depth: Int = MarkupElement.depthLimit, keepsText: Bool = false
     ) throws(MigrationError) -> XMLElement {
@@ -67,15 +67,15 @@ extension XMLElement {
     }
 }
 
-/// Writes elements with their attributes in the order given, four spaces a level, as Xcode does.
+/// Writes elements with their attributes in the given order, indented by four spaces per level, as Xcode does.
 struct MarkupWriter {
     private var text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
     private var depth = 0
 
-    /// The whole document. Like Xcode's, it does not end its last line.
+    /// The whole document. As in Xcode's files, the last line has no line break.
     var document: String { String(text.dropLast()) }
 
-    /// An attribute whose value is nil is left out.
+    /// Writes an element. Attributes whose value is nil are omitted.
     mutating func element(
         _ name: String, _ attributes: [(key: String, value: String?)],
         children: ((inout MarkupWriter) throws -> Void)? = nil
@@ -100,7 +100,7 @@ struct MarkupWriter {
         text += indentation + "</\(name)>\n"
     }
 
-    /// `YES` or nothing.
+    /// Returns `YES` or nil.
     static func flag(_ isOn: Bool) -> String? { isOn ? "YES" : nil }
 
     mutating func userInfo(_ entries: [String: String]) throws {
@@ -135,7 +135,7 @@ struct MarkupWriter {
 }
 
 extension Array {
-    /// In the order in which Xcode writes parts of a model: by name without regard to case.
+    /// Returns the elements in the order of Xcode's model files: by name, ignoring case.
     func inEditorOrder(_ name: (Element) -> String) -> [Element] {
         let keyed = map { (key: name($0).lowercased(), name: name($0), element: $0) }
         return keyed.sorted { ($0.key, $0.name) < ($1.key, $1.name) }.map(\.element)

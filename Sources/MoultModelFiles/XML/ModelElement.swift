@@ -1,21 +1,21 @@
 import MoultBasics
 
-/// An element of a model file together with where it stands, so that every complaint can say it.
+/// An element of a model file with its place, for error messages.
 struct ModelElement {
     let node: MarkupElement
     let file: String
-    /// The entity or composite it belongs to; empty at the top.
+    /// The entity or composite that contains the element; empty at the top level.
     let owner: String
 
     var name: String { node[.name] ?? "" }
 
-    /// Such as `Model.xcdatamodel/contents:12: Post.title`.
+    /// The place, such as `Model.xcdatamodel/contents:12: Post.title`.
     var place: String {
         let path = [owner, name].filter { !$0.isEmpty }.joined(separator: ".")
         return "\(file):\(node.line)" + (path.isEmpty ? "" : ": \(path)")
     }
 
-    /// The elements of that name directly below.
+    /// Returns the direct child elements of that name.
     func children(_ name: String, owner: String? = nil) -> [ModelElement] {
         node.children.filter { $0.name == name }.map { ModelElement(node: $0, file: file, owner: owner ?? self.owner) }
     }
@@ -26,7 +26,7 @@ struct ModelElement {
 
     // MARK: - Attributes
 
-    /// An empty text says as much as an absent one.
+    /// Returns the text of an attribute. An empty text counts as absent.
     func text(_ key: ModelKey) -> String? {
         guard let text = node[key], !text.isEmpty else { return nil }
         return text
@@ -39,7 +39,7 @@ struct ModelElement {
         return text
     }
 
-    /// `YES` or `NO`, in any case; nil if the attribute is absent. Any other text means `NO`, and is a finding.
+    /// Reads `YES` or `NO`, in any case; nil if the attribute is absent. Any other text means `NO`, and is a finding.
     func switchIfPresent(_ key: ModelKey, noting unknown: inout UnknownMarkup) -> Bool? {
         guard let text = node[key] else { return nil }
         switch text.lowercased() {
@@ -57,7 +57,7 @@ struct ModelElement {
         switchIfPresent(key, noting: &unknown) ?? false
     }
 
-    /// A count; nil if the attribute is absent or, which is a finding, is no count.
+    /// Reads a count; nil if the attribute is absent, and nil with a finding if it is not a count.
     func count(_ key: ModelKey, noting unknown: inout UnknownMarkup) -> Int? {
         guard let text = text(key) else { return nil }
         if let number = Int32(text), number >= 0 { return Int(number) }
@@ -67,7 +67,7 @@ struct ModelElement {
         return nil
     }
 
-    /// `<userInfo><entry key="…" value="…"/></userInfo>`
+    /// Reads `<userInfo><entry key="…" value="…"/></userInfo>`.
     func userInfo(noting unknown: inout UnknownMarkup) -> [String: String] {
         var entries: [String: String] = [:]
         guard !node.children.isEmpty else { return entries }
@@ -84,7 +84,7 @@ struct ModelElement {
     }
 }
 
-/// The names of attributes that XML models have, as one byte each: a file says them tens of thousands of times.
+/// The attribute names in XML models, as one byte each, because a file contains tens of thousands of them.
 enum ModelKey: UInt8, CaseIterable, Sendable {
     // Anything
     case name, elementID, renamingIdentifier, versionHashModifier, syncable, value, key
@@ -117,7 +117,7 @@ struct ModelKeySet: ExpressibleByArrayLiteral, Sendable {
     func contains(_ key: ModelKey) -> Bool { bits & (1 << UInt64(key.rawValue)) != 0 }
 }
 
-/// The content of a model file that Moult does not know: counted, so that a new switch of Xcode's on five hundred
+/// The contents of a model file that Moult does not know. They are counted, so that a new Xcode setting on five hundred
 /// attributes is one finding.
 struct UnknownMarkup {
     private struct Occurrence {
@@ -131,7 +131,7 @@ struct UnknownMarkup {
 
     init(file: String) { self.file = file }
 
-    /// Notes every attribute and child element of `element` that is in neither set.
+    /// Records every attribute and child element of `element` that is in neither set.
     mutating func inspect(_ element: ModelElement, attributes: ModelKeySet, children: Set<String> = []) {
         for attribute in element.node.attributes where !attributes.contains(attribute.key) {
             note("attribute \(attribute.key) of <\(element.node.name)>", line: element.node.line)
@@ -142,7 +142,7 @@ struct UnknownMarkup {
         inspect(children: children, of: element)
     }
 
-    /// Notes every child element whose name is not in the set.
+    /// Records every child element whose name is not in the set.
     mutating func inspect(children: Set<String>, of element: ModelElement) {
         for child in element.node.children where !children.contains(child.name) {
             note("element <\(child.name)> in <\(element.node.name)>", line: child.line)

@@ -8,7 +8,7 @@ extension RelationshipDescription {
         .storedInTruthFile, .elementID, .renamingIdentifier, .versionHashModifier, .syncable,
     ]
 
-    /// Reads `<relationship>` of an entity.
+    /// Reads the `<relationship>` of an entity.
     init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
         unknown.inspect(element, attributes: Self.knownAttributes, children: ["userInfo"])
         // An absent maxCount is 0 for to-many and 1 for to-one.
@@ -52,7 +52,7 @@ extension RelationshipDescription {
 }
 
 extension DeleteRule {
-    /// Absent in files of the first Xcode with this format, where it meant its default there: Nullify.
+    /// Reads the delete rule. The first Xcode with this format omitted its default, Nullify.
     fileprivate init(_ element: ModelElement, noting unknown: inout UnknownMarkup) {
         self = .nullify
         guard let word = element.text(.deletionRule) else { return }
@@ -71,7 +71,7 @@ extension FetchedPropertyDescription {
     private static let knownAttributes: ModelKeySet = [
         .name, .optional, .transient, .elementID, .renamingIdentifier, .versionHashModifier, .syncable,
     ]
-    /// The name that Xcode gives the one fetch request of a fetched property.
+    /// The name that Xcode gives the fetch request of a fetched property.
     private static let requestName = "fetchedPropertyFetchRequest"
 
     /// Reads `<fetchedProperty>` with the `<fetchRequest>` inside it.
@@ -101,7 +101,7 @@ extension FetchedPropertyDescription {
 }
 
 extension FetchRequestTemplate {
-    /// Reads a `<fetchRequest>` at the top of a model; nil, with a finding, for one without name or entity.
+    /// Reads a top-level `<fetchRequest>` of a model; nil, with a finding, for one without name or entity.
     init?(_ element: ModelElement, noting unknown: inout UnknownMarkup) {
         guard let name = element.text(.name), let entityName = element.text(.entity) else {
             unknown.add(
@@ -120,7 +120,7 @@ extension FetchRequestTemplate {
 }
 
 extension ModelElement {
-    /// Limits and switches of a fetch request have no meaning for a store and are kept as they stand.
+    /// The limits and switches of a fetch request, which do not affect a store and are kept unchanged.
     fileprivate var fetchRequestOptions: [String: String] {
         node.allAttributes.filter { !["name", "entity", "predicateString"].contains($0.key) }
     }

@@ -1,10 +1,10 @@
 import MoultModel
 import Synchronization
 
-/// The entities of XML models by their text. A text that several versions repeat word for word is read once, and the
+/// The entities of XML models by their text. A text that is identical in several versions is read once, and the
 /// versions share its value: in a long history few entities change between two versions.
 package final class SharedEntities: Sendable {
-    /// An `<entity>` and what was read from it.
+    /// An `<entity>` element and the entity read from it.
     struct Reading: Sendable {
         let element: MarkupElement
         let entity: EntityDescription
@@ -14,14 +14,14 @@ package final class SharedEntities: Sendable {
 
     package init() {}
 
-    /// The number of different entities that were read.
+    /// The number of different entities read so far.
     package var count: Int { known.withLock { $0.count } }
 
-    /// - Returns: nil for an entity that is not well-formed, that is not valid, or that has a finding. Its file must be
-    ///   read as a whole, so that the message names the line.
+    /// - Returns: nil for an entity that is not well-formed, is invalid, or has a finding. Its file must then be read
+    ///   as a whole, so that the message names the line.
     fileprivate func reading(_ text: MarkupText) -> Reading? {
         if let reading = known.withLock({ $0[text] }) { return reading }
-        // One level less, because a file's root is above the entity.
+        // One level less, because the file's root is above the entity.
         guard let element = try? MarkupElement.root(of: text.bytes, file: "", depth: MarkupElement.depthLimit - 1)
         else { return nil }
         var unknown = UnknownMarkup(file: "")
@@ -33,26 +33,26 @@ package final class SharedEntities: Sendable {
     }
 }
 
-/// The text of one element, compared byte by byte.
+/// The text of an element, compared byte by byte.
 private struct MarkupText: Hashable {
     let bytes: [UInt8]
 
     func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
 }
 
-/// A model file whose entities were read by their texts.
+/// A model file whose entities were read from their texts.
 struct SharedModelFile {
     /// The `<model>` without its entities.
     let root: ModelElement
-    /// In the order of the file.
+    /// The entities in file order.
     let entities: [SharedEntities.Reading]
 
-    /// - Returns: nil for a file that must be read as a whole: one with comments, a document type or CDATA, and one with
-    ///   anything to complain about.
+    /// - Returns: nil for a file that must be read as a whole: one with comments, a document type or CDATA, and one
+    ///   with an error or a finding.
     init?(_ bytes: [UInt8], sharing shared: SharedEntities) {
         guard let texts = EntityTexts(of: bytes),
             let root = try? ModelElement(rootOf: texts.remainder, file: ""),
-            // An entity that stood anywhere else than directly below the root is missing here.
+            // An entity anywhere but directly below the root is missing here.
             root.children("entity").count == texts.entities.count
         else { return nil }
         var readings: [SharedEntities.Reading] = []
@@ -67,16 +67,15 @@ struct SharedModelFile {
 /// The texts of the `<entity>` elements in a file.
 private struct EntityTexts {
     private(set) var entities: [MarkupText] = []
-    /// The file with `<entity/>` in the place of each.
+    /// The file with each entity replaced by `<entity/>`.
     private(set) var remainder: [UInt8] = []
 
     private static let start = Array("<entity".utf8)
     private static let end = Array("</entity>".utf8)
     private static let placeholder = Array("<entity/>".utf8)
 
-    /// A `<` begins markup wherever it stands in a well-formed document without comments, CDATA and processing
-    /// instructions. So whatever is cut wrongly out of another one is not well-formed, or leaves something behind that
-    /// is not.
+    /// In a well-formed document without comments, CDATA and processing instructions, every `<` begins markup. In any
+    /// other document, a wrong cut therefore yields an entity, or leaves a remainder, that is not well-formed.
     init?(of bytes: [UInt8]) {
         let less = UInt8(ascii: "<")
         var position = bytes.startIndex

@@ -2,9 +2,9 @@ import MoultBasics
 import MoultModel
 
 extension ManagedObjectModel {
-    /// Reads the `elements` file of an `.xcdatamodel` folder that Xcode 3 wrote.
-    /// - Throws: `MigrationError`: `propertyListInvalid` for bytes that are no archive, `modelInvalid` for an archive
-    ///   that holds no model or one that contradicts itself.
+    /// Reads the `elements` file of an `.xcdatamodel` folder written by Xcode 3.
+    /// - Throws: `MigrationError`: `propertyListInvalid` for bytes that are not an archive, `modelInvalid` for an
+    ///   archive without a model or with an inconsistent one.
     package init(elements bytes: [UInt8], findings: inout [Finding]) throws {
         guard let root = try KeyedArchive(parsing: bytes).root else {
             throw MigrationError.modelInvalid(
@@ -13,7 +13,7 @@ extension ManagedObjectModel {
         try self.init(modelDocument: root, findings: &findings)
     }
 
-    /// Reads the `XDPMModel` of Xcode's model editor, which mapping models hold too.
+    /// Reads the `XDPMModel` of Xcode's model editor, which mapping models also contain.
     init(modelDocument root: KeyedArchive.Value, findings: inout [Finding]) throws {
         guard let entities = root["_xd_rootPackage"]?["XDBucketForClassesstorage"]?.entries else {
             throw MigrationError.modelInvalid(
@@ -31,8 +31,8 @@ extension ManagedObjectModel {
     }
 }
 
-/// Makes descriptions from the objects of Xcode's model editor. Most of what one says stands in its stereotypes: named
-/// groups of named values.
+/// Creates descriptions from the objects of Xcode's model editor. Most details of an object are in its stereotypes,
+/// which are named groups of named values.
 struct ElementsReader {
     private(set) var findings: [Finding] = []
 
@@ -128,7 +128,7 @@ struct ElementsReader {
 
     // MARK: Stereotypes
 
-    /// The values of all stereotypes of an object by their keys, which are unique.
+    /// Returns the values in all stereotypes of an object by key; the keys are unique.
     private static func facts(of value: KeyedArchive.Value) -> [String: KeyedArchive.Value] {
         let stereotypes = value["XDBucketForStereotypesstorage"]?.entries ?? []
         var facts: [String: KeyedArchive.Value] = [:]
@@ -146,7 +146,7 @@ struct ElementsReader {
         }
     }
 
-    /// Xcode 3 kept the settings of Sync Services among the user's own.
+    /// The prefix of Sync Services settings, which Xcode 3 stored in the user info.
     private static let syncPrefix = "com.apple.syncservices."
 
     private static func isSyncable(_ value: KeyedArchive.Value?) -> Bool {

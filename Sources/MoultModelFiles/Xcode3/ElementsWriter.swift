@@ -2,9 +2,9 @@ import MoultBasics
 import MoultModel
 
 extension ManagedObjectModel {
-    /// The model as an archive of Xcode's model editor (`XDPMModel`), which the source of a mapping model contains.
+    /// Returns the model as an archive of Xcode's model editor (`XDPMModel`), as in the source of a mapping model.
     ///
-    /// The archive has no form for configurations, fetch requests, fetched properties, fetch indexes, and derived and
+    /// The archive cannot represent configurations, fetch requests, fetched properties, fetch indexes, and derived and
     /// composite attributes.
     func elements() -> [UInt8] {
         var writer = ElementsWriter(model: self)
@@ -12,7 +12,7 @@ extension ManagedObjectModel {
     }
 }
 
-/// Lays a model out as the objects of Xcode's model editor. ``ElementsReader`` reads them.
+/// Lays out a model as the objects of Xcode's model editor, which ``ElementsReader`` reads.
 private struct ElementsWriter {
     private typealias Fields = [String: PropertyList]
     private typealias Facts = [(key: String, value: PropertyList)]
@@ -156,7 +156,7 @@ private struct ElementsWriter {
 
     // MARK: Elements
 
-    /// The named groups of named values in which most of what an element says stands.
+    /// Returns the stereotypes of an element, the named groups of named values that contain most of its details.
     private mutating func stereotypes(_ groups: [(name: String, facts: Facts)], of owner: PropertyList) -> Fields {
         var entries: [(key: String, value: PropertyList)] = []
         for group in groups {
@@ -182,7 +182,7 @@ private struct ElementsWriter {
         return fields
     }
 
-    /// Returns the fields that every element has. Xcode identifies the elements that a person makes by random numbers.
+    /// Returns the fields common to all elements. Xcode identifies elements that a person creates by random numbers.
     private mutating func named(_ name: String?, owner: PropertyList, identifiedBy path: String? = nil) -> Fields {
         let identifier = path.map { path in
             number(Digest.sha256(path.utf8).prefix(4).reduce(0) { $0 << 8 | Int($1) })
@@ -193,7 +193,7 @@ private struct ElementsWriter {
         ]
     }
 
-    /// Returns the fields of a property, or of a value of a stereotype.
+    /// Returns the fields of a property, or of a value in a stereotype.
     private mutating func slot(
         _ name: String, owner: PropertyList, _ value: PropertyList, identifiedBy path: String? = nil
     ) -> Fields {
@@ -224,7 +224,7 @@ private struct ElementsWriter {
     }
 }
 
-/// The settings that the model editor keeps of attributes and relationships alike.
+/// The editor settings that attributes and relationships have in common.
 private protocol EditedProperty: PropertyDescription {
     var isIndexed: Bool { get }
     var isIndexedBySpotlight: Bool { get }

@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 
 extension ObjectContext {
-    /// Whether the save can be tried again: the policy has an answer, or all conflicts are of new objects to upsert.
+    /// Whether the save can be tried again: the policy has an answer, or all conflicts concern new objects to upsert.
     func resolves(_ conflicts: [SaveConflicts.Conflict]) -> Bool {
         conflicts.allSatisfy { conflict in
             guard upserting != nil || mergePolicy != .error, case .constraint(_, let ids, let stored) = conflict else {
@@ -19,8 +19,8 @@ extension ObjectContext {
         ids.compactMap { registry[$0]?.object }.filter { $0.isPending && !$0.state.contains(.deleted) }
     }
 
-    /// The entity of the object that would stay, where it lacks properties of one that would go in its favour: a row keeps
-    /// its entity, so their values would be lost.
+    /// Returns the entity of the object that would stay, if it lacks properties of an object that would be merged into
+    /// it. A row keeps its entity, so those values would be lost.
     private func stayingEntity(_ objects: [Object], _ stored: ObjectSnapshot?) -> String? {
         let takesOver = mergePolicy == .mergeByPropertyObjectTrump || mergePolicy == .overwrite
         guard upserting != nil || takesOver else { return nil }
@@ -40,10 +40,10 @@ extension ObjectContext {
         return model.isKind(entity, of: other)
     }
 
-    /// Whether a new object takes the place of the store's.
+    /// Whether a new object replaces the store's.
     private func deletesKeeper(isStored: Bool) -> Bool { isStored && upserting == nil && mergePolicy == .overwrite }
 
-    /// Changes the objects in conflict as the merge policy says, so that the save can be tried again.
+    /// Changes the objects in conflict according to the merge policy, so that the save can be tried again.
     func resolve(_ conflicts: [SaveConflicts.Conflict]) throws {
         for conflict in conflicts {
             switch conflict {
@@ -63,7 +63,7 @@ extension ObjectContext {
     // MARK: - Versions
 
     private func resolve(_ object: Object, _ stored: ObjectSnapshot?) throws {
-        // What is gone cannot be changed, whatever the policy.
+        // An object whose row is gone cannot be changed, whatever the policy.
         guard let stored else { return try drop(object) }
         let policy = mergePolicy
         if object.state.contains(.deleted) {
@@ -108,7 +108,7 @@ extension ObjectContext {
         try settle()
     }
 
-    /// The object that stays: the store's, otherwise one of those in the save.
+    /// Returns the object that stays: the store's if there is one, otherwise one of those in the save.
     private func keeper(among objects: [Object], _ stored: ObjectSnapshot?) throws -> Object? {
         guard let stored else { return keeper(among: objects) }
         if let known = registry[stored.id]?.object, !known.isPending, known.version != stored.version {
@@ -119,7 +119,8 @@ extension ObjectContext {
         return object
     }
 
-    /// The one that was saved before, otherwise by policy the first or the last, of those that have the properties of all.
+    /// Returns the object that was saved before, if any; otherwise the first or the last, by policy. Upserts, and
+    /// policies that favour the object, prefer those whose entity has the properties of all.
     private func keeper(among objects: [Object]) -> Object? {
         if let saved = objects.first(where: { !$0.state.contains(.inserted) }) { return saved }
         let able = objects.filter { one in objects.allSatisfy { isEntity(one.entityName, below: $0.entityName) } }
@@ -131,7 +132,7 @@ extension ObjectContext {
         }
     }
 
-    /// Ends a new object in favour of one with the same unique values.
+    /// Deletes a new object in favour of one with the same unique values.
     private func give(_ object: Object, to keeper: Object, isStored: Bool) throws {
         if let upserting {
             return try recordingUpsert(of: object) {
@@ -144,7 +145,7 @@ extension ObjectContext {
         if deletesKeeper(isStored: isStored) { return try replace(keeper, by: object) }
         switch mergePolicy {
         case .mergeByPropertyObjectTrump, .overwrite:
-            // Of two new objects the later one stays, with its own values.
+            // Of two new objects, the later one stays, with its own values.
             try keeper.takeOver(object, winning: isStored, in: self)
         case .mergeByPropertyStoreTrump:
             try keeper.takeOver(object, winning: false, in: self)
@@ -154,8 +155,8 @@ extension ObjectContext {
         try delete(object)
     }
 
-    /// Deletes the store's object in favour of one of the save, which takes its places in relationships: nothing else is
-    /// deleted with it.
+    /// Deletes the store's object in favour of one in the save, which takes over its relationships, so that the
+    /// deletion does not cascade.
     private func replace(_ keeper: Object, by object: Object) throws {
         guard !keeper.state.contains(.deleted) else { return }
         try object.inherit(from: keeper, in: self)
@@ -207,9 +208,9 @@ extension ObjectContext {
 }
 
 extension Object {
-    /// Takes what was set of another object, and its places in relationships.
+    /// Takes over the values that were set on another object, and its relationships.
     ///
-    /// - Parameter winning: whether the other's values go over those that are here.
+    /// - Parameter winning: whether the other object's values replace the present ones.
     fileprivate func takeOver(_ other: Object, winning: Bool, in context: ObjectContext) throws {
         for (name, value) in other.changes(over: other.kind.persistent) {
             guard let position = shape.position(of: name) else { continue }
@@ -225,7 +226,7 @@ extension Object {
         }
     }
 
-    /// Takes everything that a new object holds: values, also those that are its defaults, and places in relationships.
+    /// Takes over everything that a new object holds: its values, defaults included, and its relationships.
     fileprivate func takeAll(_ other: Object, in context: ObjectContext) throws {
         let owned = other.kind.persistent.filter { other.kind.links[$0] == nil }
         for name in owned.map({ other.shape.properties[$0].name }) {
@@ -237,8 +238,8 @@ extension Object {
         try takeOver(other, winning: true, in: context)
     }
 
-    /// Takes the destinations of an object that is to be deleted, which has none then. A to-one relationship of its own
-    /// stays.
+    /// Takes over the destinations of an object about to be deleted, and empties its relationships. Existing to-one
+    /// destinations of this object stay.
     fileprivate func inherit(from other: Object, in context: ObjectContext) throws {
         for case let link? in other.kind.links where !other.kind.transient.contains(link.position) {
             let own = shape.position(of: link.name).flatMap { kind.links[$0] }
@@ -259,44 +260,46 @@ extension Object {
     }
 }
 
-/// A policy for conflicts between a save and the present contents of the store: `NSMergePolicy`.
+/// A policy for conflicts between a save and the current contents of the store: `NSMergePolicy`.
 package enum MergePolicy: Sendable, Hashable, CaseIterable {
-    /// Nothing is saved and ``MergeConflictError`` says what both sides hold (`NSErrorMergePolicy`).
+    /// Saves nothing and throws ``MergeConflictError`` with the values of both sides (`NSErrorMergePolicy`).
     case error
-    /// Property by property, what the store got since stays; other changes are saved.
+    /// Property by property, keeps what changed in the store in the meantime, and saves the other changes.
     case mergeByPropertyStoreTrump
-    /// Property by property, what was changed here is saved; the rest is taken from the store.
+    /// Property by property, saves what changed in the context, and takes the rest from the store.
     case mergeByPropertyObjectTrump
-    /// The whole object as it is here goes over what the store holds.
+    /// Replaces the whole object in the store with the one in the context.
     case overwrite
-    /// The changes here of an object in conflict are given up.
+    /// Discards the context's changes to an object in conflict.
     case rollback
 }
 
-/// A save met objects that the store holds otherwise, and the policy is to say so: nothing was written.
+/// An error for a save whose objects have changed in the store, when the policy is to report conflicts. Nothing was
+/// written.
 package struct MergeConflictError: Error, Sendable, CustomStringConvertible {
     package let conflicts: [Conflict]
 
     /// One object that cannot be saved, both versions side by side.
     package struct Conflict: Sendable, Hashable {
-        /// The objects of this context: one, or all that share the values of a constraint.
+        /// The objects of this context: one, or all that share a constraint's values.
         package let objects: [ObjectID]
         /// The properties of the uniqueness constraint; empty for a conflict of versions.
         package let constraint: [String]
-        /// The `Z_OPT` that the changes were made over; nil for a constraint.
+        /// The `Z_OPT` on which the changes were based; nil for a constraint.
         package let expectedVersion: Int64?
-        /// The object that the store holds by now; nil if the row is gone, or all objects of a constraint are in the
-        /// save. With no version next to it, a destination that the store does not have.
+        /// The object that the store holds now; nil if the row is gone, or if all objects of a constraint are in the
+        /// save. If `storedVersion` is nil too, a destination that the store does not have.
         package let storedID: ObjectID?
         package let storedVersion: Int64?
-        /// The values of the first object here, and in ``stored`` those of the store, of each property that differs.
+        /// For each property that differs, the value of the first object in the context; ``stored`` has the store's
+        /// value.
         package let ours: [String: ObjectValue]
         package let stored: [String: ObjectValue]
-        /// The entity of the object that would stay, where it lacks properties of one that would go in its favour.
+        /// The entity of the object that would stay, if it lacks properties of an object that would be merged into it.
         package var stayingEntity: String?
     }
 
-    /// Core Data's constant and number: 133021 where a constraint is among the conflicts, otherwise 133020.
+    /// Core Data's constant and number: 133021 if any conflict is about a constraint, otherwise 133020.
     package var coreData: (constant: String, number: Int) {
         conflicts.contains { !$0.constraint.isEmpty }
             ? ("NSManagedObjectConstraintMergeError", 133021) : ("NSManagedObjectMergeError", 133020)
@@ -325,7 +328,7 @@ extension MergeConflictError.Conflict: CustomStringConvertible {
             return "\(ours.keys.joined()) of \(object) leads to \(storedID), which is gone from the store."
         }
         guard let storedVersion else { return "\(object) was changed here, and its row is gone from the store." }
-        // The values are in the conflict, for whoever wants them; a description may end in a log.
+        // The conflict holds the values, for callers that need them; the description may end up in a log.
         let names = ours.keys.filter { ours[$0] != stored[$0] }.sorted { $0.precedesInByteOrder($1) }
             .joined(separator: ", ")
         return "\(object) was changed here over version \(expectedVersion ?? 0), and the store holds version "

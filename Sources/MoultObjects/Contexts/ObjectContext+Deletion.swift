@@ -1,12 +1,12 @@
 import MoultBasics
 import MoultModel
 
-// Delete rules are followed once for all objects deleted in a row: when anything that they may change is asked for.
+// Delete rules are followed once for a series of deletions: before the next access to anything that they may change.
 
 extension ObjectContext {
-    /// Deletes an object at the next save, with all that its delete rules lead to.
+    /// Deletes an object at the next save, with every object that its delete rules reach.
     ///
-    /// A rule that denies the deletion is checked at the save, where the objects in the way may be deleted too.
+    /// A deny rule is checked at the save, by which time the objects that prevent the deletion may be deleted too.
     /// - Throws: `usage` for an object of another context.
     package func delete(_ object: Object) throws {
         try lock.withLock {
@@ -31,8 +31,8 @@ extension ObjectContext {
         }
     }
 
-    /// Follows the delete rules of what was deleted since the last time, and ends a group of changes that can be taken
-    /// back: `processPendingChanges`.
+    /// Follows the delete rules of objects deleted since the last call, and ends an undoable group of changes:
+    /// `processPendingChanges`.
     package func processPendingChanges() throws {
         try lock.withLock {
             try settle()
@@ -52,7 +52,7 @@ extension ObjectContext {
                 wave = try cascade(from: wave)
             }
         } catch {
-            // Nothing was nullified yet: the next attempt begins again.
+            // Nothing is nullified yet, so the next attempt starts over.
             pendingDeletions = deleted + wave
             throw error
         }
@@ -60,7 +60,8 @@ extension ObjectContext {
         for object in deleted where object.state.contains(.inserted) { discard(object) }
     }
 
-    /// Reads what following the rules takes, a query for each relationship; leaves out objects whose rows are gone.
+    /// Reads everything that the rules need, with one query per relationship, and leaves out objects whose rows are
+    /// gone.
     private func readForDeletion(_ objects: [Object]) throws -> [Object] {
         try fill(faultsAmong: objects)
         let present = objects.filter { !$0.state.contains(.fault) }
@@ -89,7 +90,7 @@ extension ObjectContext {
         return next
     }
 
-    /// Takes deleted objects out of the relationships of those that stay.
+    /// Removes deleted objects from the relationships of the objects that stay.
     func nullify(_ deleted: [Object], followingRules: Bool = true) throws {
         var leaving: [ObjectID: [String: Set<ObjectID>]] = [:]
         for object in deleted {
@@ -108,7 +109,7 @@ extension ObjectContext {
         }
     }
 
-    /// Has nothing to do with an object any more.
+    /// Removes an object from the context for good.
     func discard(_ object: Object) {
         registry[object.identity] = nil
         assignedStores[object.identity] = nil
@@ -124,7 +125,7 @@ extension RelationshipLink {
 }
 
 extension Object {
-    /// The destinations that have been read.
+    /// Returns the destinations that have been read.
     func destinationIDs(_ link: RelationshipLink) -> [ObjectID] {
         guard link.position < values.count else { return [] }
         switch values[link.position] {

@@ -1,9 +1,9 @@
 import MoultModel
 
 extension ObjectContext {
-    /// The objects that a fetch finds, as they would be found after a save of the present changes.
+    /// Returns the objects that match a fetch, as if the pending changes had been saved.
     ///
-    /// - Throws: `unknownKey` for an entity or key path that the model has not.
+    /// - Throws: `unknownKey` for an entity or key path that is not in the model.
     package func fetch(_ fetch: ObjectFetch) throws -> [Object] {
         try lock.withLock {
             var objects: [Object] = []
@@ -12,8 +12,8 @@ extension ObjectContext {
         }
     }
 
-    /// As ``fetch(_:)``, with `body` called for each object just after it was made: what is made of it then finds it
-    /// close at hand.
+    /// Fetches objects as ``fetch(_:)`` does, and calls `body` for each as soon as it is created, while it is still in
+    /// the processor's cache.
     package func fetch(_ fetch: ObjectFetch, _ body: (Object) throws -> Void) throws {
         try lock.withLock {
             forgetIdle()
@@ -41,18 +41,18 @@ extension ObjectContext {
     private func adopt(_ snapshots: consuming [ObjectSnapshot], _ body: (Object) throws -> Void) throws {
         let isEmpty = registry.isEmpty
         let before = registrations
-        // Each is moved into its object; copies would be released one by one afterwards, cold. An array's own reversal
-        // copies too.
+        // Each snapshot is moved into its object. Copies would be released one by one later, when they are out of the
+        // cache. The array's own `reverse()` would copy too.
         snapshots.withUnsafeMutableBufferPointer { $0.reverse() }
         var adopted = 0
         while let snapshot = snapshots.popLast() {
-            // The body may have had other objects made.
+            // The body may have created other objects.
             try body(adopt(snapshot, isKnownNew: isEmpty && registrations == before + adopted))
             adopted += 1
         }
     }
 
-    /// Objects of which only some properties were read: faults that know these.
+    /// Returns objects of which only some properties were read: faults that hold those values.
     private func partlyRead(_ snapshots: [ObjectSnapshot]) throws -> [Object] {
         let objects = try snapshots.map { snapshot in
             let object = try object(with: snapshot.id)
@@ -73,7 +73,7 @@ extension ObjectContext {
         return objects
     }
 
-    /// The identities of what ``fetch(_:)`` finds.
+    /// Returns the identities of the objects that ``fetch(_:)`` finds.
     package func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID] {
         try lock.withLock {
             forgetIdle()
@@ -83,7 +83,7 @@ extension ObjectContext {
         }
     }
 
-    /// The objects of identities, read together; one whose row is gone stays a fault.
+    /// Returns the objects with the given identities, read together. An object whose row is gone stays a fault.
     package func batch(_ ids: [ObjectID]) throws -> [Object] {
         try lock.withLock {
             forgetIdle()
@@ -102,7 +102,7 @@ extension ObjectContext {
         }
     }
 
-    /// Dictionary results: of what is saved only, as Core Data has it.
+    /// Returns dictionary results, of saved data only, as in Core Data.
     package func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
         try lock.withLock {
             noteReads(of: fetch)
@@ -111,10 +111,10 @@ extension ObjectContext {
         }
     }
 
-    /// Calls `body` for each object that a fetch finds. What is not held or changed is released batch by batch, so that
-    /// only the identities, 16 bytes each, stay in memory for long.
+    /// Calls `body` for each object that a fetch finds. Objects that are neither held nor changed are released batch by
+    /// batch, so that only the identities, 16 bytes each, stay in memory throughout.
     ///
-    /// - Parameter fetch: its `batchSize`, or 1000, tells how many objects are there at a time.
+    /// - Parameter fetch: its `batchSize`, or 1000 if that is zero, is the number of objects in memory at a time.
     package func forEachObject(_ fetch: ObjectFetch, _ body: (Object) throws -> Void) throws {
         let ids = try fetchIDs(fetch)
         let size = fetch.batchSize > 0 ? fetch.batchSize : 1000
@@ -124,7 +124,7 @@ extension ObjectContext {
                 let objects = try batch.map { try object(with: $0) }
                 try fill(faultsAmong: objects)
                 try prefetch(fetch.prefetched, of: objects)
-                // The body may have deleted some in the meantime.
+                // The body may have deleted some of them in the meantime.
                 for object in objects where object.state.isDisjoint(with: [.fault, .deleted, .detached]) {
                     try body(object)
                 }
@@ -134,7 +134,7 @@ extension ObjectContext {
     }
 }
 
-// MARK: - A parent's view of it
+// MARK: - Reading as a parent context
 
 extension ObjectContext: ObjectSource {
     func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot] {
@@ -162,7 +162,7 @@ extension ObjectContext: ObjectSource {
 }
 
 extension Object {
-    /// The state that a child context sees: unsaved changes included, lists read when they are asked for.
+    /// The state that a child context sees, with unsaved changes. Lists are read on demand.
     fileprivate var snapshot: ObjectSnapshot {
         var seen = values
         for case let link? in kind.links where link.isToMany { seen[link.position] = nil }
@@ -183,15 +183,15 @@ extension ObjectContext {
         }
     }
 
-    /// The destination of a to-one relationship. One that has to be read is held until the next fetch, so that a walk
-    /// that comes back to it does not read it again.
+    /// Returns the destination of a to-one relationship. A fault is held until the next fetch, so that walking to it
+    /// again does not read it again.
     func destination(with id: ObjectID) throws -> Object {
         let object = try object(with: id)
         if object.state.contains(.fault) { walked.add(object) }
         return object
     }
 
-    /// Fills the faults among these; those whose rows are gone stay what they are.
+    /// Fills the faults among these objects. Those whose rows are gone stay faults.
     func fill(_ ids: [ObjectID]) throws {
         for snapshot in try source.snapshots(of: ids) {
             guard let object = registry[snapshot.id]?.object, object.state.contains(.fault) else { continue }
@@ -204,7 +204,7 @@ extension ObjectContext {
         if !faults.isEmpty { try fill(faults.map(\.identity)) }
     }
 
-    /// Reads a to-many relationship of objects that have not read it, by one query.
+    /// Reads a to-many relationship with one query, for those objects that have not read it yet.
     func readLists(_ name: String, of objects: [Object]) throws {
         let waiting = try objects.filter { object in
             try object.fire()
@@ -215,7 +215,7 @@ extension ObjectContext {
         for object in waiting { object.fillList(at: try object.kind.position(of: name), lists[object.identity] ?? []) }
     }
 
-    /// Reads derived attributes again, of an object and of the others that were saved with it.
+    /// Reads the derived attributes of an object, and of the objects saved with it, again.
     func readDerived(of object: Object) throws {
         let ids = (object.batch?.ids ?? [object.identity])
         for snapshot in try source.snapshots(of: ids) {
@@ -224,9 +224,9 @@ extension ObjectContext {
         }
     }
 
-    /// Reads ahead what key paths lead to, so that walking them asks the store no more.
+    /// Prefetches the objects that key paths reach, so that walking the paths needs no further queries.
     ///
-    /// - Throws: `unknownKey` for a path that is none of relationships.
+    /// - Throws: `unknownKey` for a path that does not consist of relationships.
     func prefetch(_ paths: [String], of objects: [Object]) throws {
         guard !paths.isEmpty else { return }
         var reached: [Object] = []
@@ -241,7 +241,7 @@ extension ObjectContext {
     }
 
     private func destinations(of name: String, from objects: [Object]) throws -> [Object] {
-        // A sub-entity may have what the fetched entity has not.
+        // A sub-entity may have relationships that the fetched entity does not have.
         let owners = try objects.filter { try $0.kind.links[$0.kind.position(of: name)] != nil }
         try fill(faultsAmong: try owners.filter { try $0.partialValue($0.kind.position(of: name)) == nil })
         let lists = try owners.filter { try $0.kind.links[$0.kind.position(of: name)]?.isToMany == true }

@@ -2,10 +2,10 @@ import MoultBasics
 import MoultModel
 
 extension ObjectContext {
-    /// The object of that identity: the one that is held already, or a fault that nothing was read for.
+    /// Returns the object with an identity: the one in the context, or a new fault.
     ///
-    /// - Throws: `unknownKey` for an entity that the model has not, `objectGone` for an identity of a store that is
-    ///   not open here and for a temporary one of another context.
+    /// - Throws: `unknownKey` for an entity that is not in the model; `objectGone` for an identity of a store that is
+    ///   not open here, and for a temporary identity of another context.
     package func object(with id: ObjectID) throws -> Object {
         try lock.withLock {
             if let known = registry[id]?.object { return known }
@@ -29,9 +29,9 @@ extension ObjectContext {
         registry[temporary]?.object != nil || parent?.knows(temporary) == true
     }
 
-    /// The object of that identity, read from the store unless it is held with its values.
+    /// Returns the object with an identity, read from the store unless its values are in memory.
     ///
-    /// - Throws: `objectGone` if there is none.
+    /// - Throws: `objectGone` if it does not exist.
     package func existingObject(with id: ObjectID) throws -> Object {
         try lock.withLock {
             try settle()
@@ -42,15 +42,15 @@ extension ObjectContext {
         }
     }
 
-    /// The object of that identity where the context holds it.
+    /// Returns the object with an identity if the context has it.
     package func registeredObject(for id: ObjectID) -> Object? { lock.withLock { registry[id]?.object } }
 
     package var registeredObjects: [Object] { lock.withLock { registry.values.compactMap(\.object) } }
 
-    /// A new object with its defaults.
+    /// Inserts a new object with default values.
     ///
-    /// - Parameter store: where it is to be saved; by default the first store that holds its entity.
-    /// - Throws: `unknownKey` for an entity that the model has not, `usage` for an abstract one.
+    /// - Parameter store: the store in which to save it; by default the first store that holds its entity.
+    /// - Throws: `unknownKey` for an entity that is not in the model, `usage` for an abstract one.
     package func insert(_ entityName: String, into store: ObjectStore? = nil) throws -> Object {
         try lock.withLock {
             let kind = try kind(entityName)
@@ -67,7 +67,7 @@ extension ObjectContext {
         }
     }
 
-    /// Says in which store a new object is to be saved.
+    /// Sets the store in which a new object is saved.
     package func assign(_ object: Object, to store: ObjectStore) throws {
         try lock.withLock {
             guard coordinator.stores.contains(where: { $0 === store }), store.shape(of: object.entityName) != nil,
@@ -81,14 +81,14 @@ extension ObjectContext {
         }
     }
 
-    /// The objects of identities, in their order; those that are not held become faults of one batch.
+    /// Returns the objects with the given identities, in that order. Those not in memory become faults of one batch.
     func objects(with ids: [ObjectID]) throws -> [Object] {
         let objects = try ids.map { try object(with: $0) }
         shareBatches(objects, size: Self.batchSize)
         return objects
     }
 
-    /// The number of faults that are filled together unless another number is given.
+    /// The default number of faults that are filled together.
     static let batchSize = 256
 
     func shareBatches(_ objects: [Object], size: Int) {
@@ -101,9 +101,9 @@ extension ObjectContext {
         }
     }
 
-    /// The object that a snapshot is of; one that is held with values keeps them.
+    /// Returns the object of a snapshot. An object that already has values keeps them.
     ///
-    /// - Parameter isKnownNew: the context holds no object of that identity.
+    /// - Parameter isKnownNew: whether the context is known to hold no object with that identity.
     func adopt(_ snapshot: consuming ObjectSnapshot, isKnownNew: Bool = false) throws -> Object {
         if !isKnownNew, let known = registry[snapshot.id]?.object {
             if known.state.contains(.fault) { known.fill(snapshot) }
@@ -120,21 +120,21 @@ extension ObjectContext {
         registry[object.identity] = WeakReference(object)
     }
 
-    /// Takes dead entries out rather than growing, where they are many. The entry of an object that nobody holds any
-    /// more stays until then: letting go of a hundred thousand objects at once costs nothing here.
+    /// Removes dead entries instead of growing the registry, if there are many. Until then, the entries of released
+    /// objects stay, so that releasing a hundred thousand objects at once costs nothing here.
     func makeRoom(for count: Int) {
         guard registry.count + count > registry.capacity else { return }
         forgetDead()
         if count > 1 { registry.reserveCapacity(registry.count + count) }
     }
 
-    /// Forgets what only speed had it keep, before a fetch or a save.
+    /// Forgets objects held only for speed, before a fetch or a save.
     func forgetIdle() {
         walked.forget()
         forgetDead(from: 4_096)
     }
 
-    /// Takes dead entries out where they are most of the registry. Each keeps the memory of its object.
+    /// Removes dead entries if they are more than half of the registry. Each keeps its object's memory allocated.
     private func forgetDead(from least: Int = 0) {
         let dead = kinds.values.reduce(0) { $0 + $1.deadObjects }
         guard dead > max(least, registry.count / 2) else { return }
@@ -159,7 +159,7 @@ extension ObjectContext {
 
     // MARK: - Checks
 
-    /// Checks that an object may be a destination of a relationship of another.
+    /// Checks that an object may be a destination of another object's relationship.
     func check(_ object: Object, for link: RelationshipLink, of owner: Object, isLeaving: Bool = false) throws {
         let place = "\(owner.entityName).\(link.name)"
         guard object.kind.context === self, !object.state.contains(.detached) else {
@@ -183,7 +183,7 @@ extension ObjectContext {
         }
     }
 
-    /// The object of an identity with its values; nil if its row is gone.
+    /// Returns the object with an identity, with its values; nil if its row is gone.
     func loaded(_ id: ObjectID) throws -> Object? {
         do {
             return try required(id)
@@ -198,7 +198,7 @@ extension ObjectContext {
         return object
     }
 
-    /// Gives new objects the identities that they will be saved under.
+    /// Gives new objects the identities under which they will be saved.
     package func obtainPermanentIDs(for objects: [Object]) throws {
         try lock.withLock {
             var groups: [(store: ObjectStore, ids: [ObjectID])] = []
@@ -227,7 +227,7 @@ extension ObjectContext {
         throw coordinator.noStore(holding: object.entityName)
     }
 
-    /// Gives objects their new identities in the place of temporary ones, here and in every child context.
+    /// Replaces the temporary identities of objects, here and in every child context.
     func give(_ identities: NewIdentities) {
         guard !identities.isEmpty else { return }
         recorder?.noteIdentities(identities.permanent)
@@ -243,10 +243,10 @@ extension ObjectContext {
         for child in children.compactMap(\.object) { child.give(identities) }
     }
 
-    /// Has relationships lead to the new identities.
+    /// Replaces temporary identities in relationships.
     func replaceDestinations(_ identities: NewIdentities) {
         guard !identities.isEmpty else { return }
-        // Only a changed object can lead to one that was never saved; in a child, the change may be the parent's.
+        // Only a changed object can refer to one that was never saved; in a child, the change may be the parent's.
         let holders = parent == nil ? changed : registry.values.compactMap(\.object)
         for object in holders { object.replaceDestinations(identities) }
         for child in children.compactMap(\.object) { child.replaceDestinations(identities) }
@@ -256,7 +256,7 @@ extension ObjectContext {
 /// The permanent identities of objects that had temporary ones.
 final class NewIdentities {
     let pairs: [(given: ObjectID, permanent: ObjectID)]
-    /// By temporary identity; made once a relationship leads to one.
+    /// The permanent identities by temporary one; built on first use.
     private(set) lazy var permanent = Dictionary(pairs.lazy.map { ($0.given, $0.permanent) }) { first, _ in first }
 
     init(_ pairs: [(given: ObjectID, permanent: ObjectID)]) {

@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 
 extension ObjectContext {
-    /// Gives up every change since the last save; new objects leave the context.
+    /// Discards every change since the last save; new objects leave the context.
     package func rollback() {
         lock.withLock {
             recorder?.forget()
@@ -22,7 +22,7 @@ extension ObjectContext {
         }
     }
 
-    /// Forgets every object: those that somebody holds are of no use any more.
+    /// Forgets every object. Objects that the app still holds can no longer be used.
     package func reset() {
         lock.withLock {
             recorder?.forget()
@@ -40,10 +40,10 @@ extension ObjectContext {
         }
     }
 
-    /// Has an object read again what the store, or the parent, holds.
+    /// Reads an object again from the store, or from the parent.
     ///
-    /// - Parameter mergingChanges: whether what was changed here stays, property by property; otherwise it is given up,
-    ///   at both ends of relationships.
+    /// - Parameter mergingChanges: whether the context's changes stay, property by property; otherwise they are
+    ///   discarded, at both ends of relationships.
     /// - Throws: `objectGone` if the row of an object with changes is gone.
     package func refresh(_ object: Object, mergingChanges: Bool) throws {
         try lock.withLock {
@@ -64,7 +64,7 @@ extension ObjectContext {
         }
     }
 
-    /// Reads again what the store, or the parent, holds of the unchanged objects that somebody holds. One whose row is gone
+    /// Reads the unchanged objects that are in memory again, from the store or the parent. An object whose row is gone
     /// leaves the context with its values.
     package func readUnchangedAgain() throws {
         try lock.withLock {
@@ -96,9 +96,9 @@ extension ObjectContext {
         }
     }
 
-    // MARK: - Changes of others
+    // MARK: - Changes from elsewhere
 
-    /// Takes in what another context, or another process, has saved; what was changed here stays, property by property.
+    /// Merges the changes that another context or process saved. The context's own changes stay, property by property.
     package func merge(_ saved: SavedChanges) throws {
         try lock.withLock {
             try settle()
@@ -114,7 +114,7 @@ extension ObjectContext {
             object.discardPartialValues()
             guard !object.state.contains(.fault) else { continue }
             if object.state.contains(.deleted) {
-                // A deletion stays too, over what was saved.
+                // A pending deletion also stays when the object was changed elsewhere.
                 if let stored = try source.snapshots(of: [id]).first { object.rebaseDeleted(onto: stored) }
                 continue
             }
@@ -126,7 +126,7 @@ extension ObjectContext {
         }
         for id in saved.deleted {
             guard let object = registry[id]?.object else { continue }
-            // What both deleted is no conflict.
+            // An object deleted on both sides is no conflict.
             let keeps = settings.keepsConflicts && object.isPending && !object.state.contains(.deleted)
             if !keeps { try drop(object) }
         }
@@ -134,7 +134,7 @@ extension ObjectContext {
     }
 
     func mergeIfAutomatic(_ saved: SavedChanges) {
-        // An error while reading leaves objects as they were, to be read when they are asked for.
+        // After a read error the objects stay as they were, and are read on demand.
         if automaticallyMergesChangesFromParent { try? merge(saved) }
     }
 
@@ -144,7 +144,7 @@ extension ObjectContext {
         for child in children.compactMap(\.object) { child.mergeIfAutomatic(saved) }
     }
 
-    /// Lets an object go whose row is gone, out of the relationships of those that have changes too.
+    /// Removes an object whose row is gone from the context, and from the relationships of objects with changes.
     func drop(_ object: Object) throws {
         if !object.state.contains(.fault) {
             for case let link? in object.kind.links {
@@ -158,7 +158,7 @@ extension ObjectContext {
         discard(object)
     }
 
-    /// Has unchanged objects that lead to deleted ones read their relationships again.
+    /// Makes unchanged objects that refer to deleted ones read their relationships again.
     private func forgetDestinations(_ deleted: Set<ObjectID>) {
         for object in registry.values.compactMap(\.object) where !object.isPending {
             object.discardPartialValues()
@@ -172,7 +172,7 @@ extension ObjectContext {
 }
 
 extension Object {
-    /// Has the lists of an unchanged object read again when they are asked for.
+    /// Makes an unchanged object read its lists again on demand.
     fileprivate func forgetLists() {
         committed = []
         for case let link? in kind.links where link.isToMany && !kind.transient.contains(link.position) {

@@ -8,13 +8,13 @@ import MoultModel
 #endif
 
 extension ObjectContext {
-    /// Saves every change: into the stores, each in one transaction, or into the parent context.
+    /// Saves every change: to the stores, each in one transaction, or to the parent context.
     ///
-    /// All objects of all stores are validated before anything is written. Where several stores are written and a
-    /// later one fails, what the earlier ones took stays saved.
-    /// - Throws: ``ValidationErrors`` with all rules that are broken, ``MergeConflictError`` where the policy is to say
-    ///   so; after any error the changes are still there.
-    /// - Returns: what was written.
+    /// All objects of all stores are validated before anything is written. If several stores are written and a later
+    /// one fails, the earlier ones keep what they saved.
+    /// - Throws: ``ValidationErrors`` with every broken rule, ``MergeConflictError`` if the policy is to report
+    ///   conflicts; after any error the context still has its changes.
+    /// - Returns: the changes written.
     @discardableResult package func save() throws -> SavedChanges {
         let saved = try lock.withLock { () throws -> (SavedChanges, [SaveObservers.Observer]) in
             try settle()
@@ -37,16 +37,16 @@ extension ObjectContext {
 
     /// Calls `observer` after every save of this context, outside the lock.
     ///
-    /// - Returns: the number to stop it by.
+    /// - Returns: the number to pass to `stopObserving(_:)`.
     package func observeSaves(_ observer: @escaping @Sendable (SavedChanges) -> Void) -> Int {
         lock.withLock { observers.add(observer) }
     }
 
     package func stopObserving(_ number: Int) { lock.withLock { observers.remove(number) } }
 
-    /// Lets go of objects that have no changes any more.
+    /// Removes objects that no longer have changes from the list.
     private func forgetUnchanged() {
-        // Objects leave a list that nothing finds in the meantime.
+        // The list is empty while the objects are removed, so that no other code finds it half done.
         var objects = changed
         changed = []
         objects.removeAll { object in
@@ -85,7 +85,7 @@ extension ObjectContext {
                 try finish(part, outcome, &saved)
             } catch let conflicts as SaveConflicts {
                 attempts += 1
-                // A store that others write all the time may conflict again and again.
+                // Conflicts may recur endlessly in a store that others write all the time.
                 guard resolves(conflicts.conflicts), attempts < 16 else { throw conflictError(conflicts.conflicts) }
                 try resolve(conflicts.conflicts)
                 try settle()
@@ -100,11 +100,11 @@ extension ObjectContext {
         let store: ObjectStore
         let objects: [Object]
         let changes: ObjectChanges
-        /// Whether each of the objects is among the updates, in their order.
+        /// For each of the objects, whether it is among the updates.
         let isUpdated: [Bool]
     }
 
-    /// Returns the changes that the next store has to write; nil when all is saved.
+    /// Returns the changes for the next store to write; nil if everything is saved.
     private func nextStore() throws -> StorePart? {
         while let first = changed.first {
             let store = try store(for: first)
@@ -128,7 +128,7 @@ extension ObjectContext {
         throw coordinator.noStore(holding: object.entityName)
     }
 
-    /// No relationship may lead from one store into another.
+    /// Checks that no relationship leads from one store to another.
     private func checkStores(of objects: [Object], _ store: ObjectStore) throws {
         for object in objects where !object.state.contains(.deleted) {
             for case let link? in object.kind.links {
@@ -203,14 +203,14 @@ extension ObjectContext {
         forgetUnchanged()
     }
 
-    /// Objects that the store changed without being told to are read when they are asked for.
+    /// Makes objects that the save changed indirectly read their values again on demand.
     private func readAgain(_ outcome: SaveOutcome) {
         for id in outcome.recomputed {
             guard let object = registry[id]?.object, object.state.isDisjoint(with: [.fault, .detached]) else {
                 continue
             }
             if object.isPending {
-                // Another store's turn is still to come.
+                // Another store still has to save this object.
                 if let version = outcome.touched[id] { object.version = version }
             } else if outcome.touched[id].map({ $0 != object.version }) == true {
                 object.becomeFault()
@@ -220,8 +220,7 @@ extension ObjectContext {
         }
     }
 
-    /// Forgets the values that the store computed. They are read when they are asked for, of all these objects
-    /// together.
+    /// Forgets the values that the store computed. The next access reads them again, for all these objects together.
     private func forgetDerived(of objects: [Object]) {
         let objects = objects.filter { $0.state.isDisjoint(with: [.fault, .detached]) }
         guard !objects.isEmpty else { return }
@@ -238,7 +237,8 @@ extension ObjectContext {
         }
     }
 
-    /// A rule of no action leaves a deleted object in lists that the store does not have it in.
+    /// Forgets lists that still contain a deleted object because its delete rule is No Action; the store no longer has
+    /// it there.
     private func forgetLists(with object: Object) {
         for case let link? in object.kind.links where link.deleteRule == .noAction {
             guard let inverse = link.inverseName else { continue }
@@ -255,10 +255,10 @@ extension ObjectContext {
 }
 
 extension Object {
-    /// Whether the next save has to look at it.
+    /// Whether the next save must consider the object.
     var isPending: Bool { !state.contains(.detached) && !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 
-    /// The values that a save writes of a new object. A list that the other end keeps is written there.
+    /// The values that a save writes for a new object. A list stored at the other end is written there.
     fileprivate var insertedValues: [ObjectValue?] {
         guard !kind.keptByInverse.isEmpty else { return values.list }
         var result = values.list
@@ -266,19 +266,19 @@ extension Object {
         return result
     }
 
-    /// The values that a save writes of a changed object. A list that the other end keeps is written there.
+    /// The values that a save writes for a changed object. A list stored at the other end is written there.
     fileprivate var updatedValues: [(position: Int, value: ObjectValue)] { changedPositions(kind.ownPersistent) }
 
-    /// Whether anything of it differs from the store.
+    /// Whether the object differs from the store.
     fileprivate var differsFromStore: Bool { !deltas.isEmpty || !changedPositions(kind.persistent).isEmpty }
 }
 
-/// The changes that one save wrote, by permanent identity, as `NSManagedObjectContextDidSave` carries them.
+/// The changes that one save wrote, by permanent identity: the contents of `NSManagedObjectContextDidSave`.
 package struct SavedChanges: Sendable, Hashable {
     package var inserted: Set<ObjectID> = []
     package var updated: Set<ObjectID> = []
     package var deleted: Set<ObjectID> = []
-    /// The numbers of the transactions in the history of the stores, by the stores' identifiers.
+    /// The transaction numbers in the stores' persistent history, by store identifier.
     package var transactions: [UUID: Int64] = [:]
 
     package init(inserted: Set<ObjectID> = [], updated: Set<ObjectID> = [], deleted: Set<ObjectID> = []) {
@@ -288,7 +288,7 @@ package struct SavedChanges: Sendable, Hashable {
     package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 }
 
-/// Whom to tell of saves; one that is told by number leaves by the same number.
+/// The observers of saves, each with a number to remove it by.
 struct SaveObservers {
     typealias Observer = @Sendable (SavedChanges) -> Void
 

@@ -4,41 +4,41 @@ import Synchronization
 
 /// Objects that are read, changed and saved together: `NSManagedObjectContext`.
 ///
-/// It may be used from any thread: everything happens under the lock of its tree. Its objects are not `Sendable`; use
-/// them inside ``perform(_:)``, and hand identities to others.
+/// Any thread may use it: every operation holds the lock of its context tree. Its objects are not `Sendable`; use them
+/// inside ``perform(_:)``, and pass identities to other threads.
 ///
-/// An object without changes is held weakly: enumerating a million of them keeps none.
+/// Unchanged objects are held weakly, so enumerating a million of them keeps none in memory.
 package final class ObjectContext: @unchecked Sendable {
     package let coordinator: ObjectCoordinator
     package let parent: ObjectContext?
     let lock: RecursiveLock
-    /// Every object of the context that somebody holds.
+    /// Every object of the context that is still in memory.
     var registry: [ObjectID: WeakReference<Object>] = [:]
-    /// The number of objects that it ever had.
+    /// The number of objects registered so far.
     var registrations = 0
-    /// Everything with changes, in the order of the first change; some may have none any more.
+    /// The objects with changes, in the order of their first change; some may no longer have any.
     var changed: [Object] = []
     /// Deleted objects whose delete rules have not been followed yet.
     var pendingDeletions: [Object] = []
-    /// The stores in which new objects are to be saved, for those that were assigned to one.
+    /// The stores in which new objects are to be saved, for objects assigned to a store.
     var assignedStores: [ObjectID: ObjectStore] = [:]
-    /// The objects that the last fetch read ahead.
+    /// The objects that the last fetch prefetched.
     var prefetched: [Object] = []
     var walked = WalkedObjects()
     var observers = SaveObservers()
     var children: [WeakReference<ObjectContext>] = []
-    /// Called with the position of a value that changed without having been set through the public object, by the other end of a
-    /// relationship or by what the store holds now; without one where any value may have changed.
+    /// Called when a value changes other than through the public object: from the other end of a relationship, or from
+    /// the store. The argument is the value's position; nil if any value may have changed.
     package var noteChange: ((Object, Int?) -> Void)? {
         didSet { for kind in kinds.values { kind.noteChange = noteChange } }
     }
-    /// Set, a new object whose unique values are taken gives what it holds to the one that has them, whatever the merge
-    /// policy; it is called with both before the new one goes.
+    /// If set, a new object whose unique values already exist is merged into the existing object, whatever the merge
+    /// policy. The closure is called with both before the new one is deleted.
     package var upserting: ((_ new: Object, _ kept: Object) -> Void)?
-    /// Set while changes can be taken back.
+    /// The recorder of undo steps; nil unless undo is enabled.
     var recorder: ChangeRecorder? { didSet { for kind in kinds.values { kind.recorder = recorder } } }
-    /// Whether the context keeps what each object held before its first change of an event: of the time between two
-    /// calls of ``endEvent()``.
+    /// Whether the context keeps the values of each object from before its first change in an event: the time between
+    /// two calls of ``endEvent()``.
     package var tracksEvents = false { didSet { for kind in kinds.values { kind.tracksEvents = tracksEvents } } }
     var origins: [ObjectIdentifier: EventOrigin] = [:]
     private(set) var kinds: [String: ObjectKind] = [:]
@@ -53,7 +53,7 @@ package final class ObjectContext: @unchecked Sendable {
         var keepsConflicts = false
     }
 
-    /// A context over the stores of a coordinator.
+    /// Creates a context over the stores of a coordinator.
     package init(coordinator: ObjectCoordinator) {
         self.coordinator = coordinator
         parent = nil
@@ -61,7 +61,7 @@ package final class ObjectContext: @unchecked Sendable {
         coordinator.register(self)
     }
 
-    /// A context that reads what `parent` holds, saved or not, and saves into it.
+    /// Creates a context that reads from `parent`, unsaved changes included, and saves into it.
     package init(parent: ObjectContext) {
         self.parent = parent
         coordinator = parent.coordinator
@@ -74,7 +74,7 @@ package final class ObjectContext: @unchecked Sendable {
 
     var source: any ObjectSource { parent ?? coordinator }
 
-    /// Runs `body` with nobody else at work in the tree of this context.
+    /// Runs `body` with exclusive access to the context's tree.
     package func perform<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try lock.withLock(body)
     }
@@ -97,13 +97,13 @@ package final class ObjectContext: @unchecked Sendable {
         set { lock.withLock { settings.transactionAuthor = newValue } }
     }
 
-    /// Whether saves of others to the parent, or to the stores, are merged as they happen.
+    /// Whether changes saved elsewhere to the parent, or to the stores, are merged automatically.
     package var automaticallyMergesChangesFromParent: Bool {
         get { lock.withLock { settings.automaticallyMergesChangesFromParent } }
         set { lock.withLock { settings.automaticallyMergesChangesFromParent = newValue } }
     }
 
-    /// Whether a merge leaves objects with changes as they are, so that their save meets what others saved.
+    /// Whether a merge leaves changed objects as they are, so that saving them detects the conflict.
     package var keepsConflicts: Bool {
         get { lock.withLock { settings.keepsConflicts } }
         set { lock.withLock { settings.keepsConflicts = newValue } }
@@ -130,14 +130,14 @@ package final class ObjectContext: @unchecked Sendable {
     }
 }
 
-/// The objects that walks over to-one relationships have read last.
+/// The objects most recently read by following to-one relationships.
 ///
-/// Until the next fetch, save or merge: what a context reads anew then is what the store holds then.
+/// The next fetch, save or merge clears the list, so that objects read after it have the store's contents of that time.
 struct WalkedObjects {
     private static let limit = 4096
 
     private var objects: [Object] = []
-    /// The oldest one, once there are ``limit``.
+    /// The index of the oldest object, once there are ``limit`` objects.
     private var oldest = 0
 
     mutating func add(_ object: Object) {
@@ -156,28 +156,28 @@ struct WalkedObjects {
 /// The values of an object before its first change in an event.
 struct EventOrigin {
     let object: Object
-    /// Without what had not been read.
+    /// The values, without those that had not been read.
     fileprivate let values: PositionedValues
     fileprivate let deltas: [Int: ListDelta]
 }
 
 extension ObjectContext {
-    /// Keeps what an object holds, before its first change of an event.
+    /// Keeps the values of an object before its first change in an event.
     func noteInEvent(_ object: Object) {
         guard origins[ObjectIdentifier(object)] == nil else { return }
         origins[ObjectIdentifier(object)] = EventOrigin(object: object, values: object.values, deltas: object.deltas)
     }
 
-    /// The objects that were changed in the event, by assignments or by the other end of a relationship, in no order.
+    /// The objects changed in the event, by assignment or from the other end of a relationship, in no particular order.
     package var changedInEvent: [Object] { lock.withLock { origins.values.map(\.object) } }
 
-    /// Ends an event: what changes from now on belongs to the next.
+    /// Ends an event. Later changes belong to the next one.
     package func endEvent() { lock.withLock { origins = [:] } }
 }
 
 extension Object {
-    /// Returns the earlier values of the stored properties that have changed in the event, by name; a to-many
-    /// relationship whole. A list that did not change is not read.
+    /// Returns the earlier values of the stored properties that changed in the event, by name. A to-many relationship
+    /// is returned whole; a list that did not change is not read.
     package func valuesBeforeEvent() throws -> [String: ObjectValue] {
         try kind.lock.withLock {
             guard let origin = kind.context?.origins[ObjectIdentifier(self)] else { return [:] }
@@ -195,7 +195,7 @@ extension Object {
 }
 
 extension EventOrigin {
-    /// A list of which only the changes were known.
+    /// Returns the earlier list where only the changes to it were known.
     fileprivate func list(at position: Int) -> ObjectValue? {
         guard let delta = deltas[position], case .toMany(let ids)? = object.committed[position] else { return nil }
         return .toMany(delta.applied(to: ids))
@@ -203,10 +203,10 @@ extension EventOrigin {
 }
 
 extension ObjectContext {
-    /// Makes the changes of this context unsaved changes of its parent.
+    /// Passes the changes of this context to its parent, as unsaved changes there.
     ///
-    /// What was changed here goes over what the parent changed, property by property; a list has what either added and
-    /// lacks what either took away. An object that the parent has deleted stays deleted.
+    /// Changes here replace the parent's, property by property. A list contains what either side added and lacks what
+    /// either side removed. An object that the parent has deleted stays deleted.
     func save(into parent: ObjectContext) throws -> SavedChanges {
         var saved = SavedChanges()
         for object in changed where object.state.contains(.inserted) && !object.state.contains(.deleted) {
@@ -245,7 +245,7 @@ extension ObjectContext {
 }
 
 extension Object {
-    /// Sets values that a child context has saved, both ends of every relationship kept.
+    /// Sets values that a child context has saved, and updates both ends of every relationship.
     fileprivate func take(_ values: [String: ObjectValue], of object: Object) throws {
         let context = try kind.liveContext()
         for (name, value) in values {

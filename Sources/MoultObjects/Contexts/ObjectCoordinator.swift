@@ -9,7 +9,7 @@ import MoultModel
 
 /// A model and the open stores that hold its objects: `NSPersistentStoreCoordinator`.
 ///
-/// One lock serves it, every context over it and all their objects, so that each may be used from any thread.
+/// A single lock protects it, its contexts and all their objects, so that any thread may use them.
 package final class ObjectCoordinator: @unchecked Sendable {
     package let model: ManagedObjectModel
     package let lock = RecursiveLock()
@@ -19,7 +19,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
     private var shapes: [String: EntityShape] = [:]
     private var observers = SaveObservers()
     private var contexts: [WeakReference<ObjectContext>] = []
-    /// Records what code reads; nil if that is not asked for.
+    /// The record of the properties that code reads; nil if reads are not recorded.
     package let reads: PropertyReads?
 
     package init(model: ManagedObjectModel, noting reads: PropertyReads? = nil) {
@@ -29,7 +29,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
 
     package var stores: [ObjectStore] { lock.withLock { openStores } }
 
-    /// The open stores.
+    /// Returns the open stores.
     ///
     /// - Throws: `storeAhead` if one was closed for a migration.
     package func usableStores() throws -> [ObjectStore] {
@@ -39,7 +39,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
         }
     }
 
-    /// The shape that all objects of an entity have; nil for an entity that the model has not.
+    /// Returns the shape that all objects of an entity share; nil for an entity that is not in the model.
     package func shape(of entityName: String) -> EntityShape? {
         lock.withLock {
             if let known = shapes[entityName] { return known }
@@ -50,9 +50,10 @@ package final class ObjectCoordinator: @unchecked Sendable {
         }
     }
 
-    /// Adds an open store, which is used by nobody else from now on.
+    /// Adds an open store. From now on, only this coordinator may use it.
     ///
-    /// - Throws: `usage` if a store of the same identifier is there already, or one of another model.
+    /// - Throws: `usage` if a store with the same identifier is open already, or if the store was opened with another
+    ///   model.
     package func add(_ store: ObjectStore) throws {
         try lock.withLock {
             guard self.store(store.identifier) == nil else {
@@ -73,7 +74,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
         }
     }
 
-    /// Takes a store away; objects of it that are not faults keep their values and cannot be saved.
+    /// Removes a store. Its objects that are not faults keep their values but cannot be saved.
     package func remove(_ store: ObjectStore) throws {
         try lock.withLock {
             if retiredStores.contains(where: { $0 === store }) { return }
@@ -87,15 +88,15 @@ package final class ObjectCoordinator: @unchecked Sendable {
         }
     }
 
-    /// Whether no context over the stores has anything to save, and none is at work in this one.
+    /// Whether no context over the stores has unsaved changes, and this store is not in a transaction.
     package func canRetire(_ store: ObjectStore) -> Bool {
         lock.withLock { !store.connection.isInTransaction && !liveContexts.contains(where: \.holdsChanges) }
     }
 
-    /// Closes a store that this process is about to migrate. Objects of it keep the values that were read; whatever else
-    /// is asked of them throws `storeAhead`.
+    /// Closes a store that this process is about to migrate. Its objects keep the values already read; any other access
+    /// to them throws `storeAhead`.
     ///
-    /// - Returns: false, and nothing is done, where unsaved changes would be lost.
+    /// - Returns: false, without closing the store, if unsaved changes would be lost.
     package func retire(_ store: ObjectStore) -> Bool {
         lock.withLock {
             guard canRetire(store) else { return false }
@@ -110,7 +111,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
         lock.withLock { openStores.first { $0.identifier == identifier } }
     }
 
-    /// The stores that hold objects of an entity, in the order they were added.
+    /// Returns the stores that hold objects of an entity, in the order they were added.
     package func stores(holding entityName: String) -> [ObjectStore] {
         lock.withLock { openStores.filter { $0.shape(of: entityName) != nil } }
     }
@@ -119,7 +120,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
 
     /// Calls `observer` after every save of a context that writes to a store, outside the lock.
     ///
-    /// - Returns: the number to stop it by.
+    /// - Returns: the number to pass to `stopObserving(_:)`.
     package func observeSaves(_ observer: @escaping @Sendable (SavedChanges) -> Void) -> Int {
         lock.withLock { observers.add(observer) }
     }
@@ -135,12 +136,12 @@ package final class ObjectCoordinator: @unchecked Sendable {
         }
     }
 
-    /// The contexts that stand directly on the stores.
+    /// The contexts directly over the stores.
     var liveContexts: [ObjectContext] { contexts.compactMap(\.object) }
 }
 
 extension ObjectContext {
-    /// Whether it, or a context over it, has anything to save.
+    /// Whether this context, or a child of it, has unsaved changes.
     fileprivate var holdsChanges: Bool { hasChanges || children.contains { $0.object?.holdsChanges ?? false } }
 }
 
@@ -177,14 +178,14 @@ extension ObjectCoordinator: ObjectSource {
 
     func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot] {
         let stores = try storesToFetch(fetch)
-        // What one store finds is not copied.
+        // Avoids a copy when there is one store.
         guard stores.count > 1 else { return try stores.first?.fetchSnapshots(fetch) ?? [] }
         return try stores.flatMap { try $0.fetchSnapshots(fetch) }
     }
 
     func count(_ fetch: ObjectFetch) throws -> Int { try storesToFetch(fetch).reduce(0) { $0 + (try $1.count(fetch)) } }
 
-    /// Dictionary results, of what is saved only.
+    /// Returns dictionary results, of saved data only.
     func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
         let stores = try storesToFetch(fetch)
         guard stores.count > 1 else { return try stores.first?.fetchRows(fetch) ?? [] }
@@ -193,7 +194,7 @@ extension ObjectCoordinator: ObjectSource {
             place: fetch.entityName, remedy: "Fetch objects, or fetch from each store separately.")
     }
 
-    /// - Throws: `unknownKey` for an entity that the model has not, `usage` if no store is open for it.
+    /// - Throws: `unknownKey` for an entity that is not in the model, `usage` if no store is open for it.
     private func storesToFetch(_ fetch: ObjectFetch) throws -> [ObjectStore] {
         guard model.entity(fetch.entityName) != nil else { throw noEntity(fetch.entityName) }
         let stores = stores(holding: fetch.entityName)
@@ -201,7 +202,7 @@ extension ObjectCoordinator: ObjectSource {
         throw noStore(holding: fetch.entityName)
     }
 
-    /// Returns the error that says why no store is open that holds objects of an entity.
+    /// Returns the error for the lack of an open store that holds objects of an entity.
     package func noStore(holding entityName: String) -> MigrationError {
         let retired = lock.withLock { retiredStores.first { $0.shape(of: entityName) != nil } }
         return retired.map(MigrationError.retired)
@@ -243,12 +244,12 @@ extension ObjectCoordinator: ObjectSource {
     }
 }
 
-/// The source that a context reads from: the stores, or a parent context with what it has not saved.
+/// The source of a context's objects: the stores, or a parent context with its unsaved changes.
 protocol ObjectSource: AnyObject {
-    /// The states of objects; those that are gone are left out.
+    /// Returns the states of objects, without those whose rows are gone.
     func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot]
     func destinations(of relationship: String, owners: [ObjectID]) throws -> [ObjectID: [ObjectID]]
-    /// Whether more than one store answers a fetch, so that its results are not in one order.
+    /// Whether more than one store answers a fetch, so that the combined results must be sorted.
     func isSpread(over entityName: String) -> Bool
     func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID]
     func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot]
@@ -256,8 +257,8 @@ protocol ObjectSource: AnyObject {
 }
 
 extension ObjectCoordinator {
-    /// Returns the kind of value that the store holds of an attribute or a to-one relationship, such as `a text` or
-    /// `NULL`: for errors, which never have the value itself. Nil if that cannot be found out.
+    /// Returns the kind of value that the store holds for an attribute or a to-one relationship, such as `a text` or
+    /// `NULL`; nil if that is unknown. Errors use it, as they never contain the value itself.
     package func storedKind(_ property: String, of id: ObjectID) -> String? {
         lock.withLock { try? store(of: id).storedKind(property, of: id) }
     }

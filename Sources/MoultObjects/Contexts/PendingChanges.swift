@@ -1,17 +1,18 @@
 import MoultBasics
 import MoultModel
 
-/// A fetch whose answer the context's unsaved changes may alter: what the store finds is put together with them.
+/// A fetch whose result may depend on unsaved changes. It combines the results from the source with the changed
+/// objects.
 struct PendingChanges {
     private let fetch: ObjectFetch
     private let context: ObjectContext
     /// Changed objects of the fetched entity.
     private let changed: [Object]
-    /// Whether a path of the fetch leads to changed objects of other entities, so that every object has to be asked.
+    /// Whether a path of the fetch reaches changed objects of other entities, so that every object must be evaluated.
     private let reachesOthers: Bool
     private let values: ContextValues
 
-    /// Nil if the source alone knows the answer.
+    /// Returns nil if the source alone can answer the fetch.
     init?(_ fetch: ObjectFetch, in context: ObjectContext) throws {
         let all = fetch.includesPendingChanges ? context.changed.filter(\.isPending) : []
         let isSpread =
@@ -33,7 +34,7 @@ struct PendingChanges {
         values = ContextValues(context)
     }
 
-    /// The identities found, in order, within the fetch's offset and limit.
+    /// Returns the identities found, in order, within the fetch's offset and limit.
     func fetchIDs() throws -> [ObjectID] {
         let hidden = Set(changed.map(\.identity))
         let candidates = try context.source.fetchIDs(unlimited()).filter { !hidden.contains($0) }
@@ -46,8 +47,7 @@ struct PendingChanges {
         return slice(try merged(stored, fresh))
     }
 
-    /// Returns the fetch to ask the source for. It finds enough objects that the changed ones cannot push the last ones
-    /// out of the result.
+    /// Returns the fetch for the source. Its limit leaves room for the changed objects, so that no result is missing.
     private func unlimited() -> ObjectFetch {
         var wide = fetch
         wide.batchSize = 0
@@ -82,7 +82,7 @@ struct PendingChanges {
     }
 }
 
-/// The order of a fetch: its terms, then keys, new objects last.
+/// The order of a fetch: by its sort terms, then by key, with new objects last.
 private struct SortOrder {
     private let terms: [ObjectFetch.SortTerm]
     private let paths: [Expression]
@@ -105,7 +105,7 @@ private struct SortOrder {
 
     func sorted(_ ids: [ObjectID]) throws -> [ObjectID] { try ids.map(keyed).sorted { precedes($0, $1) }.map(\.id) }
 
-    /// Returns the index at which an identity is to be inserted into a list that is in order.
+    /// Returns the index at which to insert an identity into a sorted list.
     func place(of id: ObjectID, in ids: [ObjectID]) throws -> Int {
         let new = try keyed(id)
         var (low, high) = (0, ids.count)
@@ -130,7 +130,7 @@ private struct SortOrder {
 }
 
 extension Predicate {
-    /// Whether what the predicate says of an object may depend on other objects: it follows a relationship.
+    /// Whether the predicate follows a relationship, so that its result for an object may depend on other objects.
     func reachesOtherObjects(from entity: EntityDescription, in model: ManagedObjectModel) -> Bool {
         let entities = [entity] + model.descendants(of: entity)
         let relationships = Set(entities.flatMap { model.relationships(of: $0) }.map(\.name))
@@ -155,7 +155,7 @@ extension Expression {
         switch self {
         case .constant, .evaluatedObject, .variable: false
         case .keyPath(let path, of: .evaluatedObject): isWanted(path)
-        // A path that starts elsewhere starts at an object or a value that is reached already.
+        // A path from anywhere else starts at an object or a value already reached through a relationship.
         case .keyPath: true
         case .function(_, let arguments): arguments.contains { $0.uses(isWanted) }
         case .message(_, let target, let arguments): ([target] + arguments).contains { $0.uses(isWanted) }
@@ -167,7 +167,7 @@ extension Expression {
     }
 }
 
-/// The values of the context's objects for predicates and sort terms, unsaved changes included.
+/// The values of the context's objects, unsaved changes included, for predicates and sort terms.
 struct ContextValues: ObjectValues {
     let context: ObjectContext
     let now: Double
@@ -181,12 +181,12 @@ struct ContextValues: ObjectValues {
         (try? context.object(with: id))?.shape.isComposite(key) ?? false
     }
 
-    /// A destination whose row is gone is nil, as it is for a join.
+    /// Returns a value of an object; null if its row is gone, as in a join.
     func value(_ key: String, of id: ObjectID) throws -> ExpressionValue {
         let object = try context.object(with: id)
         guard let position = object.shape.position(of: key) else {
             if key == "self" || key == "SELF" { return .object(id) }
-            // A path may lead through a property that only some entities of the tree have.
+            // A path may go through a property that only some entities of the hierarchy have.
             if context.coordinator.model.hasProperty(key, inTreeOf: object.shape.entity) { return .null }
             throw MigrationError(
                 .unknownKey, "\(object.entityName) has no property \(key).", place: "\(object.entityName).\(key)",
@@ -213,7 +213,7 @@ extension ManagedObjectModel {
 }
 
 extension ObjectContext {
-    /// The value of an expression for an object of the context, unsaved changes included.
+    /// Returns the value of an expression for an object of the context, unsaved changes included.
     package func value(
         of expression: Expression, for object: Object, variables: [String: ExpressionValue] = [:]
     ) throws -> ExpressionValue {

@@ -1,7 +1,7 @@
 import MoultBasics
 import MoultModel
 
-// What keeps both ends of a relationship the same. Callers hold the lock; objects given are of the same context.
+// Keeps both ends of a relationship consistent. Callers hold the lock, and all objects belong to the same context.
 
 extension Object {
     // MARK: - Reading
@@ -26,11 +26,11 @@ extension Object {
         return []
     }
 
-    /// Takes what the store holds of a list, with what was changed of it in the meantime.
+    /// Sets a list to the store's contents, with the changes made to it before it was read.
     func fillList(at position: Int, _ ids: [ObjectID]) {
         let isShared = state.isDisjoint(with: [.inserted, .updated, .deleted])
         let delta = deltas.removeValue(forKey: position)
-        // Two arrays of one buffer stay so.
+        // `values` and `committed` keep sharing one buffer.
         if isShared { committed = [] }
         values[position] = .toMany(delta?.applied(to: ids) ?? ids)
         if isShared { committed = values } else { committed[position] = .toMany(ids) }
@@ -62,7 +62,7 @@ extension Object {
             if object !== self || inverse != link.name { try object.include(identity, in: other) }
             return
         }
-        // The other end knows whether it is here already, whatever the length of the list.
+        // The other end has the answer without a search of the list.
         let owner = try object.destination(other)
         if owner == identity { return }
         try include(object.identity, in: link)
@@ -99,7 +99,7 @@ extension Object {
 
     // MARK: - One end only
 
-    /// Sets this end's value, nothing else.
+    /// Sets the value at this end only.
     func put(_ value: ObjectValue, at position: Int) {
         noteUpdate()
         values[position] = value
@@ -108,7 +108,7 @@ extension Object {
 
     func replaceList(_ link: RelationshipLink, _ ids: [ObjectID]) { put(.toMany(ids), at: link.position) }
 
-    /// Makes `id` a destination at this end, which it is not yet; the one that a to-one loses is told.
+    /// Adds a destination at this end only; a destination that a to-one relationship loses is unlinked at its end.
     private func link(_ id: ObjectID, to name: String, in context: ObjectContext) throws {
         try fire()
         let link = kind.links[try kind.position(of: name)]
@@ -122,7 +122,7 @@ extension Object {
         }
     }
 
-    /// Takes `id` away at this end.
+    /// Removes `id` at this end only.
     func unlink(_ id: ObjectID, from name: String, in context: ObjectContext) throws {
         try fire()
         guard let link = kind.links[try kind.position(of: name)] else { return }
@@ -138,9 +138,10 @@ extension Object {
         try readBeforeChange(link)
         noteUpdate()
         if case .toMany(var ids)? = values[link.position] {
-            // The list is taken out and put back, so that it is not copied.
+            // Take the list out and put it back, so that it is not copied.
             values[link.position] = nil
-            // A list that was read later than the other end may have it already; it cannot have what was never saved.
+            // A list read after the other end changed may contain the object already, unless the object was never
+            // saved.
             if id.isTemporary || !ids.contains(id) { ids.append(id) }
             values[link.position] = .toMany(ids)
         } else {
@@ -149,7 +150,7 @@ extension Object {
         kind.noteChange?(self, link.position)
     }
 
-    /// Reads a list that has to be known whole before it changes.
+    /// Reads a list whose full contents are needed before a change.
     private func readBeforeChange(_ link: RelationshipLink) throws {
         guard link.isOrdered || kind.recorder != nil else { return }
         _ = try list(link)
@@ -180,7 +181,7 @@ extension Object {
 }
 
 extension Array where Element: Hashable {
-    /// Each element once, where it stands first.
+    /// Returns each element once, at its first position.
     func unique() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

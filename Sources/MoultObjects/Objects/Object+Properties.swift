@@ -2,15 +2,15 @@ import MoultBasics
 import MoultModel
 
 extension Object {
-    /// The value of an attribute; nil for none.
+    /// Returns the value of an attribute; nil for no value.
     ///
-    /// - Throws: `unknownKey` for a name that is no attribute of the entity, `objectGone` if the row is gone,
-    ///   `dataConflict` if the store holds something that the attribute cannot be.
+    /// - Throws: `unknownKey` for a name that is not an attribute of the entity, `objectGone` if the row is gone,
+    ///   `dataConflict` if the stored value does not fit the attribute's type.
     package func attribute(_ name: String) throws -> AttributeValue? {
         try kind.lock.withLock { try value(at: try kind.position(of: name)) }
     }
 
-    /// The value of the attribute at a position of the shape.
+    /// Returns the value of the attribute at a position of the shape.
     package func attribute(at position: Int) throws -> AttributeValue? {
         try kind.lock.withLock { try value(at: position) }
     }
@@ -40,7 +40,7 @@ extension Object {
             remedy: "Set another value, or repair the store.")
     }
 
-    /// Sets an attribute. A value equal to the present one is no change.
+    /// Sets an attribute. Setting the same value is not a change.
     ///
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`; `usage` for a derived attribute.
     package func setAttribute(_ name: String, _ value: AttributeValue?) throws {
@@ -57,12 +57,12 @@ extension Object {
 
     /// Sets attributes of an object that was just inserted.
     ///
-    /// - Parameter refuse: called with each that cannot be set, and why.
+    /// - Parameter refuse: called with each attribute that cannot be set, and the error.
     package func setNew(
         _ attributes: [(name: String, value: AttributeValue?)], refuse: (String, MigrationError) -> Void
     ) {
         kind.lock.withLock {
-            // The defaults are copied once, and not for each value.
+            // Copies the defaults once instead of once per value.
             var list = values.list
             values = []
             for (name, value) in attributes {
@@ -77,7 +77,7 @@ extension Object {
         }
     }
 
-    /// The value as the type of the attribute at a position keeps it.
+    /// Returns the value in the form in which the attribute's type stores it.
     private func fitting(_ value: AttributeValue?, at position: Int) throws(MigrationError) -> AttributeValue? {
         guard let type = kind.settableTypes[position] else { throw notSettable(position) }
         guard let value else { return nil }
@@ -118,7 +118,7 @@ extension Object {
             remedy: "Roll back the context to restore it.")
     }
 
-    /// Makes the object one of those that the next save writes.
+    /// Adds the object to those that the next save writes.
     func noteUpdate() {
         kind.recorder?.note(self)
         if kind.tracksEvents { kind.context?.noteInEvent(self) }
@@ -129,14 +129,14 @@ extension Object {
         }
     }
 
-    /// The destination of a to-one relationship, a fault until a value of it is asked for.
+    /// Returns the destination of a to-one relationship: a fault until one of its values is read.
     package func toOne(_ name: String) throws -> Object? {
         try kind.lock.withLock {
             try toOneID(name).map { try kind.liveContext().destination(with: $0) }
         }
     }
 
-    /// The identity of the destination of a to-one relationship.
+    /// Returns the identity of the destination of a to-one relationship.
     package func toOneID(_ name: String) throws -> ObjectID? {
         try kind.lock.withLock {
             let link = try kind.link(name, isToMany: false)
@@ -146,9 +146,10 @@ extension Object {
         }
     }
 
-    /// Makes `object` the destination, and this object one of its inverse: a one-to-one takes it from another.
+    /// Sets the destination, and updates the inverse. A one-to-one relationship takes the destination away from another
+    /// object.
     ///
-    /// - Throws: `wrongType` for an object of another entity, `usage` for one of another context or that is deleted,
+    /// - Throws: `wrongType` for an object of another entity, `usage` for a deleted object or one of another context,
     ///   `externalRelationship` for one of another store.
     package func setToOne(_ name: String, _ object: Object?) throws {
         try kind.lock.withLock {
@@ -159,7 +160,7 @@ extension Object {
         }
     }
 
-    /// The destinations of a to-many relationship, in their order where it has one.
+    /// Returns the destinations of a to-many relationship, in order if the relationship is ordered.
     package func toMany(_ name: String) throws -> [Object] {
         try kind.lock.withLock {
             let ids = try toManyIDs(name)
@@ -167,7 +168,7 @@ extension Object {
         }
     }
 
-    /// The identities of the destinations of a to-many relationship.
+    /// Returns the identities of the destinations of a to-many relationship.
     package func toManyIDs(_ name: String) throws -> [ObjectID] {
         try kind.lock.withLock {
             let link = try kind.link(name, isToMany: true)
@@ -177,7 +178,7 @@ extension Object {
         }
     }
 
-    /// Makes exactly these objects the destinations, in that order where the relationship has one.
+    /// Replaces the destinations with these objects, in this order if the relationship is ordered.
     package func setToMany(_ name: String, _ objects: [Object]) throws {
         try changeList(name) { link, context in
             for object in objects { try context.check(object, for: link, of: self) }
@@ -185,7 +186,7 @@ extension Object {
         }
     }
 
-    /// Adds a destination behind the others; one that is there stays where it is.
+    /// Appends a destination; one that is already there stays where it is.
     package func add(_ object: Object, to name: String) throws {
         try changeList(name) { link, context in
             try context.check(object, for: link, of: self)
@@ -193,7 +194,7 @@ extension Object {
         }
     }
 
-    /// Takes a destination away; one that is not there is no mistake.
+    /// Removes a destination; does nothing if it is not there.
     package func remove(_ object: Object, from name: String) throws {
         try changeList(name) { link, context in
             try context.check(object, for: link, of: self, isLeaving: true)
@@ -201,9 +202,9 @@ extension Object {
         }
     }
 
-    /// Adds a destination at a place of an ordered relationship; one that is there moves to it.
+    /// Inserts a destination at an index of an ordered relationship, or moves it there if it is already a destination.
     ///
-    /// - Throws: `usage` for a relationship without order and for a place beyond the end.
+    /// - Throws: `usage` for a relationship without order and for an index beyond the end.
     package func insert(_ object: Object, in name: String, at place: Int) throws {
         try changeList(name) { link, context in
             try context.check(object, for: link, of: self)
@@ -216,7 +217,7 @@ extension Object {
         }
     }
 
-    /// Moves one destination of an ordered relationship; `target` counts without it.
+    /// Moves one destination of an ordered relationship; `target` is the index after the destination is removed.
     package func move(in name: String, from source: Int, to target: Int) throws {
         try changeList(name) { link, _ in
             var ids = try orderedList(link)

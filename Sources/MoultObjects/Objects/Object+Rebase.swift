@@ -1,7 +1,7 @@
 import MoultModel
 
 extension Object {
-    /// Takes what the store holds by now as committed, of an object that is deleted here. A rollback shows it.
+    /// Sets the committed values of an object deleted here to the store's current ones, which a rollback then restores.
     func rebaseDeleted(onto stored: ObjectSnapshot) {
         for position in shape.properties.indices where !kind.transient.contains(position) {
             if kind.links[position]?.isToMany == true { continue }
@@ -10,11 +10,13 @@ extension Object {
         version = stored.version
     }
 
-    /// Takes what the store holds by now as committed, and decides of each property whose value stays.
+    /// Sets the committed values to the store's current ones, and decides for each property whose value stays.
     ///
-    /// A list is put together from the store's and what was added and taken here, whatever the policy: it says what the
-    /// objects at the other end say, which may be in no conflict. Of its order it is decided.
-    /// - Parameter keepsOurs: asked with the position, whether it was changed here, and whether it was in the store.
+    /// A list is always merged from the store's contents and the additions and removals made here, whatever the policy:
+    /// it must agree with the objects at the other end, which may not be in conflict. The policy only decides its
+    /// order.
+    /// - Parameter keepsOurs: receives the position, whether the property was changed here, and whether it was changed
+    ///   in the store.
     func rebase(
         onto stored: ObjectSnapshot, in context: ObjectContext,
         keepsOurs: (_ position: Int, _ isOurs: Bool, _ isTheirs: Bool) -> Bool
@@ -58,7 +60,7 @@ extension Object {
         _ link: RelationshipLink, in context: ObjectContext, _ keepsOurs: (Int, Bool, Bool) -> Bool
     ) throws {
         let position = link.position
-        // What was never read is read when it is asked for.
+        // A list that was never read is read on demand.
         guard case .toMany(let ours)? = values[position] else { return }
         var base: [ObjectID] = []
         if case .toMany(let ids)? = committed[position] { base = ids }
@@ -66,7 +68,7 @@ extension Object {
         committed[position] = .toMany(theirs)
         let merge = ListMerge(base: base, ours: ours, theirs: theirs)
         context.forgetUnchanged(among: merge.changedThere)
-        // Without another end, nothing but this object says what it leads to.
+        // Without an inverse, only this object holds the relationship.
         let isGivenUp = link.inverseName == nil && !keepsOurs(position, true, false)
         let leads = keepsOurs(position, merge.isReordered(ours), merge.isReordered(theirs))
         let merged = isGivenUp ? theirs : merge.result(oursLeads: leads) { !context.isElsewhere($0, than: self, link) }
@@ -81,7 +83,7 @@ extension Object {
         }
     }
 
-    /// Keeps of a list only what was changed of it.
+    /// Reduces a list to the changes made to it.
     private func forgetList(_ link: RelationshipLink) {
         guard case .toMany(let ours)? = values[link.position], case .toMany(let base)? = committed[link.position] else {
             return
@@ -93,7 +95,7 @@ extension Object {
         deltas[link.position] = ListDelta(added: ours.filter { !old.contains($0) }, removed: old.subtracting(new))
     }
 
-    /// Puts committed values back, at both ends of relationships.
+    /// Restores committed values, at both ends of relationships.
     func takeBack(_ positions: [Int], in context: ObjectContext) throws {
         for position in positions {
             guard let link = kind.links[position] else {
@@ -108,7 +110,7 @@ extension Object {
 }
 
 extension ObjectContext {
-    /// Has unchanged objects read again what the store holds.
+    /// Makes unchanged objects read the store's contents again.
     fileprivate func forgetUnchanged(among ids: Set<ObjectID>) {
         for case let object? in ids.map({ registry[$0]?.object })
         where !object.isPending && !object.state.contains(.detached) {
@@ -116,7 +118,7 @@ extension ObjectContext {
         }
     }
 
-    /// Whether an object was deleted here, or led somewhere else by its own end of a relationship.
+    /// Whether an object was deleted here, or its own end of a relationship now leads elsewhere.
     fileprivate func isElsewhere(_ id: ObjectID, than owner: Object, _ link: RelationshipLink) -> Bool {
         guard let object = registry[id]?.object, object.isPending else { return false }
         if object.state.contains(.deleted) { return true }
@@ -127,7 +129,7 @@ extension ObjectContext {
     }
 }
 
-/// A list that two sides have changed: it has what either added, and lacks what either took away.
+/// A merge of two changed versions of a list. The result has what either side added and lacks what either removed.
 struct ListMerge {
     private let base: Set<ObjectID>
     private let order: [ObjectID]
@@ -141,21 +143,23 @@ struct ListMerge {
         self.theirs = theirs
     }
 
-    /// The objects that the other side added or took away.
+    /// The objects that the other side added or removed.
     var changedThere: Set<ObjectID> { base.symmetricDifference(theirs) }
 
-    /// Whether all that the other side has changed was changed here too, as by the other ends of the relationship.
+    /// Whether every change of the other side was also made here, for example through the other ends of the
+    /// relationship.
     var isUnchangedThere: Bool { !isReordered(theirs) && changedThere.isSubset(of: base.symmetricDifference(ours)) }
 
-    /// Whether what a side left stands in another order than before.
+    /// Whether the remaining elements of a side are in another order than before.
     func isReordered(_ side: [ObjectID]) -> Bool {
         let kept = Set(side)
         return side.filter(base.contains) != order.filter(kept.contains)
     }
 
     /// - Parameters:
-    ///   - oursLeads: whose order it has. An addition of the other side stands behind what it stands behind there.
-    ///   - isWanted: asked for each addition of the other side.
+    ///   - oursLeads: whether the result has our order; otherwise it has theirs. An addition of the other list follows
+    ///     the element that precedes it there.
+    ///   - isWanted: called for each addition of the other side.
     func result(oursLeads: Bool, isWanted: (ObjectID) -> Bool = { _ in true }) -> [ObjectID] {
         let (lead, other) = oursLeads ? (ours, theirs) : (theirs, ours)
         let (leading, following) = (Set(lead), Set(other))

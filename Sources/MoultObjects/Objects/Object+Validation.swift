@@ -3,18 +3,19 @@ import MoultModel
 import MoultStore
 
 extension Object {
-    /// Checks the present values against every rule of the model.
+    /// Checks the current values against every rule of the model.
     ///
-    /// - Throws: ``ValidationErrors`` with all rules that are broken.
+    /// - Throws: ``ValidationErrors`` with every broken rule.
     package func validateForInsert() throws { try throwAll(try kind.lock.withLock { try violations() }) }
 
-    /// As ``validateForInsert()``; what was not changed and was never read is taken to be as it was saved.
+    /// Checks the values as ``validateForInsert()`` does. Values neither changed nor read are assumed to be valid as
+    /// saved.
     package func validateForUpdate() throws { try throwAll(try kind.lock.withLock { try violations() }) }
 
     /// Checks that no relationship denies the deletion.
     package func validateForDelete() throws { try throwAll(try kind.lock.withLock { try denials() }) }
 
-    /// Checks one value that is to be set, without setting it.
+    /// Checks one value without setting it.
     package func validate(_ value: AttributeValue?, for name: String) throws {
         try kind.lock.withLock {
             let position = try kind.position(of: name)
@@ -32,16 +33,16 @@ extension Object {
         try fire()
         var found: [ValidationErrors.Violation] = []
         let rules = kind.rules
-        // Nearly every object follows these, which is found out without making its values.
+        // Nearly every object passes these checks, which need no access to the values themselves.
         let followsThem = rules.required.allSatisfy(hasValue) && rules.numbers.allSatisfy(hasNumber)
         for (position, check) in followsThem ? rules.others : rules.checks {
             var value = values[position]
             if value == nil, let link = kind.links[position], link.isToMany {
-                // A list that nobody changed was valid when it was saved.
+                // An unchanged list was valid when it was saved.
                 guard deltas[position] != nil else { continue }
                 value = .toMany(try list(link))
             }
-            // What is not stored is missing whenever an object is read.
+            // Transient values are missing whenever an object is read.
             if kind.transient.contains(position), position < committed.count, value == committed[position] { continue }
             if let violation = try violation(of: check, position, value) { found.append(violation) }
         }
@@ -56,7 +57,7 @@ extension Object {
     }
 
     private func hasNumber(_ position: Int) -> Bool {
-        // The store holds no NaN.
+        // A committed value comes from the store, which holds no NaN.
         if values.shares(position, with: committed) { return true }
         if case .decimal = values.presence(at: position) { return true }
         return switch values[position] {
@@ -103,7 +104,7 @@ extension Object {
             return holds ? nil : violation(rule, position, value, message)
         case (.count(let minimum, let maximum, let mayBeEmpty), .toMany(let ids)?):
             return count(ids.count, minimum, maximum, mayBeEmpty).map { violation($0, position, value, $1) }
-        // An undecodable value is the store's affair until it is set.
+        // An undecodable value in the store is not checked until a new one is set.
         default: return nil
         }
     }
@@ -138,19 +139,19 @@ extension Object {
     }
 }
 
-/// For predicates over a value alone.
+/// An empty set of objects, for predicates over a single value.
 private struct NoObjects: ObjectValues {
     let now = POSIXSystem().now.sinceReferenceDate
 
     func value(_ key: String, of object: ObjectID) throws -> ExpressionValue { .null }
 }
 
-/// The rules for the objects of one entity, inherited ones included, ready to be asked.
+/// The validation rules of one entity, inherited ones included, prepared for checking.
 struct ValidationRules: Sendable {
-    /// One rule and the position of the property that it is about.
+    /// One rule; it is listed with the position of its property.
     enum Check: Sendable {
         case required
-        /// SQLite has no NaN: it would write NULL. A decimal has to be one again when it is read.
+        /// SQLite would store NaN as NULL, and a decimal must be readable as a decimal again.
         case number
         case limits(ValueLimits)
         case predicate(Predicate, ValidationErrors.Rule, message: String)
@@ -164,7 +165,7 @@ struct ValidationRules: Sendable {
     /// The other checks.
     let others: [(position: Int, check: Check)]
 
-    /// - Throws: `modelInvalid` for a further rule that does not parse.
+    /// - Throws: `modelInvalid` for a validation predicate that does not parse.
     init(_ shape: EntityShape) throws {
         var checks: [(Int, Check)] = []
         for (position, property) in shape.properties.enumerated() {
@@ -203,7 +204,7 @@ struct ValidationRules: Sendable {
         let validation = attribute.validation
         var checks: [Check] = []
         if let limits = ValueLimits(attribute) {
-            // Within which NaN is not either.
+            // NaN is outside any limits, so it needs no check of its own.
             checks.append(.limits(limits))
         } else if [.double, .float, .decimal, .date].contains(attribute.type) {
             checks.append(.number)

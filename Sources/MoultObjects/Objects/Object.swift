@@ -1,28 +1,28 @@
 import MoultBasics
 import MoultModel
 
-/// One object of a store in one context, its values under the names of the model: `NSManagedObject`.
+/// An object of a store in one context, with its values under the names of the model: `NSManagedObject`.
 ///
-/// A context has one for each identity as long as anybody holds it or it has changes. A fault knows its identity only
-/// and is filled when the first value is asked for. Everything happens under the lock of the context's tree.
+/// A context has one object for each identity, as long as it is referenced or has changes. A fault has only its
+/// identity, and is filled when a value is first read. Every operation holds the lock of the context tree.
 package final class Object {
     let kind: ObjectKind
-    // Every access is under the lock, so exclusivity is not checked for each of them.
+    // The lock protects every access, so exclusivity is not checked at each of them.
     @exclusivity(unchecked) var identity: ObjectID
-    /// One for each property of the shape; nil for what has not been read yet: a to-many relationship, a derived
-    /// attribute after a save. Empty in a fault, unless a fetch has read some properties of it.
+    /// The values of the properties, by position in the shape. A value not read yet is nil: a to-many relationship, or
+    /// a derived attribute after a save. The list is empty in a fault, unless a fetch has read some of its properties.
     @exclusivity(unchecked) var values: PositionedValues = []
-    /// The values in the store, or in the parent context; the same buffer as ``values`` while nothing is changed. Empty
+    /// The values in the store or the parent context. Shares the buffer of ``values`` while nothing is changed; empty
     /// in a fault and in a new object.
     @exclusivity(unchecked) var committed: PositionedValues = []
-    /// `Z_OPT`
+    /// The version of the row: `Z_OPT`.
     @exclusivity(unchecked) var version: Int64 = 0
     @exclusivity(unchecked) var state: State
     /// The additions to and removals from each to-many relationship that has not been read, by position.
     @exclusivity(unchecked) var deltas: [Int: ListDelta] = [:]
     /// The faults that are filled together with this one.
     @exclusivity(unchecked) var batch: FaultBatch?
-    /// The object of the public API that stands for this one, as long as somebody holds it.
+    /// The public API's object for this one, while it is in memory.
     package var publicObject: AnyObject? {
         get { kind.lock.withLock { publicReference?.object } }
         set { kind.lock.withLock { publicReference = newValue.map { WeakReference($0) } } }
@@ -36,13 +36,14 @@ package final class Object {
         static let inserted = State(rawValue: 2)
         static let updated = State(rawValue: 4)
         static let deleted = State(rawValue: 8)
-        /// Among the context's changed objects.
+        /// The object is in the context's list of changed objects.
         static let listed = State(rawValue: 16)
-        /// The context has nothing to do with it any more: deleted and saved, rolled back before its first save, reset.
+        /// The object no longer belongs to the context: it was deleted and saved, rolled back before its first save, or
+        /// reset.
         static let detached = State(rawValue: 32)
     }
 
-    /// A fault.
+    /// Creates a fault.
     init(_ id: ObjectID, _ kind: ObjectKind) {
         self.kind = kind
         identity = id
@@ -56,7 +57,7 @@ package final class Object {
         fill(snapshot)
     }
 
-    /// A new object with its defaults.
+    /// Creates a new object with default values.
     init(new id: ObjectID, _ kind: ObjectKind) {
         self.kind = kind
         identity = id
@@ -69,7 +70,7 @@ package final class Object {
         kind.lock.withLock { kind.deadObjects += 1 }
     }
 
-    /// Returns the object of the public API, which `make` makes where nobody holds one.
+    /// Returns the object of the public API, calling `make` if there is none in memory.
     package func publicObject(making make: () -> AnyObject) -> AnyObject {
         kind.lock.withLock {
             if let known = publicReference?.object { return known }
@@ -79,32 +80,32 @@ package final class Object {
         }
     }
 
-    /// Changes once in an object's life: when its first save makes a temporary one permanent.
+    /// The identity; it changes once, when the first save replaces a temporary identity with a permanent one.
     package var id: ObjectID { kind.lock.withLock { identity } }
     package var shape: EntityShape { kind.shape }
     package var entityName: String { kind.entityName }
-    /// Returns the last value of a property, for an object that has left its context; nil if that was never read.
+    /// Returns the last value of a property, for an object that has left its context; nil if it was never read.
     package func lastValue(_ name: String) -> ObjectValue? {
         kind.lock.withLock { kind.shape.position(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil } }
     }
 
-    /// Calls `body` with the values by the positions of the shape; for a fault with those that a fetch has read of it,
-    /// or with none at all.
+    /// Calls `body` with the values by position in the shape. A fault has only the values that a fetch has read for it,
+    /// or none at all.
     package func withValues<Result>(_ body: (_ values: PositionedValues, _ isFault: Bool) -> Result) -> Result {
         kind.lock.withLock { body(values, state.contains(.fault)) }
     }
 
-    /// Nil if the object has left its context, or the context is gone.
+    /// The context; nil if the object has left it, or if the context itself is gone.
     package var context: ObjectContext? { kind.lock.withLock { state.contains(.detached) ? nil : kind.context } }
 
     /// Whether the object has left its context.
     package var isDetached: Bool { kind.lock.withLock { state.contains(.detached) } }
-    /// Whether the object is one of its context, and is not deleted.
+    /// Whether the object belongs to its context and is not deleted.
     package var isChangeable: Bool { flag { !state.contains(.deleted) } }
 
-    /// Runs what changes the object, unless it is not one of its context any more or is deleted.
+    /// Runs `body`, which changes the object, unless the object has left its context or is deleted.
     ///
-    /// - Returns: whether it was run.
+    /// - Returns: whether `body` was run.
     package func changing(_ body: () throws -> Void) throws -> Bool {
         try kind.lock.withLock {
             guard isChangeable else { return false }
@@ -117,10 +118,10 @@ package final class Object {
     package var isInserted: Bool { flag { state.contains(.inserted) && !state.contains(.deleted) } }
     package var isUpdated: Bool { flag { state.contains(.updated) && !state.contains(.deleted) } }
     package var isDeleted: Bool { flag { state.contains(.deleted) } }
-    /// Inserted, updated or deleted since the last save.
+    /// Whether the object was inserted, updated or deleted since the last save.
     package var hasChanges: Bool { flag { !state.isDisjoint(with: [.inserted, .updated, .deleted]) } }
 
-    /// A state that a delete rule may still change.
+    /// Reads a flag after following pending delete rules, which may still change it; false for a detached object.
     private func flag(_ read: () -> Bool) -> Bool {
         kind.lock.withLock {
             _ = try? kind.context?.settle()
@@ -128,7 +129,7 @@ package final class Object {
         }
     }
 
-    /// Takes what the store holds; nothing of what was changed here is left.
+    /// Fills the object with the values in the store.
     func fill(_ snapshot: ObjectSnapshot) {
         values = snapshot.values
         for position in kind.transient {
@@ -140,7 +141,7 @@ package final class Object {
         batch = nil
     }
 
-    /// Forgets all values; they are read again when one is asked for.
+    /// Forgets all values; the next access reads them again.
     func becomeFault() {
         values = []
         committed = []
@@ -157,13 +158,13 @@ package final class Object {
         values = snapshot.values
     }
 
-    /// A value that a fetch has read for a fault. Nil if it did not, or if the object is not a fault.
+    /// Returns a value that a fetch has read for a fault; nil if it did not read it, or if the object is not a fault.
     func partialValue(_ position: Int) -> ObjectValue? {
         guard state.contains(.fault), !values.isEmpty, !state.contains(.detached) else { return nil }
         return values[position]
     }
 
-    /// Forgets what a fetch has read of a fault.
+    /// Forgets the values that a fetch has read for a fault.
     func discardPartialValues() { if state.contains(.fault) { values = [] } }
 
     /// Leaves the context for good.
@@ -174,7 +175,7 @@ package final class Object {
         deltas = [:]
     }
 
-    /// Fills a fault, with the others of its batch.
+    /// Fills a fault, together with the others of its batch.
     func fire() throws {
         if state.isDisjoint(with: [.fault, .detached]) { return }
         guard !state.contains(.detached) else { throw gone("It was deleted, or its context was reset or rolled back.") }
@@ -188,13 +189,13 @@ package final class Object {
     }
 }
 
-/// The faults of one stretch of a fetch, which are filled by one query.
+/// The faults from one section of a fetch, filled by one query.
 final class FaultBatch {
     let ids: [ObjectID]
     init(_ ids: [ObjectID]) { self.ids = ids }
 }
 
-/// Changes of a list that has not been read.
+/// The changes to a list that has not been read.
 struct ListDelta {
     var added: [ObjectID] = []
     var removed: Set<ObjectID> = []
@@ -217,8 +218,7 @@ struct ListDelta {
 }
 
 extension Object {
-    /// Returns the values that were set since the last save and differ from it, by property; a to-many relationship
-    /// whole.
+    /// Returns the values that differ from the last save, by property; a to-many relationship is returned whole.
     package func changedValues() throws -> [String: ObjectValue] {
         try kind.lock.withLock {
             try kind.context?.settle()
@@ -227,8 +227,8 @@ extension Object {
         }
     }
 
-    /// Returns the values that the store, or the parent context, holds of these properties, by name; of all by default.
-    /// Empty for a new object.
+    /// Returns the values of these properties, by default all, in the store or the parent context, by name. Empty for a
+    /// new object.
     package func committedValues(_ names: [String]? = nil) throws -> [String: ObjectValue] {
         try kind.lock.withLock {
             try fire()
@@ -244,18 +244,18 @@ extension Object {
         }
     }
 
-    /// The values at positions that differ from what is committed; of a new object, from its defaults.
+    /// Returns the values at these positions that differ from the committed ones; for a new object, from its defaults.
     func changes(over positions: [Int]) -> [String: ObjectValue] {
         let changes = changedPositions(positions).map { (kind.shape.properties[$0.position].name, $0.value) }
         return Dictionary(changes) { first, _ in first }
     }
 
-    /// The same by position, in the order of the positions.
+    /// Returns the same values by position, in the order of the positions.
     func changedPositions(_ positions: [Int]) -> [(position: Int, value: ObjectValue)] {
         guard !state.contains(.fault), !state.isDisjoint(with: [.inserted, .updated]) else { return [] }
         let base = state.contains(.inserted) ? kind.newValues : committed
         var result: [(position: Int, value: ObjectValue)] = []
-        // Of a row, only what was set can differ.
+        // In a stored row, only values that were set can differ.
         let set = values.positionsSet(over: base)?.filter(positions.contains)
         if let set { result.reserveCapacity(set.count) }
         for position in set ?? positions {
@@ -266,7 +266,7 @@ extension Object {
         return result
     }
 
-    /// The order of a relationship without order is no difference.
+    /// Whether two values differ. Order is ignored in an unordered relationship.
     func differs(_ value: ObjectValue, _ other: ObjectValue?, at position: Int) -> Bool {
         if value == other { return false }
         guard let link = kind.links[position], link.isToMany, !link.isOrdered,
@@ -275,7 +275,7 @@ extension Object {
         return one.count != two.count || Set(one) != Set(two)
     }
 
-    /// Puts the committed values back; both ends of a relationship are put back one by one.
+    /// Restores the committed values of this object only; the other ends of its relationships are restored separately.
     func revert() {
         deltas = [:]
         state.subtract([.updated, .deleted, .listed])
@@ -283,7 +283,7 @@ extension Object {
         kind.noteChange?(self, nil)
     }
 
-    /// Makes the present values those that the store holds.
+    /// Marks the current values as saved.
     func commit() {
         deltas = [:]
         state.subtract([.inserted, .updated, .listed])

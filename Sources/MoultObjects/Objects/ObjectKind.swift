@@ -4,38 +4,38 @@ import MoultModel
 /// The state that the objects of one entity in one context share.
 final class ObjectKind {
     let shape: EntityShape
-    /// Of the temporary identities of new objects.
+    /// The origin of the temporary identities of new objects.
     let newOrigin: ObjectID.Origin
     let lock: RecursiveLock
     private let contextReference: WeakReference<ObjectContext>
-    /// The approximate number of entries of the context's registry that have lost their object.
+    /// The approximate number of entries in the context's registry whose objects are gone.
     var deadObjects = 0
     /// The values of a new object: defaults, and no destinations.
     let newValues: PositionedValues
-    /// By position; nil for an attribute.
+    /// The relationships by position; nil for an attribute.
     let links: [RelationshipLink?]
     /// The types of the attributes that may be set, by position; nil for derived ones and for relationships.
     let settableTypes: [AttributeType?]
-    /// Stored by Core Data's own triggers, never by an assignment.
+    /// The positions of derived attributes. Core Data's triggers write their values; assignments never do.
     let derived: [Int]
     let transient: [Int]
     /// The positions of relationships that are stored.
     let relationships: [Int]
-    /// Positions of what a save writes.
+    /// The positions of properties that a save writes.
     let persistent: [Int]
-    /// The same without lists that the other end's to-one keeps.
+    /// The same, without lists stored as the to-one relationship at the other end.
     let ownPersistent: [Int]
-    /// The positions of lists that the other end's to-one keeps.
+    /// The positions of lists stored as the to-one relationship at the other end.
     let keptByInverse: [Int]
     let rules: ValidationRules
     /// See ``ObjectContext/noteChange``.
     var noteChange: ((Object, Int?) -> Void)?
-    /// Notes each object before it changes, where changes can be taken back.
+    /// The recorder, which notes each object before it changes; nil unless undo is enabled.
     var recorder: ChangeRecorder?
     /// See ``ObjectContext/tracksEvents``.
     var tracksEvents: Bool
     private let reads: PropertyReads?
-    /// By position, whether its reading has been noted.
+    /// By position, whether a read of the property has been recorded.
     private var isNoted: [Bool]
 
     init(_ shape: EntityShape, context: ObjectContext, model: ManagedObjectModel) throws {
@@ -64,13 +64,13 @@ final class ObjectKind {
         isNoted = reads == nil ? [] : Array(repeating: false, count: shape.properties.count)
     }
 
-    /// Notes that code reads a property, where somebody asks for that; under the lock.
+    /// Records that code reads a property, if reads are recorded. The caller holds the lock.
     func noteReading(_ position: Int) {
         guard let reads, !isNoted[position] else { return }
         isNoted[position] = reads.note(shape.properties[position].name, of: entityName)
     }
 
-    /// Nil once the context is gone.
+    /// The context; nil once it is gone.
     var context: ObjectContext? { contextReference.object }
     var entityName: String { shape.entity.name }
 
@@ -81,7 +81,7 @@ final class ObjectKind {
             remedy: "Use one of: \(shape.properties.map(\.name).joined(separator: ", ")).")
     }
 
-    /// - Throws: `unknownKey` for a name that is no relationship of the entity.
+    /// - Throws: `unknownKey` for a name that is not a relationship of the entity.
     func link(_ name: String, isToMany: Bool) throws -> RelationshipLink {
         let position = try position(of: name)
         let place = "\(entityName).\(name)"
@@ -98,7 +98,7 @@ final class ObjectKind {
         return link
     }
 
-    /// The context, which objects need for all that they do not hold themselves.
+    /// Returns the context, which objects need for everything that they do not hold themselves.
     func liveContext() throws -> ObjectContext {
         if let context { return context }
         throw MigrationError(
@@ -127,7 +127,7 @@ extension EntityShape.Property {
     }
 }
 
-/// A relationship at its place in an entity's shape, with what keeping it takes.
+/// A relationship at its position in an entity's shape, with the facts needed to maintain both of its ends.
 final class RelationshipLink: Sendable {
     let position: Int
     let name: String
@@ -138,10 +138,10 @@ final class RelationshipLink: Sendable {
     let inverseName: String?
     let isInverseToMany: Bool
     let destination: String
-    /// The entities whose objects it may lead to.
+    /// The entities whose objects it may have as destinations.
     let destinations: Set<String>
 
-    /// Nil for an attribute.
+    /// Returns nil for an attribute.
     init?(_ property: EntityShape.Property, at position: Int, model: ManagedObjectModel) {
         guard case .relationship(let relationship, let inverse) = property else { return nil }
         self.position = position
@@ -156,7 +156,7 @@ final class RelationshipLink: Sendable {
         destinations = Set([destination] + below)
     }
 
-    /// Whether the other end's to-one says all there is to say of it.
+    /// Whether the to-one relationship at the other end holds all of this relationship's contents.
     var isKeptByInverse: Bool { isToMany && !isOrdered && inverseName != nil && !isInverseToMany }
 
     func leads(to entityName: String) -> Bool { entityName == destination || destinations.contains(entityName) }

@@ -1,11 +1,11 @@
 import MoultBasics
 import MoultModel
 
-/// Everything that keeps the objects of a save from being valid, all of it at once.
+/// All the violations that prevent a save, reported together.
 package struct ValidationErrors: Error, Sendable, Hashable {
     package let violations: [Violation]
 
-    /// One rule that one object breaks.
+    /// A violation of one rule by one object.
     package struct Violation: Sendable, Hashable {
         package let rule: Rule
         package let entityName: String
@@ -13,13 +13,13 @@ package struct ValidationErrors: Error, Sendable, Hashable {
         package let property: String
         /// The value that the object holds.
         package let value: ObjectValue?
-        /// One sentence that says what was found and what is asked for.
+        /// A sentence that states the value found and the value required.
         package let message: String
     }
 
     /// The kinds of rules, with Core Data's numbers.
     package enum Rule: Int, Sendable, Hashable, CaseIterable {
-        /// A further rule that code gave.
+        /// A validation predicate of the model, or a number that the store cannot hold.
         case predicate = 1550
         case missingMandatoryProperty = 1570
         case relationshipLacksMinimumCount = 1580
@@ -36,7 +36,7 @@ package struct ValidationErrors: Error, Sendable, Hashable {
         case invalidURI = 1690
     }
 
-    /// The rule's own constant and number, or `NSValidationMultipleErrorsError` for several violations.
+    /// The rule's Core Data constant and number, or `NSValidationMultipleErrorsError` for several violations.
     package var coreData: (constant: String, number: Int) {
         violations.count == 1 ? violations[0].rule.coreData : ("NSValidationMultipleErrorsError", 1560)
     }
@@ -72,15 +72,15 @@ extension ValidationErrors: CustomStringConvertible {
     }
 }
 
-/// The least and the greatest that an attribute may hold: a number, a date, the length of a string.
+/// The minimum and maximum of an attribute: a number, a date or a string length.
 struct ValueLimits: Sendable {
     let minimum: Double?
     let maximum: Double?
-    /// As the model spells them.
+    /// The limits as the model spells them.
     let minimumText: String
     let maximumText: String
 
-    /// Nil if the model sets none, or the type has none.
+    /// Returns nil if the model sets no limits, or the type cannot have any.
     init?(_ attribute: AttributeDescription) {
         switch attribute.type {
         case .integer16, .integer32, .integer64, .decimal, .double, .float, .string, .date: break
@@ -107,7 +107,7 @@ struct ValueLimits: Sendable {
         }
     }
 
-    /// Whole numbers beyond 2^53 are compared as such where the limit is one too.
+    /// Integers beyond 2^53 are compared exactly if the limit is an integer too.
     private func limits(of number: Double, exactly whole: Int64?) -> (ValidationErrors.Rule, String)? {
         if let maximum, exceeds(number, whole, maximum, maximumText) {
             return (.numberTooLarge, "is greater than \(maximumText)")
@@ -120,7 +120,7 @@ struct ValueLimits: Sendable {
 
     private func exceeds(_ number: Double, _ whole: Int64?, _ limit: Double, _ text: String) -> Bool {
         if let whole, let exact = Int64(text) { return whole > exact }
-        // Not a number is within no limits.
+        // NaN is outside any limits.
         return !(number <= limit)
     }
 

@@ -1,20 +1,20 @@
 import MoultSQLite
 
-/// The destination objects that source objects have become, by entity mapping.
+/// The destination objects made from source objects, by entity mapping.
 ///
-/// Nearly every source object becomes one object of its mapping's destination entity that keeps its key, and nothing
-/// is kept of those. The others stand in a temporary table, so that memory does not grow with the store. A key that
-/// was given to a new object is greater than that of any source object, so a key never means both.
+/// Nearly every source object becomes one object of its mapping's destination entity with the same key, and needs no
+/// record. The others are in a temporary table, so that memory does not grow with the store. The key of a new object is
+/// greater than that of any source object, so a key is never ambiguous.
 final class Associations {
     private let connection: Connection
     private var add: Statement?
     private var find: Statement?
     private var findSources: Statement?
-    /// The exceptions of each mapping.
+    /// The number of exceptions of each mapping.
     private(set) var counts: [Int: Int64] = [:]
 
-    /// An object that a source object has become. `isMerged` is true for an object that was there already, and stands
-    /// for others too.
+    /// An object made from a source object. `isMerged` is true for an object that existed before and represents other
+    /// source objects too.
     struct Entry {
         let entity: Int64
         let key: Int64
@@ -40,7 +40,8 @@ final class Associations {
 
     static let table = "temp.moult_associations"
 
-    /// Keeps what has become of a source object that is not simply one object of the same key; nothing for none.
+    /// Records the objects made from a source object, unless there is just one with the same key. An empty list records
+    /// that none was made.
     func keep(_ entries: [Entry], mapping: Int, source: Int64) throws {
         let statement = try prepared(&add, "INSERT OR REPLACE INTO temp.moult_associations VALUES (?, ?, ?, ?, ?, ?)")
         counts[mapping, default: 0] += 1
@@ -60,8 +61,8 @@ final class Associations {
         }
     }
 
-    /// Returns the objects recorded for a source object: none if nothing becomes of it, nil if it is one object of the
-    /// same key, or nothing yet.
+    /// Returns the objects recorded for a source object: an empty list if none is made from it; nil if it is one object
+    /// with the same key, or not processed yet.
     func entries(mapping: Int, source: Int64) throws -> [Entry]? {
         guard counts[mapping] != nil else { return nil }
         let statement = try prepared(
@@ -81,7 +82,7 @@ final class Associations {
         return found
     }
 
-    /// The exceptions among the source objects from one key to another.
+    /// Returns the exceptions among the source objects in a range of keys.
     func entries(mapping: Int, from first: Int64, to last: Int64) throws -> [Int64: [Entry]] {
         guard counts[mapping] != nil else { return [:] }
         var found: [Int64: [Entry]] = [:]
@@ -96,7 +97,7 @@ final class Associations {
         return found
     }
 
-    /// The source objects that an object was made of, but for the one of the same key.
+    /// Returns the source objects from which an object was made, except the one with the same key.
     func sources(mapping: Int, entity: Int64, destination: Int64) throws -> [Int64] {
         guard counts[mapping] != nil else { return [] }
         let statement = try prepared(
@@ -119,10 +120,10 @@ final class Associations {
     }
 }
 
-/// The relationships of objects that policies have set themselves, by entity, key and position: what a mapping does not
-/// give, and what stays where a policy does not ask for the mapping's.
+/// The relationships that policies have set themselves, by entity, key and position. The mapping does not replace them,
+/// and they stay if a policy does not ask for the mapping's relationships.
 ///
-/// They stand in a temporary table, so that memory does not grow with the store.
+/// They are in a temporary table, so that memory does not grow with the store.
 final class SetLinks {
     private let connection: Connection
     private var add: Statement?

@@ -1,30 +1,30 @@
 import MoultModel
 import MoultStore
 
-/// An object of the new version, by the names of that version.
+/// An object of the new version, with the property names of that version.
 ///
-/// A new one is written when the policy's call for its source object returns; a change to one that is written follows
-/// with the batch. What cannot be set (a name that the entity does not have, a value of another type) fails the
-/// migration then, with the entity, key, property and value. An object that the policy does not hold on to stands for
-/// another row when its call has returned.
+/// A new object is written when the policy's call for its source object returns; a change to a written object follows
+/// with the batch. A property that cannot be set (an unknown name, a value of another type) then fails the migration
+/// with the entity, key, property and value. Moult may reuse an object for another row after the call returns, unless
+/// the policy keeps a reference to it.
 public final class DestinationObject {
     let manager: MigrationManager
     let entity: DestinationEntity
     private let shape: EntityShape
-    // A run belongs to one thread, and nobody changes these while they are read: that is not checked for each value.
+    // A run belongs to one thread and never changes these during a read, so exclusivity is not checked for each value.
     @exclusivity(unchecked) private(set) var key: Int64
     /// The plan of an unwritten object: the values from its source object's row, or the defaults of its entity.
     @exclusivity(unchecked) private(set) var plan: InstancePlan?
     /// Whether its row is in the store.
     @exclusivity(unchecked) private(set) var isWritten: Bool
-    /// Whether it waits for the end of the batch.
+    /// Whether its changes wait for the end of the batch.
     @exclusivity(unchecked) var isWaiting = false
-    /// Whether the relationships of the mapping were asked for.
+    /// Whether the policy asked for the mapping's relationships.
     @exclusivity(unchecked) var hasMappedRelationships = false
     @exclusivity(unchecked) private(set) var changes: [Change] = []
-    /// The changed properties among the first 64.
+    /// The changed properties among the first 64, as a bit mask.
     @exclusivity(unchecked) private var mask: UInt64 = 0
-    /// The state that the store has, once it was asked for.
+    /// The stored state, once it has been read.
     @exclusivity(unchecked) private var stored: ObjectSnapshot?
 
     struct Change {
@@ -49,10 +49,10 @@ public final class DestinationObject {
         isWritten = plan == nil
     }
 
-    /// Becomes the object of another row of the entity; nobody else may hold it.
+    /// Makes this the object of another row of the entity; no one else may hold it.
     func begin(_ key: Int64, plan: InstancePlan?) {
         self.key = key
-        // Most often the plan of the row before.
+        // Usually, the plan is the same as for the row before.
         if self.plan !== plan { self.plan = plan }
         isWritten = plan == nil
         hasMappedRelationships = false
@@ -61,15 +61,15 @@ public final class DestinationObject {
         if case .some = stored { stored = nil }
     }
 
-    /// The object's own entity, by its name in the new version.
+    /// The name of the object's own entity in the new version.
     public var entityName: String { entity.name }
-    /// The identity that the object has in the new store; its key is settled when the object is made.
+    /// The object's identity in the new store; its key is fixed when the object is made.
     public var objectID: ObjectID { manager.destinationID(entityName, key) }
     var reference: ObjectReference { ObjectReference(entityName: entity.name, primaryKey: key) }
 
     // MARK: - Attributes
 
-    /// The value of an attribute; nil for none.
+    /// The value of an attribute; nil for no value.
     public subscript(name: String) -> AttributeValue? {
         get {
             guard let position = position(of: name) else { return nil }
@@ -97,20 +97,20 @@ public final class DestinationObject {
 
     // MARK: - Relationships
 
-    /// Leads a to-one relationship to an object of any entity that it may lead to, or to none.
+    /// Sets a to-one relationship to an object of any entity that it allows, or to nil.
     public func setObject(_ object: DestinationObject?, for relationship: String) {
         guard let position = self.relationship(relationship, isToMany: false) else { return }
         change(position, to: .toOne(object?.reference))
     }
 
-    /// Makes the objects the destinations of a to-many relationship, in their order; those it had leave.
+    /// Replaces the destinations of a to-many relationship with these objects, in this order.
     public func setObjects(_ objects: [DestinationObject], for relationship: String) {
         guard let position = self.relationship(relationship, isToMany: true) else { return }
         if !isWritten, objects.allSatisfy({ lead($0, backBy: position) }) { return }
         change(position, to: .toMany(objects.map(\.reference)))
     }
 
-    /// Adds an object behind the destinations of a to-many relationship.
+    /// Appends an object to the destinations of a to-many relationship.
     public func add(_ object: DestinationObject, to relationship: String) {
         guard let position = self.relationship(relationship, isToMany: true) else { return }
         if lead(object, backBy: position) { return }
@@ -119,11 +119,11 @@ public final class DestinationObject {
         change(position, to: .toMany(members))
     }
 
-    /// The destination of a to-one relationship.
+    /// Returns the destination of a to-one relationship.
     public func object(_ relationship: String) -> DestinationObject? { objects(relationship).first }
 
-    /// The destinations of a relationship, in the order of an ordered one, otherwise by key. What other objects were
-    /// made to lead back counts when the batch is written.
+    /// Returns the destinations of a relationship: in order if it is ordered, otherwise by key. Links set from the
+    /// other end are included once the batch is written.
     public func objects(_ relationship: String) -> [DestinationObject] {
         guard let position = position(of: relationship) else { return [] }
         return references(at: position).compactMap { reference in
@@ -131,8 +131,8 @@ public final class DestinationObject {
         }
     }
 
-    /// Makes the member lead back, where the members' rows hold the relationship and no order is kept; otherwise
-    /// returns false.
+    /// Sets the relationship at the member's end, if the members' rows hold it and it is unordered; otherwise returns
+    /// false.
     private func lead(_ member: DestinationObject, backBy position: Int) -> Bool {
         guard let inverse = entity.backwardToOnes[position] else { return false }
         member.setObject(self, for: inverse)
@@ -191,7 +191,7 @@ public final class DestinationObject {
         if isWritten { manager.wait(for: self) }
     }
 
-    /// Forgets the changes, which are written, but for those that wait.
+    /// Forgets the written changes, and keeps those that still wait.
     func written(keeping waiting: [Change] = []) {
         isWritten = true
         if case .some = stored { stored = nil }
@@ -207,25 +207,25 @@ public final class DestinationObject {
 }
 
 extension Array {
-    /// Removes the few elements that a row leaves and keeps the space for those of the next; faster than
-    /// `removeAll(keepingCapacity:)`.
+    /// Removes the few elements left from a row and keeps the capacity; faster than `removeAll(keepingCapacity:)`.
     mutating func empty() {
         while !isEmpty { removeLast() }
     }
 }
 
-/// One entity of the new version, with what a run needs to make objects of it.
+/// An entity of the new version, with everything that a run needs to make its objects.
 final class DestinationEntity {
     let name: String
-    /// Whether statements make objects of it too.
+    /// Whether statements also make objects of it.
     let isMadeByStatements: Bool
     let columns: EntityColumns
     let inserter: RowInserter
-    /// By position; nil for what is no stored attribute.
+    /// The stored attributes by position; nil for any other property.
     let attributes: [AttributeDescription?]
     /// The type of each stored attribute, and whether it must have a value.
     let types: [(type: AttributeType, isRequired: Bool)?]
-    /// The to-one at the other end, for an unordered to-many whose members' rows hold it; by position.
+    /// By position, the to-one relationship at the other end, for an unordered to-many relationship stored in its
+    /// members' rows.
     let backwardToOnes: [String?]
     /// The default values of a new object, for properties without a value.
     private(set) lazy var defaults = InstancePlan(defaultsOf: self)
@@ -248,6 +248,6 @@ final class DestinationEntity {
         }
     }
 
-    /// Whether an attribute must have a value.
+    /// Whether an attribute is required.
     func isRequired(_ position: Int) -> Bool { types[position]?.isRequired == true }
 }

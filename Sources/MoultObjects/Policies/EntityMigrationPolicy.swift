@@ -2,33 +2,33 @@ import MoultBasics
 import MoultModel
 import MoultStore
 
-/// Makes the objects of an entity mapping in Swift, source and destination together: `NSEntityMigrationPolicy`.
+/// A policy that makes the objects of an entity mapping in Swift, from source objects: `NSEntityMigrationPolicy`.
 ///
-/// A mapping model names a policy; a ``MigrationRegistry`` holds what makes one under that name. One object is made for
-/// each run and serves every entity mapping that names it, so state of a run lives in its properties, never in static
+/// A mapping model names a policy; a ``MigrationRegistry`` holds its factory under that name. Each run makes one policy
+/// object, which serves every entity mapping that names it, so keep a run's state in its properties, never in static
 /// ones. The calls come in Core Data's order: for each entity mapping ``begin(_:with:)``,
 /// ``createDestinationInstances(forSource:in:manager:)`` for each source object by its key,
-/// ``endInstanceCreation(forMapping:manager:)``; when all instances are there, for each entity mapping
+/// ``endInstanceCreation(forMapping:manager:)``; when all instances exist, for each entity mapping
 /// ``createRelationships(forDestination:in:manager:)`` and ``endRelationshipCreation(forMapping:manager:)``; then
 /// ``performCustomValidation(forMapping:manager:)``, and last ``end(_:manager:)``.
 ///
-/// What is not overridden does what the mapping's expressions say, and so does a call to `super`. An error that any of
-/// them throws ends the migration, and the store is as it was.
+/// A method that is not overridden follows the mapping's expressions, as does a call to `super`. An error thrown by any
+/// of them ends the migration and leaves the store as it was.
 ///
-/// The calls come on the thread that runs the migration; asynchronous work is waited for with
+/// All calls are made on the thread that runs the migration. To wait for asynchronous work, use
 /// ``MigrationManager/wait(for:)``.
 open class EntityMigrationPolicy {
-    /// A policy that does what the mapping's expressions say, until a subclass overrides something.
+    /// Creates a policy that follows the mapping's expressions unless a subclass overrides its methods.
     public init() {}
 
-    /// The closures that expressions of the mapping call as `FUNCTION($entityPolicy, "name:", …)`, by their names.
+    /// The closures that expressions of the mapping call as `FUNCTION($entityPolicy, "name:", …)`, by name.
     open var functions: [String: ValueTransform] { [:] }
 
     open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 
-    /// Makes what becomes of one source object, and associates it with that; or sets the source's
-    /// ``SourceObject/outcome`` where nothing is to become of it. A source object for which neither was done fails the
-    /// migration: none is lost silently.
+    /// Makes the objects for one source object and associates them with it, or sets the source's
+    /// ``SourceObject/outcome`` if there are none. A source object with neither fails the migration, so that none is
+    /// lost silently.
     open func createDestinationInstances(
         forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
@@ -37,7 +37,7 @@ open class EntityMigrationPolicy {
 
     open func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
-    /// Leads an object that the mapping has made to others; called when all instances are there.
+    /// Sets the relationships of an object that the mapping has made. Called when all instances exist.
     open func createRelationships(
         forDestination destination: DestinationObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
@@ -53,13 +53,13 @@ open class EntityMigrationPolicy {
 
 /// The outcome of migrating a source object.
 public enum InstanceOutcome {
-    /// Objects are made of it, and associated with it; what a policy need not say.
+    /// Objects are made from it and associated with it. A policy need not set this.
     case kept
-    /// Nothing becomes of it.
+    /// No object is made from it.
     case dropped(reason: String)
-    /// It goes into an object that stands for others too; links to it will lead there.
+    /// It is merged into an object that represents others too; links to it will lead there.
     case merged(into: DestinationObject)
-    /// Nothing becomes of it for now: it goes to the quarantine, from where it can be looked at and brought back.
+    /// No object is made from it for now. It goes to the quarantine, where it can be inspected and restored.
     case quarantined(reason: String)
 }
 
@@ -68,29 +68,29 @@ public enum InstanceOutcome {
 public struct InstanceCounts: Sendable, Hashable {
     /// The name of the entity mapping.
     public let mapping: String
-    /// The name by which the mapping model names the policy; empty where statements made the objects.
+    /// The policy's name in the mapping model; empty if statements made the objects.
     public let policy: String
-    /// The source entity; nil for a policy that makes objects of its own.
+    /// The source entity; nil for a policy that makes objects without one.
     public let entityName: String?
-    /// The source objects that the mapping has taken, each of them counted once below.
+    /// The source objects that the mapping has processed; each is counted once below.
     public internal(set) var sources: Int64 = 0
-    /// Became one object.
+    /// The source objects that became one object.
     public internal(set) var kept: Int64 = 0
-    /// Became several objects.
+    /// The source objects that became several objects.
     public internal(set) var split: Int64 = 0
-    /// Went into an object that was made of another.
+    /// The source objects that were merged into an object made from another.
     public internal(set) var merged: Int64 = 0
-    /// Became nothing, for good; ``reasons`` says why.
+    /// The source objects that were dropped for good; see ``reasons``.
     public internal(set) var dropped: Int64 = 0
-    /// Went to the quarantine.
+    /// The source objects that went to the quarantine.
     public internal(set) var quarantined: Int64 = 0
     /// The objects that the policy made while this mapping ran, of any entity.
     public internal(set) var made: Int64 = 0
     /// The numbers of source objects that were dropped or quarantined, by reason; at most the first hundred reasons.
     public internal(set) var reasons: [String: Int64] = [:]
-    /// The policy's own counts, made with ``MigrationManager/count(_:)``; of more than a hundred the first hundred.
+    /// The policy's own counts, made with ``MigrationManager/count(_:)``; at most the first hundred.
     public internal(set) var notes: [String: Int64] = [:]
-    /// The links that no object could take, by the relationship of the source, where no code has read them.
+    /// The numbers of links that no object could take and no code has read, by the source's relationship.
     package internal(set) var lostLinks: [String: Int64] = [:]
 
     mutating func count(_ what: String) {
@@ -112,11 +112,11 @@ struct PolicyFault: Error {
     var property: String?
     var cause: String?
     var remedy: String?
-    /// Whether the object's own data are at fault, not the policy.
+    /// Whether the object's own data is at fault, not the policy.
     var isData = false
-    /// Whether a volume ran full in the meantime.
+    /// Whether the cause is a full volume.
     var isOfRoom = false
-    /// An error that ends the migration as it is.
+    /// An error to throw unchanged.
     var final: MigrationError?
 }
 
@@ -140,13 +140,13 @@ extension PolicyFault {
         key = key ?? reference?.primaryKey
     }
 
-    /// As everybody else sees it.
+    /// Returns the error to throw to the caller of the migration.
     func error(_ mapping: RunningMapping) -> MigrationError {
         if let final { return final }
         let object = entityName.map { name in "\(name)\(key.map { " \($0)" } ?? "")" }
         let place = [object, property].compactMap { $0 }.joined(separator: ".")
         let at = object.map { " at \($0)\(property.map { ", property \($0)" } ?? "")" } ?? ""
-        // Room is not the policy's business: whoever can make some goes by the code.
+        // A full volume is not the policy's fault; a caller that can free space recognises the code.
         return MigrationError(
             isOfRoom ? .insufficientStorage : .policyFailed,
             "The migration policy \(mapping.policyName) of the mapping \(mapping.entityMapping.name) failed\(at): \(message)",

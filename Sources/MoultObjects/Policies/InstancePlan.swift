@@ -4,19 +4,19 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// The values that the properties of a new object take from the present row of its source entity where the policy does
-/// not set them: the mapping's expressions, with every name looked up once.
+/// The values of a new object's properties where the policy sets none: the mapping's expressions over the current
+/// source row, with every name resolved once.
 final class InstancePlan {
     private let steps: [Step]
-    /// The steps that take a column of the source's row as it is; most are.
+    /// The steps that copy a column of the source row unchanged; most do.
     private let copies: [Copy]
-    /// The others.
+    /// The other steps.
     private let written: [Step]
-    /// Attributes that must have a value and get none here.
+    /// The required attributes that get no value from the plan.
     private let missing: [Int]
     private let reader: InstanceReader?
     private let row: Statement?
-    /// The step of each property; nil for none.
+    /// The index of each property's step; nil for none.
     private let stepOfPosition: [Int?]
 
     fileprivate struct Copy {
@@ -29,26 +29,26 @@ final class InstancePlan {
     struct Step {
         let position: Int
         let value: Value
-        /// The attribute must have a value, and the source's need not.
+        /// Whether a missing value is an error, because the attribute is required.
         var isChecked = false
 
         enum Value {
             case constant(AttributeValue)
-            /// A column of the source's row, as it is.
+            /// A column of the source row, unchanged.
             case copy(column: Int, ifNil: AttributeValue?)
-            /// An attribute of the source that is stored in another way.
+            /// An attribute of the source with another storage format.
             case decoded(sourcePosition: Int, type: AttributeType, ifNil: AttributeValue?)
             case expression(Int, AttributeType)
             case call(ValueTransform, [Int], AttributeType)
             case toOne(ToOne)
         }
 
-        /// A to-one whose destination keeps its key.
+        /// A to-one relationship whose destination keeps its key.
         struct ToOne {
             let sourcePosition: Int
             let key: Int
             let order: Int?
-            /// The destination entities that the source's entities become, by the source's name, each with its number.
+            /// The destination entity of each source entity, by the source's name, with its number.
             let entities: [String: (name: String, number: Int64)]
         }
     }
@@ -66,7 +66,7 @@ final class InstancePlan {
         (self.stepOfPosition, self.copies, self.written) = (stepOfPosition, copies, written)
     }
 
-    /// The defaults of an entity's attributes, and nothing else.
+    /// Creates a plan with only the default values of an entity's attributes.
     convenience init(defaultsOf entity: DestinationEntity) {
         var steps: [Step] = []
         var missing: [Int] = []
@@ -82,7 +82,7 @@ final class InstancePlan {
     }
 
     /// - Parameters:
-    ///   - expressions: where each attribute with an expression finds its value in the reader.
+    ///   - expressions: the places of attribute expressions among the reader's.
     ///   - toOnes: the relationships that are carried over with their keys.
     convenience init(
         _ mapping: ResolvedEntityMapping, to entity: DestinationEntity, from reader: InstanceReader,
@@ -104,7 +104,7 @@ final class InstancePlan {
         self.init(steps, missing: missing, to: entity, from: reader)
     }
 
-    /// Nil for an attribute that stays empty.
+    /// Returns nil for an attribute that stays empty.
     private static func value(
         of name: String, _ attribute: AttributeDescription, _ mapping: ResolvedEntityMapping,
         _ reader: InstanceReader, _ expressions: [String: MappedExpression]
@@ -135,16 +135,16 @@ final class InstancePlan {
 
 /// The source of an expression's value.
 enum MappedExpression {
-    /// At that place among the reader's expressions.
+    /// The expression at this index of the reader's expressions.
     case value(Int)
-    /// By a closure, whose arguments are there.
+    /// A closure, with the indexes of its arguments among the reader's expressions.
     case call(ValueTransform, [Int])
 }
 
 // MARK: - Values
 
 extension InstancePlan {
-    /// Gives the row that is written each property the object has not set itself.
+    /// Writes each property that the object has not set itself to the row.
     func write(_ object: DestinationObject, _ inserter: RowInserter) throws {
         try copy(for: object, inserter)
         for step in written where !object.isChanged(step.position) {
@@ -183,12 +183,12 @@ extension InstancePlan {
         }
     }
 
-    /// The value that an attribute would have.
+    /// Returns the value that an attribute would have.
     func value(at position: Int) throws -> AttributeValue? {
         try stepOfPosition[position].flatMap { try value(of: steps[$0]) }
     }
 
-    /// The destination that a to-one would have.
+    /// Returns the destination that a to-one relationship would have.
     func reference(at position: Int) throws -> ObjectReference? {
         guard let step = stepOfPosition[position], case .toOne(let toOne) = steps[step].value else { return nil }
         return toOne.destination(reader).map { ObjectReference(entityName: $0.name, primaryKey: $0.key) }
@@ -207,7 +207,7 @@ extension InstancePlan {
         case .decoded(let position, let type, let substitute):
             return try reader.attribute(position)?.fitted(to: type) ?? substitute
         case .expression(let index, let type):
-            // As statements convert it; what has no equal fails where it is written, with its object.
+            // Convert as statements do. A value that cannot be converted fails when it is written, with its object.
             let value = try reader.value(ofExpression: index)
             return try value.converted(to: type) ?? AttributeValue(value, for: type)
         case .call(let transform, let arguments, let type):
@@ -219,7 +219,7 @@ extension InstancePlan {
 }
 
 extension InstancePlan.Copy {
-    /// Nil for a step that is more than a copy.
+    /// Returns nil for a step that is more than a copy.
     fileprivate init?(_ step: InstancePlan.Step, _ inserter: RowInserter) {
         guard case .copy(let column, nil) = step.value, let parameter = inserter.parameter(of: step.position) else {
             return nil
@@ -238,7 +238,7 @@ extension InstancePlan.Step.ToOne {
 }
 
 extension InstanceReader {
-    /// - Throws: `storeCorrupted` for a value that cannot be what the model declares.
+    /// - Throws: `storeCorrupted` for a stored value that does not fit the declared type.
     fileprivate func attribute(_ position: Int) throws -> AttributeValue? {
         switch value(position) {
         case .attribute(let value)?: return value

@@ -1,12 +1,12 @@
 import MoultModel
 import MoultStore
 
-// Core Data runs a mapping's relationship mappings for every object that is associated with a source object. Rows that
-// take the mapping's values, and join tables, have their links already. Here the others get theirs: what a policy has
-// inserted and associated itself, the later parts of an object that is split, and one that stands for several.
+// Core Data runs a mapping's relationship mappings for every object associated with a source object. Rows that take the
+// mapping's values, and join tables, already have their links. This file completes the others: objects that a policy
+// has inserted and associated itself, the further parts of a split object, and merged objects.
 
 extension MigrationManager {
-    /// Gives these objects the links of one relationship that they lack, and counts what none of them can take.
+    /// Adds the missing links of one relationship to these objects, and counts the links that none of them can take.
     func complete(_ link: MappedLink) throws {
         let mapping = link.mapping
         guard mapping.policy != nil, associations.counts[mapping.position] != nil,
@@ -41,14 +41,14 @@ extension MigrationManager {
         try link.targets.flatMap { try destinations(of: $0, end.entityName, end.key) }.map(\.reference)
     }
 
-    /// The destinations that objects have in the store, in their order.
+    /// Returns the stored destinations of objects, in order.
     func present(_ relationship: String, of owners: [ObjectReference]) throws -> [ObjectReference: [ObjectReference]] {
         let found = try destinationStore.destinations(
             of: relationship, owners: owners.map { destinationID($0.entityName, $0.primaryKey) })
         return Dictionary(found.map { ($0.reference, $1.map(\.reference)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The ordered lists at the other end of a to-one that was completed: their order is that of the source.
+    /// Restores the source's order in the ordered lists at the other end of a completed to-one relationship.
     private func order(at link: MappedLink) throws {
         guard !link.isToMany, let inverse = link.inverseName else { return }
         for target in link.targets {
@@ -74,7 +74,7 @@ extension MigrationManager {
                     let new = old.filter { places[$0] != nil }.sorted {
                         places[$0, default: 0] < places[$1, default: 0]
                     }
-                    // What a policy has put into the list itself comes last.
+                    // Objects that a policy has added to the list itself come last.
                     let all = new + old.filter { places[$0] == nil }
                     if all != old { owner.change(position, to: .toMany(all)) }
                 }
@@ -84,9 +84,9 @@ extension MigrationManager {
     }
 }
 
-/// The objects of one batch that may lack links of a relationship, and what they may lead to.
+/// The objects of one batch that may lack links of a relationship, with their possible destinations.
 private struct LinkCompletion {
-    /// The links that no object could take.
+    /// The number of links that no object could take.
     private(set) var lost: Int64 = 0
     private let link: MappedLink
     private var sources: [(owners: [DestinationObject], ends: [[ObjectReference]])] = []
@@ -94,13 +94,13 @@ private struct LinkCompletion {
     init(_ link: MappedLink) { self.link = link }
 
     /// - Parameters:
-    ///   - owners: what one source object has become.
-    ///   - ends: what has become of each object that it leads to.
+    ///   - owners: the objects made from one source object.
+    ///   - ends: for each object that the source object leads to, the objects made from it.
     mutating func add(_ owners: [DestinationObject], leadingTo ends: [[ObjectReference]]) {
         sources.append((owners, ends))
     }
 
-    /// Changes what lacks links; false for none.
+    /// Adds the missing links; returns false if there are none.
     mutating func run(_ manager: MigrationManager) throws -> Bool {
         let owners = sources.flatMap(\.owners).filter { link.position(in: $0) != nil }
         var present = try manager.present(link.name, of: Array(Set(owners.map(\.reference))))
@@ -141,7 +141,7 @@ private struct LinkCompletion {
         { manager.destinationModel.isKind($0.entityName, of: link.destinationEntityName) }
     }
 
-    /// Returns the object that leads to each of the ends, where only one may; nil where many may.
+    /// Returns the object that leads to each end, if only one may lead there; nil if several may.
     private func takers(_ manager: MigrationManager) throws -> [ObjectReference: ObjectReference]? {
         guard let inverse = link.inverseName, link.isInverseToOne else { return nil }
         let ends = Set(sources.flatMap { $0.ends.joined() }).filter(isKind(manager))

@@ -3,8 +3,8 @@ import MoultModel
 import MoultStore
 
 extension MigrationManager {
-    /// Makes what the mapping's expressions say of the source object, and associates it; nothing where the mapping has
-    /// no destination entity.
+    /// Makes the object that the mapping's expressions define for the source object, and associates the two. Does
+    /// nothing if the mapping has no destination entity.
     @discardableResult
     func createDestinationInstance(forSource source: SourceObject) throws -> DestinationObject? {
         guard let current else { return nil }
@@ -22,11 +22,11 @@ extension MigrationManager {
         return object
     }
 
-    /// Makes an object of the mapping's destination entity for the source object of the present call, with the values
+    /// Makes an object of the mapping's destination entity for the source object of the current call, with the values
     /// of the mapping's expressions, and associates the two.
     ///
-    /// It is what `super` does in ``EntityMigrationPolicy/createDestinationInstances(forSource:in:manager:)``; a policy
-    /// that splits an object calls it once for each part.
+    /// `super` does the same in ``EntityMigrationPolicy/createDestinationInstances(forSource:in:manager:)``. A policy
+    /// that splits an object calls this method once for each part.
     public func makeDestinationInstance(forSource source: SourceObject) throws -> DestinationObject {
         guard let object = try createDestinationInstance(forSource: source) else {
             throw MigrationError(
@@ -36,9 +36,9 @@ extension MigrationManager {
         return object
     }
 
-    /// Notes that an object has become of a source object (`associateSourceInstance:withDestinationInstance:…`).
+    /// Associates a destination object with its source object (`associateSourceInstance:withDestinationInstance:…`).
     ///
-    /// - Throws: `usage` for a mapping that there is not.
+    /// - Throws: `usage` for a mapping that does not exist.
     public func associate(
         source: SourceObject, withDestination destination: DestinationObject, for mapping: EntityMapping
     ) throws {
@@ -51,7 +51,7 @@ extension MigrationManager {
 
     // MARK: - The end of a call
 
-    /// Writes what a policy has made of a source object, and counts what became of it.
+    /// Writes the objects that a policy has made from a source object, and counts the outcome.
     func finish(_ source: SourceObject, _ mapping: RunningMapping) throws {
         var isPutAside = false
         switch source.outcome {
@@ -71,12 +71,12 @@ extension MigrationManager {
         writtenEarly.empty()
     }
 
-    /// Whether an object was there before the present call.
+    /// Whether an object existed before the current call.
     private func isOld(_ object: DestinationObject) -> Bool {
         object.isWritten && !created.contains { $0 === object } && !writtenEarly.contains(object.reference)
     }
 
-    /// One object of the same key, of the mapping's own entity.
+    /// Whether the result is one object with the same key, of the mapping's own entity.
     private func isPlain(_ source: SourceObject, _ mapping: RunningMapping) -> Bool {
         let only = associated[0]
         return only.mapping == mapping.position && only.source === source && only.destination.key == source.key
@@ -91,7 +91,7 @@ extension MigrationManager {
             if own.count > 1 {
                 mapping.counts.split += 1
             } else if isOld(first.destination) {
-                // An object that was there before stands for this one too.
+                // An existing object represents this one too.
                 mapping.counts.merged += 1
             } else {
                 mapping.counts.kept += 1
@@ -115,7 +115,7 @@ extension MigrationManager {
         }
     }
 
-    /// Keeps the associations that the call has made which are not plain.
+    /// Keeps the associations made in the call, except the plain ones.
     func keepAssociations() throws {
         guard !associated.isEmpty else { return }
         var order: [(mapping: Int, source: Int64)] = []
@@ -209,14 +209,14 @@ extension MigrationManager {
         if !waiting.isEmpty { wait(for: object) }
     }
 
-    /// Notes that a written object has changes.
+    /// Adds a written object to those with unwritten changes.
     func wait(for object: DestinationObject) {
         guard !object.isWaiting else { return }
         object.isWaiting = true
         waiting.append(object)
     }
 
-    /// Writes new objects and changes to written ones, so that they can be found.
+    /// Writes new objects and changes to written ones, so that fetches find them.
     func writeAll() throws {
         try throwFault()
         writtenEarly += created.map(\.reference)
@@ -224,7 +224,7 @@ extension MigrationManager {
         try writeWaiting()
     }
 
-    /// Writes the changes of objects that are written already.
+    /// Writes the changes to objects that are already written.
     func writeWaiting() throws {
         guard !waiting.isEmpty else { return }
         var changes = ObjectChanges()
@@ -233,7 +233,7 @@ extension MigrationManager {
             if !isMakingLinks {
                 for change in object.changes where !change.isOfAttribute { try links.note(change.position, of: object) }
             }
-            // Of two changes of a property, the last.
+            // The last of several changes to a property counts.
             let values = Dictionary(object.changes.map { ($0.position, value($0.value)) }) { $1 }
                 .map { (position: $0, value: $1) }.sorted { $0.position < $1.position }
             changes.updated.append(ObjectChanges.Update(id: object.objectID, version: nil, values: .positioned(values)))
@@ -251,7 +251,7 @@ extension MigrationManager {
         waiting.removeAll(keepingCapacity: true)
     }
 
-    /// Verification compares what statements have made with the source, but for these rows.
+    /// Records a row for verification to leave out when it compares the results of statements with the source.
     private func noteForeignRow(_ object: DestinationObject, isMade: Bool) throws {
         if foreignRows == nil {
             try connection.execute(

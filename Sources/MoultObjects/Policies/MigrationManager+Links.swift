@@ -6,8 +6,8 @@ import MoultStore
 // MARK: - Links that carry the keys of source objects
 
 extension MigrationManager {
-    /// When all instances are there: leads links that were carried over with the keys of source objects to what has
-    /// become of those, in bulk, and makes the links of mappings that are kept nowhere else.
+    /// Updates links that were carried over with the keys of source objects to the objects made from these, in bulk,
+    /// and makes the mappings' links that are stored nowhere else. Called when all instances exist.
     func leadLinksOn() throws {
         isMakingLinks = true
         defer { isMakingLinks = false }
@@ -24,7 +24,7 @@ extension MigrationManager {
                 }
             }
         }
-        // A to-one chooses; a list then has the order of those that have chosen it.
+        // To-one relationships choose first; the order of a list follows from the objects that chose it.
         links = links.filter { !$0.isToMany } + links.filter(\.isToMany)
         var open: [MappedLink] = []
         for link in links {
@@ -36,7 +36,7 @@ extension MigrationManager {
         for link in open { try complete(link) }
     }
 
-    /// The to-ones in the rows of one mapping that lead to source objects which became something else.
+    /// Updates the to-one relationships in one mapping's rows whose source objects did not simply keep their keys.
     private func leadOn(_ link: MappedLink) throws {
         guard link.isCarried, let toOne = link.entity.columns.toOne(at: link.position) else { return }
         for target in link.targets where associations.counts[target.position] != nil {
@@ -63,7 +63,7 @@ extension MigrationManager {
         }
     }
 
-    /// The rows of join tables, which hold no entity: each end leads on by the exceptions of its own mappings.
+    /// Updates the rows of join tables. They hold no entity, so each end follows the exceptions of its own mappings.
     private func leadPairsOn() throws {
         for table in destinationStore.layout.joinTables {
             for column in table.keyColumns {
@@ -88,7 +88,8 @@ extension MigrationManager {
             AND a.source = t.\(column) AND a.entity IN (\(numbers)) ORDER BY a.place LIMIT 1) \
             WHERE t.\(column) IN (SELECT a.source FROM \(exceptions) AND a.entity IN (\(numbers)))
             """)
-        // What became nothing, and what would stand there twice; but a part of a split object may keep the key.
+        // Delete rows whose object is gone, and rows that would be duplicates; but a part of a split object may keep
+        // the key.
         try connection.run(
             """
             DELETE FROM main.\(table) WHERE \(column) IN (SELECT a.source FROM \(exceptions)) \
@@ -97,7 +98,7 @@ extension MigrationManager {
             """)
     }
 
-    /// The entity whose keys a column of a join table holds.
+    /// Returns the entity whose keys a column of a join table holds.
     private func endEntity(of column: String, in table: JoinTable) -> String? {
         let layout = destinationStore.layout
         for reference in [table.owner]
@@ -122,11 +123,12 @@ extension MigrationManager {
             .map(String.init).joined(separator: ", ") ?? ""
     }
 
-    // MARK: - Links that nobody else makes
+    // MARK: - Links made object by object
 
     /// Makes the links that a mapping's expression gives, object by object.
     ///
-    /// - Parameter rivals: what the ends choose for themselves, by the positions of the mappings that make them.
+    /// - Parameter rivals: the inverse links that choose for themselves, by the positions of the mappings that make
+    ///   them.
     private func make(_ link: MappedLink, _ rivals: [Int: MappedLink]) throws {
         let mapping = link.mapping
         guard let from = mapping.mapping.sourceEntityName else { return }
@@ -138,7 +140,7 @@ extension MigrationManager {
             var led: [(owner: DestinationObject, objects: [ObjectReference])] = []
             for key in keys {
                 guard let found = ends[sources.id(from, key)], !found.isEmpty || !link.isLeftToUs,
-                    // One that stands for several has the links of the one it was made of, and then those of others.
+                    // A merged object has the links of the object it was made from, and gets those of the others later.
                     try associations.entries(mapping: mapping.position, source: key)?.first?.isMerged != true,
                     let owner = try destinations(of: mapping, from, key).first
                 else { continue }
@@ -154,7 +156,8 @@ extension MigrationManager {
         }
     }
 
-    /// Returns the objects of the ends, except those that choose another owner; a to-one takes the first.
+    /// Returns the objects made from the ends, except those that choose another owner. A to-one relationship takes the
+    /// first.
     private func objects(
         _ link: MappedLink, at ends: [ObjectID], choosing owner: DestinationObject,
         _ choices: [Int: [ObjectID: ObjectReference]]
@@ -165,7 +168,8 @@ extension MigrationManager {
                 let isFree = choices[target.position].map { $0[id] == owner.reference } ?? true
                 for object in try destinations(of: target, id.entityName, id.key)
                 where destinationModel.isKind(object.entityName, of: link.destinationEntityName) {
-                    // Whom the first one does not choose is not led to the second: the other end counts on the first.
+                    // If the first object chooses another owner, do not try the second: the other end relies on the
+                    // first.
                     if !isFree, !link.isToMany { return [] }
                     if isFree, !objects.contains(object.reference) { objects.append(object.reference) }
                     if !link.isToMany { return objects }
@@ -175,7 +179,7 @@ extension MigrationManager {
         return objects
     }
 
-    /// The source objects at the end of a path, for each of its beginnings.
+    /// Returns the source objects at the end of a path, for each object at its start.
     func ends(of path: [String], _ owners: [ObjectID]) throws -> [ObjectID: [ObjectID]] {
         guard let first = path.first else {
             return Dictionary(owners.map { ($0, [$0]) }, uniquingKeysWith: { first, _ in first })
@@ -190,11 +194,11 @@ extension MigrationManager {
     }
 }
 
-// Relationships that become to-one where an object has many: it keeps the first of those that are left, and both ends
-// agree on which. Statements choose among the source's objects; only here is known which of them a policy has dropped.
+// When an object with many destinations keeps only one, it keeps the first of those left, and both ends agree on which.
+// Statements choose among the source's objects; only this code knows which of them a policy has dropped.
 
 extension MappedLink {
-    /// The inverse as each mapping at the other end fills it, where that end has one of many to choose.
+    /// Returns the inverse as each mapping at the other end fills it, if that end must choose one of many.
     func rivals(_ manager: MigrationManager) throws -> [Int: MappedLink] {
         guard let inverseName else { return [:] }
         var rivals: [Int: MappedLink] = [:]
@@ -209,14 +213,14 @@ extension MappedLink {
 }
 
 extension MigrationManager {
-    /// Whether a link that statements have made has to be chosen again: they have asked the source, some of whose objects
-    /// a policy has dropped, merged or split.
+    /// Whether a link made by statements must be chosen again, because a policy has dropped, merged or split some of
+    /// the source objects among which they chose.
     func isChosenAgain(_ link: MappedLink, _ rivals: [Int: MappedLink]) -> Bool {
         guard link.isNarrowed || !rivals.isEmpty else { return false }
         return ([link.mapping] + link.targets).contains { $0.policy != nil && associations.counts[$0.position] != nil }
     }
 
-    /// By the mapping that makes it, whom each source object chooses among those that may have it.
+    /// Returns the owner that each source object chooses among the possible ones, by the mapping that makes the link.
     func choices(of ends: Set<ObjectID>, _ rivals: [Int: MappedLink]) throws -> [Int: [ObjectID: ObjectReference]] {
         try rivals.mapValues { rival in
             let ends = ends.filter { $0.entityName == rival.mapping.mapping.sourceEntityName }
@@ -237,7 +241,7 @@ extension MigrationManager {
         return nil
     }
 
-    /// Returns the owners whose stored links differ from these: rows that statements have made right stay as they are.
+    /// Returns the owners whose stored links differ from these, so that correct rows stay as they are.
     func differing(
         _ led: [(owner: DestinationObject, objects: [ObjectReference])], _ link: MappedLink
     ) throws -> [(owner: DestinationObject, objects: [ObjectReference])] {

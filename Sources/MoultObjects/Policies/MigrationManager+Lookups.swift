@@ -3,13 +3,13 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-// MARK: - Who has become of whom
+// MARK: - Associations
 
 extension MigrationManager {
     /// Returns the objects that source objects have become in the entity mapping of that name, in the order of the
     /// source objects; each object once.
     ///
-    /// - Throws: `usage` for a name that no entity mapping has.
+    /// - Throws: `usage` if no entity mapping has the name.
     public func destinationInstances(
         forEntityMappingName name: String, sourceInstances: [SourceObject]
     ) throws -> [DestinationObject] {
@@ -24,7 +24,7 @@ extension MigrationManager {
         return found
     }
 
-    /// The source objects that the entity mapping of that name has made objects of.
+    /// Returns the source objects from which the entity mapping of that name has made objects.
     public func sourceInstances(
         forEntityMappingName name: String, destinationInstances: [DestinationObject]
     ) throws -> [SourceObject] {
@@ -78,7 +78,7 @@ extension MigrationManager {
         return [try object(ObjectReference(entityName: name, primaryKey: key))]
     }
 
-    /// Whether the mapping's object of that key is written.
+    /// Whether the mapping's object with that key is written.
     private func exists(_ key: Int64, _ mapping: RunningMapping) throws -> Bool {
         guard let number = mapping.destinationNumber, let name = mapping.mapping.destinationEntityName else {
             return false
@@ -99,33 +99,33 @@ extension MigrationManager {
 
     // MARK: - Looking for objects
 
-    /// The objects of the old version that fulfil a condition, by their keys; those of sub-entities among them.
+    /// Returns the objects of the old version that match a condition, by key, including those of sub-entities.
     ///
     /// - Parameters:
-    ///   - format: in Core Data's format language, such as `name BEGINSWITH %@`; nil for all.
+    ///   - format: a predicate in Core Data's format, such as `name BEGINSWITH %@`; nil for all objects.
     ///   - arguments: one for each placeholder.
-    /// - Throws: `usage`, `invalidPredicate`, and `fetchUnsupported` for what a store cannot answer.
+    /// - Throws: `usage`, `invalidPredicate`, and `fetchUnsupported` for a condition that a store cannot evaluate.
     public func sourceObjects(
         _ entityName: String, where format: String? = nil, _ arguments: ExpressionValue..., limit: Int = 0
     ) throws -> [SourceObject] {
         try sourceObjects(Self.fetch(entityName, format, arguments, limit))
     }
 
-    /// The objects of the new version that fulfil a condition, as far as they are made.
+    /// Returns the objects of the new version made so far that match a condition.
     ///
-    /// Where a policy looks for the same object again and again, a dictionary of its own is faster.
+    /// A policy that looks up the same objects again and again is faster with a dictionary of its own.
     public func destinationObjects(
         _ entityName: String, where format: String? = nil, _ arguments: ExpressionValue..., limit: Int = 0
     ) throws -> [DestinationObject] {
         try destinationObjects(Self.fetch(entityName, format, arguments, limit))
     }
 
-    /// The objects of the old version that a fetch finds.
+    /// Returns the objects of the old version that a fetch finds.
     package func sourceObjects(_ fetch: ObjectFetch) throws -> [SourceObject] {
         try sources.store.fetchSnapshots(fetch).map(sources.object)
     }
 
-    /// The objects of the new version that a fetch finds, as far as they are made.
+    /// Returns the objects of the new version made so far that a fetch finds.
     package func destinationObjects(_ fetch: ObjectFetch) throws -> [DestinationObject] {
         try writeAll()
         return try destinationStore.fetchIDs(fetch).map {
@@ -142,7 +142,7 @@ extension MigrationManager {
         return fetch
     }
 
-    /// The stored destinations of an object's relationship.
+    /// Returns the stored destinations of an object's relationship.
     func destinations(of relationship: String, _ object: DestinationObject) throws -> [ObjectReference] {
         try writeWaiting()
         let id = object.objectID

@@ -4,20 +4,20 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// The manager that the policies of one run share, like Core Data's `NSMigrationManager`: it has both versions, the
-/// associations of source and destination objects, and a place for state.
+/// The manager that the policies of one run share, like Core Data's `NSMigrationManager`. It holds both versions, the
+/// associations of source and destination objects, and state of the policies.
 ///
-/// It lives as long as the run of one mapping and belongs to its thread.
+/// It exists for the run of one mapping and belongs to the run's thread.
 public final class MigrationManager {
-    /// The version of the store before, by whose names source objects are read.
+    /// The old version of the store's model; source objects use its names.
     public let sourceModel: ManagedObjectModel
-    /// The version that the store becomes, by whose names destination objects are written.
+    /// The new version of the store's model; destination objects use its names.
     public let destinationModel: ManagedObjectModel
-    /// For whatever policies want to hand to one another; gone with the run.
+    /// Values that policies share with one another, until the run ends.
     public var userInfo: [String: Any] = [:]
-    /// The entity mapping whose policy is called.
+    /// The entity mapping whose policy is running.
     public internal(set) var currentEntityMapping: EntityMapping?
-    /// From 0 to 1, over all source objects of policies.
+    /// The progress, from 0 to 1, over all source objects of policies.
     public internal(set) var migrationProgress: Double = 0
 
     let run: PolicyRun
@@ -27,41 +27,42 @@ public final class MigrationManager {
     /// The relationships that policies have set themselves.
     let links: SetLinks
     let sources: SourceObjects
-    /// All entity mappings in their order, those of statements among them.
+    /// All entity mappings in order, including those that statements carry out.
     let mappings: [RunningMapping]
     private let positions: [String: Int]
     private var entities: [String: DestinationEntity] = [:]
     private let entityNames: [Int64: String]
 
-    // MARK: What the present call does
+    // MARK: State of the current call
 
-    // A run belongs to one thread, and none of these is changed while it is read: that is not checked for each row.
+    // A run belongs to one thread and never changes these during a read, so exclusivity is not checked for each row.
 
-    /// The objects that are made and not yet written.
+    /// The objects made but not yet written.
     @exclusivity(unchecked) var created: [DestinationObject] = []
-    /// The objects that are made and, because the policy looks for others, written before its call ends.
+    /// The objects made in this call and written before its end, because the policy looked up others.
     @exclusivity(unchecked) var writtenEarly: [ObjectReference] = []
-    /// An object that nobody holds any more, for the next row of its entity.
+    /// A released object, to be reused for the next row of its entity.
     @exclusivity(unchecked) private var spare: DestinationObject?
-    /// The objects that were associated with source objects in this call, by entity mapping.
+    /// The objects associated with source objects in this call, by entity mapping.
     @exclusivity(unchecked) var associated: [(mapping: Int, source: SourceObject, destination: DestinationObject)] = []
     /// The written objects whose changes wait for the end of the batch.
     @exclusivity(unchecked) var waiting: [DestinationObject] = []
-    /// Objects that somebody holds beyond the call that made them, so that there is one for each row.
+    /// The objects still referenced after the call that made them, so that each row has only one object.
     @exclusivity(unchecked) private var living: [ObjectReference: WeakObject] = [:]
     /// An error that could not be thrown where it happened; thrown when the policy's call returns.
     @exclusivity(unchecked) private var fault: PolicyFault?
     @exclusivity(unchecked) var current: RunningMapping?
-    /// The object that a policy was called for, which whoever calls it holds.
+    /// The object for which a policy is called; the caller holds it.
     @exclusivity(unchecked) unowned(unsafe) var currentSource: SourceObject?
-    /// Whether links are written that come from the mappings, not from policies.
+    /// Whether the links being written come from the mappings, not from policies.
     var isMakingLinks = false
-    /// Source objects done, over all mappings.
+    /// The number of source objects done, over all mappings.
     @exclusivity(unchecked) var doneSources: Int64 = 0
-    /// Finds a mapping's objects by their keys, by the mapping's position.
+    /// The statements that find a mapping's objects by key, by the mapping's position.
     var lookups: [Int: Statement] = [:]
     var quarantineWriter: QuarantineWriter?
-    /// Takes down the rows of statements that policies change, and those they add to them; made with the first.
+    /// The statement that records the rows that policies change in, or add to, the results of statements; made on first
+    /// use.
     var foreignRows: Statement?
 
     private struct WeakObject { weak var object: DestinationObject? }
@@ -85,7 +86,7 @@ public final class MigrationManager {
         sources.manager = self
     }
 
-    /// Lets go of the policies and of what they may hold, which may be objects that lead back here.
+    /// Releases the policies and everything that they hold, which may refer back to the manager.
     func end() {
         for mapping in mappings { mapping.policy = nil }
         userInfo = [:]
@@ -93,12 +94,12 @@ public final class MigrationManager {
         (spare, currentSource, foreignRows, quarantineWriter) = (nil, nil, nil, nil)
     }
 
-    /// Ends the migration; the store stays as it was (`cancelMigrationWithError:`).
+    /// Cancels the migration; the store stays as it was (`cancelMigrationWithError:`).
     public func cancelMigration(with error: any Error) { note(error, nil) }
 
-    /// Waits for asynchronous work on this very thread, which runs what the work needs; see ``BlockingTask``.
+    /// Waits for asynchronous work on the calling thread, which also runs the work; see ``BlockingTask``.
     ///
-    /// Work that waits for the thread that runs the migration never ends: on the main thread that is whatever needs the
+    /// Work that needs the migration's own thread never ends. On the main thread, this means any work that needs the
     /// main actor.
     public func wait<Result>(for work: sending @escaping () async throws -> sending Result) throws -> sending Result {
         try BlockingTask.run(work)
@@ -107,8 +108,8 @@ public final class MigrationManager {
     // MARK: - Objects
 
     /// Makes an object of the new version (`insertNewObject(forEntityName:into:)`), with the default values of its
-    /// entity. It becomes of no source object until it is associated with one; then it gets what the mapping's
-    /// relationships say, but for those that the policy has set.
+    /// entity. It has no source object until it is associated with one. It then gets the mapping's relationships,
+    /// except those that the policy has set.
     ///
     /// - Throws: `usage` for an entity that the new version does not have, or that is abstract.
     public func insertObject(forEntityName name: String) throws -> DestinationObject {
@@ -131,7 +132,7 @@ public final class MigrationManager {
         return object
     }
 
-    /// Takes back an object that is written: for another row, or to find it again where somebody holds it.
+    /// Releases a written object: it is reused for another row, or remembered if it is still referenced.
     func leave(_ object: inout DestinationObject) {
         if isKnownUniquelyReferenced(&object) { spare = object } else { remember(object) }
     }
@@ -149,7 +150,7 @@ public final class MigrationManager {
 
     func entityName(_ number: Int64) -> String? { entityNames[number] }
 
-    /// The object of that key, written or not.
+    /// Returns the object with that key, written or not.
     func object(_ reference: ObjectReference) throws -> DestinationObject {
         if let object = created.first(where: { $0.key == reference.primaryKey && $0.entityName == reference.entityName }
         )
@@ -162,7 +163,7 @@ public final class MigrationManager {
         return object
     }
 
-    /// The object of that key, written already; whoever sees that somebody keeps it has it remembered.
+    /// Returns the written object with that key, without remembering it; `leave(_:)` does so if it is still referenced.
     func passing(_ entity: DestinationEntity, _ key: Int64) -> DestinationObject {
         if !living.isEmpty {
             let reference = ObjectReference(entityName: entity.name, primaryKey: key)
@@ -217,7 +218,7 @@ public final class MigrationManager {
         }
     }
 
-    /// Throws what was noted. That a value cannot be read is no fault of an object that is put aside or dropped.
+    /// Throws the recorded error. An unreadable value is no error in an object that is quarantined or dropped.
     func throwFault(isPutAside: Bool = false) throws {
         guard fault != nil, let noted = fault else { return }
         fault = nil
@@ -225,7 +226,7 @@ public final class MigrationManager {
         throw noted
     }
 
-    /// Counts something that the policy has done by itself, such as `count("avatar dropped")`: the migration's report
-    /// says how often, so that nothing leaves silently.
+    /// Counts an action of the policy, such as `count("avatar dropped")`. The migration's report includes the count, so
+    /// that no data is lost silently.
     public func count(_ what: String) { current?.counts.count(what) }
 }

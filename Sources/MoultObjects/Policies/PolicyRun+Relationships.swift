@@ -3,8 +3,8 @@ import MoultPlan
 import MoultStore
 
 extension PolicyRun {
-    /// The second pass over one entity mapping, when all instances are there: what the mapping's expressions say, then
-    /// what the policy does for each object that the mapping has made.
+    /// Makes the relationships of one entity mapping when all instances exist: first the mapping's expressions, then
+    /// the policy's call for each object that the mapping has made.
     func makeRelationships(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
         manager.current = mapping
         manager.currentEntityMapping = mapping.entityMapping
@@ -54,7 +54,7 @@ extension PolicyRun {
         }
     }
 
-    /// The keys of the mapping's source objects, a batch at a time.
+    /// Calls `body` with the keys of the mapping's source objects, a batch at a time.
     func forEachKey(of mapping: RunningMapping, _ body: ([Int64]) throws -> Void) throws {
         guard let reader = mapping.reader else { return }
         var last = Int64.min
@@ -68,10 +68,10 @@ extension PolicyRun {
         }
     }
 
-    // MARK: - What the mapping's expressions say
+    // MARK: - Relationships from the mapping's expressions
 
-    /// The to-ones of a mapping's rows that can take the source's key as it is: their destinations keep theirs, or are
-    /// led on when all instances are there.
+    /// Returns the to-one relationships of a mapping's rows that can take the source's key unchanged: their
+    /// destinations keep their keys, or the links are updated when all instances exist.
     func carriedToOnes(
         _ mapping: RunningMapping, _ entity: DestinationEntity, _ reader: InstanceReader, _ manager: MigrationManager
     ) -> [Int: InstancePlan.Step.ToOne] {
@@ -92,15 +92,15 @@ extension PolicyRun {
         return found
     }
 
-    /// Whether several objects may lead to one that keeps only one of them from now on.
+    /// Whether several objects may lead to one that keeps only one of them in the new version.
     private func isContended(_ old: RelationshipDescription, _ new: RelationshipDescription) -> Bool {
         to.inverse(of: new)?.isToMany == false && from.inverse(of: old)?.isToMany != false
     }
 }
 
 extension MigrationManager {
-    /// The mapping's relationships are made for all of its objects at once; a policy that does not ask for them has
-    /// them undone.
+    /// Asks for the mapping's relationships. They are made for all objects at once, and removed again from objects
+    /// whose policy does not ask for them.
     func createRelationships(forDestination destination: DestinationObject) throws {
         destination.hasMappedRelationships = true
     }
@@ -116,16 +116,15 @@ extension MigrationManager {
         }
     }
 
-    /// The objects that a mapping has made itself, not those that a source object went into.
+    /// Returns the objects that a mapping has made itself, without those that a source object was merged into.
     func made(_ entries: [Associations.Entry]) throws -> [DestinationObject] {
         try entries.filter { !$0.isMerged }.compactMap { entry in
             try entityName(entry.entity).map { try object(ObjectReference(entityName: $0, primaryKey: entry.key)) }
         }
     }
 
-    /// Returns the destination entities for the other end of a relationship of the new version, by the names of the
-    /// source entities that the old one leads to; nil if a key of theirs may have become another one that no exception
-    /// tells of.
+    /// Returns the destination entities for the other end of a relationship of the new version, by the source entities
+    /// that the old relationship leads to; nil if one of their keys may have changed without a recorded exception.
     func takers(
         of old: RelationshipDescription, into new: RelationshipDescription
     ) -> [String: (name: String, number: Int64)]? {

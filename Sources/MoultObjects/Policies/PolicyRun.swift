@@ -4,22 +4,23 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// Runs the migration policies of one pass on a working copy whose statements have run: makes the instances, leads
-/// links to what became of their destinations, makes the relationships, and lets the policies validate.
+/// One pass of migration policies on a working copy whose statements have run. It makes the instances, updates links to
+/// objects that changed, makes the relationships, and lets the policies validate.
 package struct PolicyRun {
     package var mapping: ResolvedMapping
     /// The models of the two versions, restricted to the store's configuration.
     package var from: ManagedObjectModel
     package var to: ManagedObjectModel
     package var registry: MigrationRegistry
-    /// The files with the external data of both stores; new files among them.
+    /// The files with the external data of both stores, including new files.
     package var external: ExternalStorage
-    /// The number of source objects that are read at a time, and whose outcomes are written at a time.
+    /// The number of source objects read, and of outcomes written, at a time.
     package var batchSize: Int
     package var system: any System
-    /// Takes down what the policies read, and what the mappings carry over for them.
+    /// The record of what the policies read and what the mappings carry over for them; nil if that is not recorded.
     package var reads: PropertyReads?
-    /// Told the source objects done in all and a sentence, once for each batch; false ends the migration.
+    /// Called once for each batch with the number of source objects done so far and a sentence; returning false cancels
+    /// the migration.
     package var progress: (_ done: Int64, _ sentence: String) -> Bool
 
     package init(
@@ -41,11 +42,11 @@ package struct PolicyRun {
     /// Runs the policies.
     ///
     /// - Parameters:
-    ///   - connection: of the working copy; the unchanged store is attached to it as `source`.
-    ///   - source: the path of that unchanged store.
-    /// - Returns: what became of the source objects, by entity mapping.
+    ///   - connection: the working copy, with the unchanged store attached as `source`.
+    ///   - source: the path of the unchanged store.
+    /// - Returns: the numbers of source objects by outcome, for each entity mapping.
     /// - Throws: `policyFailed` with the entity mapping, object, property and value; `codeMissing`; `cancelled`. The
-    ///   working copy is of no use then.
+    ///   working copy is then unusable.
     package func run(on connection: Connection, source: String) throws -> [InstanceCounts] {
         let reading = try Connection(source, mode: .immutable)
         defer { reading.close() }
@@ -80,7 +81,8 @@ package struct PolicyRun {
         return ours.map(\.counts)
     }
 
-    /// A mapping's expressions hold for the objects that a policy had made by `super`, its relationships for all.
+    /// Records what a mapping carries over. Its expressions count only if the policy made objects with them, and the
+    /// relationships that it alone fills only if the policy asked for them.
     private func noteCarried(_ mapping: RunningMapping) {
         guard let reads, mapping.mapping.sourceEntityName != nil else { return }
         var carried = mapping.mapping
@@ -91,7 +93,7 @@ package struct PolicyRun {
         for place in carried.carried(from: from) { reads.noteCarried(place.property, of: place.entity) }
     }
 
-    /// Calls a policy, and writes what it has done outside any one source object.
+    /// Calls a policy outside the processing of source objects, and writes the changes that it makes.
     func call(
         _ mapping: RunningMapping, _ manager: MigrationManager,
         _ body: (EntityMigrationPolicy, EntityMapping) throws -> Void
@@ -111,7 +113,7 @@ package struct PolicyRun {
 
     // MARK: - Mappings
 
-    /// One policy object for each name, whatever number of mappings it serves.
+    /// Returns the mappings of the run, with one policy object for each name, however many mappings it serves.
     private func runningMappings(_ layout: StoreLayout) throws -> [RunningMapping] {
         var policies: [String: EntityMigrationPolicy] = [:]
         return try mapping.entityMappings.enumerated().map { position, mapping in
@@ -131,7 +133,8 @@ package struct PolicyRun {
         }
     }
 
-    /// Whether no other entity mapping can have given an object in the same table the key of a source object.
+    /// Whether objects keep the keys of their source objects: no other entity mapping can have used those keys in the
+    /// table.
     private func keepsKeys(_ mapping: ResolvedEntityMapping, at position: Int) -> Bool {
         guard let root = self.root(of: mapping.destinationEntityName, in: to),
             let sourceRoot = self.root(of: mapping.sourceEntityName, in: from)
@@ -140,7 +143,7 @@ package struct PolicyRun {
             guard other != position, self.root(of: rival.destinationEntityName, in: to) == root,
                 rival.sourceEntityName != nil
             else { return false }
-            // Statements come before policies, and of two policies the first.
+            // Statements run before policies, and policies run in order.
             let comesBefore = rival.policy == nil ? mapping.policy != nil : mapping.policy != nil && other < position
             let mayMeet =
                 self.root(of: rival.sourceEntityName, in: from) != sourceRoot
@@ -153,7 +156,8 @@ package struct PolicyRun {
         name.flatMap(model.entity).map { model.root(of: $0).name }
     }
 
-    /// New objects of an entity get keys above that of every source object that may become one of its table.
+    /// Makes the keys of an entity's new objects greater than that of every source object that may become one of its
+    /// table.
     func reserveKeys(for entity: DestinationEntity, _ manager: MigrationManager) throws {
         let root = entity.columns.root
         let roots = Set(
@@ -172,7 +176,7 @@ package struct PolicyRun {
         }
     }
 
-    /// The first pass over one entity mapping: what becomes of each source object, in batches by key.
+    /// Runs the first pass over one entity mapping: makes the objects for each source object, in batches by key.
     func makeInstances(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
         try call(mapping, manager) { policy, written in try policy.begin(written, with: manager) }
         if let name = mapping.mapping.sourceEntityName {
@@ -211,7 +215,7 @@ package struct PolicyRun {
         }
     }
 
-    /// The object of the reader's row: the one before, unless the policy has kept that.
+    /// Returns the object of the reader's row. Reuses the previous object unless the policy still holds it.
     private func next(
         _ source: inout SourceObject?, _ key: Int64, _ reader: InstanceReader, _ manager: MigrationManager
     ) -> SourceObject {
@@ -244,7 +248,7 @@ package struct PolicyRun {
         .cancelled, "The migration was cancelled while policies ran. The store is unchanged.",
         remedy: "Run the command again when you want it done.")
 
-    // MARK: - What a mapping's expressions say
+    // MARK: - The mapping's expressions
 
     /// Looks up everything that the mapping's rows need, once.
     private func prepare(_ mapping: RunningMapping, from name: String, _ manager: MigrationManager) throws {
@@ -285,7 +289,7 @@ package struct PolicyRun {
 }
 
 extension Expression {
-    /// A part that names the source object, as one that is read of each object.
+    /// The expression with the evaluated object in place of the `$source` variable; nil for any other expression.
     fileprivate var ofEvaluatedObject: Expression? {
         switch self {
         case .variable("source"): .evaluatedObject

@@ -1,32 +1,32 @@
 import MoultModel
 import MoultPlan
 
-/// One entity mapping of a run, with the policy that makes its objects where it has one.
+/// An entity mapping of a run, with the policy that makes its objects, if it has one.
 final class RunningMapping {
-    /// Its place among the entity mappings of the pass.
+    /// Its index among the entity mappings of the pass.
     let position: Int
     let mapping: ResolvedEntityMapping
-    /// As policies are shown it.
+    /// The mapping as policies see it.
     let entityMapping: EntityMapping
-    // A run belongs to one thread, and nobody changes what is unchecked here while it is read, once for each row.
-    /// Nil for statements, and when the run is over.
+    // A run belongs to one thread, so exclusivity is not checked for each row in the properties marked as unchecked.
+    /// The policy; nil for statements, and once the run is over.
     var policy: EntityMigrationPolicy?
     @exclusivity(unchecked) var counts: InstanceCounts
     /// The number of the destination entity.
     let destinationNumber: Int64?
     /// Whether its objects keep the keys of their source objects.
     let keepsKeys: Bool
-    /// The destination entity; known when its instances are made.
+    /// The destination entity; set before the mapping's instances are made.
     @exclusivity(unchecked) var entity: DestinationEntity?
-    /// The plan of the values that a new object takes from the source's row, with the reader of that row; both are made
-    /// when the mapping's instances are.
+    /// The plan of the values that a new object takes from the source's row, and the reader of that row; both are set
+    /// before the mapping's instances are made.
     @exclusivity(unchecked) var plan: InstancePlan?
     @exclusivity(unchecked) var reader: InstanceReader?
-    /// The positions of the to-ones that its rows take with the keys of source objects.
+    /// The positions of the to-one relationships that its rows take over with the keys of source objects.
     var carried: Set<Int> = []
-    /// The relationships that only this mapping fills, which a policy that does not ask for them does not get.
+    /// The relationships that only this mapping fills. Objects whose policy does not ask for them do not get them.
     var ownRelationships: [String] = []
-    /// Whether a new object has taken what the mapping's expressions say.
+    /// Whether a new object was made with the mapping's expressions.
     @exclusivity(unchecked) var hasMadeInstances = false
     /// Whether the policy has asked for the mapping's relationships.
     @exclusivity(unchecked) var hasMadeRelationships = false
@@ -50,7 +50,7 @@ final class RunningMapping {
     }
 }
 
-/// One relationship of an entity mapping, with what its expression gives.
+/// A relationship of an entity mapping, resolved from its expression.
 struct MappedLink {
     let mapping: RunningMapping
     let entity: DestinationEntity
@@ -60,26 +60,26 @@ struct MappedLink {
     let isOrdered: Bool
     let destinationEntityName: String
     let inverseName: String?
-    /// The relationships of the source that lead to the ends.
+    /// The source's relationships that lead to the ends.
     let path: [String]
-    /// The mappings whose objects the ends become.
+    /// The mappings that make objects from the ends.
     let targets: [RunningMapping]
     /// The entity numbers that a destination may have, as a list in SQL.
     let numbers: String
     /// Whether the mapping's rows hold keys of source objects.
     let isCarried: Bool
-    /// Whether no statement and no other mapping's rows hold the link.
+    /// Whether neither a statement nor the rows of another mapping hold the link, so that the run must make it.
     let isLeftToUs: Bool
-    /// Whether the source has many where the destination has one.
+    /// Whether the relationship is to-many in the source and to-one in the destination.
     let isNarrowed: Bool
-    /// Whether a mapping at the other end gives the inverse too.
+    /// Whether a mapping at the other end fills the inverse too.
     let isMappedElsewhere: Bool
-    /// Whether an object at the other end has one owner at most.
+    /// Whether an object at the other end has at most one owner.
     let isInverseToOne: Bool
-    /// Whether the rows at the other end hold the links of a to-many, and their own mappings fill them.
+    /// Whether a to-many relationship is stored in the rows at the other end, and their own mappings fill it.
     var isHeldByMembers: Bool { isToMany && isInverseToOne && isMappedElsewhere }
 
-    /// Nil for a relationship that the mapping does not fill.
+    /// Returns nil for a relationship that the mapping does not fill.
     init?(
         _ name: String, of mapping: RunningMapping, _ source: RelationshipSource, _ manager: MigrationManager
     ) throws {
@@ -117,7 +117,7 @@ struct MappedLink {
         isCarried = mapping.policy == nil ? true : mapping.carried.contains(position)
         let isOwnRow = entity.columns.toOne(at: position) != nil
         let hasPolicy = mapping.policy != nil || targets.contains { $0.policy != nil }
-        // The pairs of a join table are the statements' where they have a side of it.
+        // Statements make the pairs of a join table if they have one side of it.
         let isPaired = mapping.policy == nil && entity.columns.isManyToMany(position)
         let isBack = Self.isMappedBack(description, from: source, of: mapping, targets, manager)
         isMappedElsewhere = targets.contains { target in
@@ -128,8 +128,8 @@ struct MappedLink {
         isLeftToUs = hasPolicy && !(isOwnRow && isCarried) && !isPaired && !isBack
     }
 
-    /// Whether all of the mappings at the other end fill the inverse by the source's inverse, in their own rows or, of
-    /// a join table, by statements.
+    /// Whether every mapping at the other end fills the inverse from the source's inverse: in its own rows or, for a
+    /// join table, with statements.
     private static func isMappedBack(
         _ new: RelationshipDescription, from source: RelationshipSource, of mapping: RunningMapping,
         _ targets: [RunningMapping], _ manager: MigrationManager
@@ -155,8 +155,8 @@ struct MappedLink {
         }
     }
 
-    /// The place of the relationship in an object that a policy may have made of another entity; nil if that does not
-    /// have it.
+    /// Returns the position of the relationship in an object, which a policy may have made of another entity; nil if
+    /// that entity does not have it.
     func position(in object: DestinationObject) -> Int? {
         if object.entity === entity { return position }
         let shape = object.entity.columns.shape
@@ -168,7 +168,7 @@ struct MappedLink {
 }
 
 extension ManagedObjectModel {
-    /// The entity that a path of relationships leads to; nil if one of them is not there.
+    /// Returns the entity at the end of a path of relationships; nil if one of them does not exist.
     fileprivate func entityName(atEndOf path: [String], from name: String) -> String? {
         path.reduce(Optional(name)) { name, key in
             name.flatMap(entity).flatMap { relationship(key, of: $0) }?.destinationEntityName

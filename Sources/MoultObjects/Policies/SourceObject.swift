@@ -2,23 +2,23 @@ import MoultBasics
 import MoultModel
 import MoultStore
 
-/// An object of the store as it was, by the names of its version: nothing of it can be changed.
+/// An object of the original store, with the property names of its version. It is read-only.
 ///
-/// Values are read when they are asked for. A name that the entity does not have, and a value that cannot be what the
-/// model declares, give nil, and the migration fails when the policy's call returns. An object that the policy does not
-/// hold on to stands for the next row when its call has returned.
+/// Values are read on demand. An unknown name, and a value that does not fit the declared type, give nil, and the
+/// migration fails when the policy's call returns. Moult may reuse an object for the next row after the call returns,
+/// unless the policy keeps a reference to it.
 public final class SourceObject {
     let manager: MigrationManager
     let entity: EntityColumns
     private let shape: EntityShape
-    // A run belongs to one thread, and nobody changes these while they are read: that is not checked for each value.
+    // A run belongs to one thread and never changes these during a read, so exclusivity is not checked for each value.
     @exclusivity(unchecked) private(set) var key: Int64
-    /// The reader whose present row may be that of the object.
+    /// The reader whose current row may be this object's.
     private let reader: InstanceReader?
     @exclusivity(unchecked) private var hasLeftReader = false
     @exclusivity(unchecked) private var snapshot: ObjectSnapshot?
 
-    /// The outcome of the object, where that is not simply the objects that are associated with it.
+    /// The outcome of the object; nil if it simply becomes the objects associated with it.
     public var outcome: InstanceOutcome?
 
     init(_ manager: MigrationManager, _ entity: EntityColumns, key: Int64, reader: InstanceReader? = nil) {
@@ -38,37 +38,37 @@ public final class SourceObject {
         self.snapshot = snapshot
     }
 
-    /// Takes another row; nobody else may hold the object.
+    /// Moves to another row; no one else may hold the object.
     func move(to key: Int64) {
         self.key = key
         if case .some = outcome { outcome = nil }
         if case .some = snapshot { snapshot = nil }
     }
 
-    /// Reads its values by its key from now on: the reader continues to other rows.
+    /// Makes the object read its values by key from now on, because the reader moves on to other rows.
     func leaveReader() { hasLeftReader = true }
 
-    /// The object's own entity, by its name in the old version.
+    /// The name of the object's own entity in the old version.
     public var entityName: String { entity.shape.entity.name }
-    /// The identity that the object has in the store as it was.
+    /// The object's identity in the original store.
     public var objectID: ObjectID { manager.sources.id(entityName, key) }
 
     // MARK: - Attributes
 
-    /// The value of an attribute; nil if it has none.
+    /// The value of an attribute; nil for no value.
     public subscript(name: String) -> AttributeValue? {
         guard let position = position(of: name) else { return nil }
         if !entity.isRead[position] { noteReading(position) }
         return value(at: position)
     }
 
-    /// Takes down, once for each property, that code reads it.
+    /// Records, once for each property, that code reads it.
     private func noteReading(_ position: Int) {
         entity.isRead[position] = true
         manager.run.reads?.note(entity.shape.properties[position].name, of: entityName)
     }
 
-    /// The text of a String or URI attribute.
+    /// Returns the text of a String or URI attribute.
     public func string(_ name: String) -> String? {
         switch self[name] {
         case .string(let text), .uri(let text): return text
@@ -76,19 +76,19 @@ public final class SourceObject {
         }
     }
 
-    /// The number of an Integer attribute.
+    /// Returns the number of an Integer attribute.
     public func integer(_ name: String) -> Int64? {
         if case .integer(let number) = self[name] { return number }
         return refuse(self[name], name, "an integer")
     }
 
-    /// The flag of a Boolean attribute; nil where it has no value.
+    /// Returns the value of a Boolean attribute; nil for no value.
     public func bool(_ name: String) -> Bool? {
         if case .boolean(let flag) = self[name] { return flag }
         return refuse(self[name], name, "a Boolean")
     }
 
-    /// The number of a Double, Float or Integer attribute.
+    /// Returns the number of a Double, Float or Integer attribute.
     public func double(_ name: String) -> Double? {
         switch self[name] {
         case .double(let number): return number
@@ -97,19 +97,19 @@ public final class SourceObject {
         }
     }
 
-    /// The exact digits of a Decimal attribute.
+    /// Returns the exact digits of a Decimal attribute.
     public func decimal(_ name: String) -> String? {
         if case .decimal(let digits) = self[name] { return digits }
         return refuse(self[name], name, "a Decimal")
     }
 
-    /// The date in seconds since 2001-01-01 00:00:00 UTC.
+    /// Returns a date in seconds since 2001-01-01 00:00:00 UTC.
     public func date(_ name: String) -> Double? {
         if case .date(let seconds) = self[name] { return seconds }
         return refuse(self[name], name, "a date")
     }
 
-    /// The bytes of a Binary, Transformable or UUID attribute.
+    /// Returns the bytes of a Binary, Transformable or UUID attribute.
     public func bytes(_ name: String) -> [UInt8]? {
         switch self[name] {
         case .binary(let bytes), .transformable(let bytes), .uuid(let bytes): return bytes
@@ -117,8 +117,8 @@ public final class SourceObject {
         }
     }
 
-    /// Whether an attribute's value is what the model declares, or nil; one that is not can only be dropped or put into
-    /// the quarantine.
+    /// Whether an attribute's value is nil or fits the declared type. An object with an unreadable value can still be
+    /// dropped or quarantined.
     public func isReadable(_ name: String) -> Bool {
         guard let position = position(of: name) else { return false }
         if let reader = presentReader {
@@ -136,12 +136,12 @@ public final class SourceObject {
 
     // MARK: - Relationships
 
-    /// The destination of a to-one relationship; nil if it has none.
+    /// Returns the destination of a to-one relationship; nil if it has none.
     public func object(_ relationship: String) -> SourceObject? { objects(relationship).first }
 
-    /// The destinations of a relationship, in the order of an ordered one, otherwise by key.
+    /// Returns the destinations of a relationship: in order if it is ordered, otherwise by key.
     ///
-    /// What is asked for one object of a batch is read for all of them at once.
+    /// The first access by an object of a batch reads the relationship for the whole batch.
     public func objects(_ relationship: String) -> [SourceObject] {
         guard let position = position(of: relationship) else { return [] }
         guard case .relationship = entity.shape.properties[position] else {
@@ -162,13 +162,13 @@ public final class SourceObject {
         return nil
     }
 
-    /// The reader, while its present row is this object's.
+    /// The reader, while its current row is this object's.
     private var presentReader: InstanceReader? {
         guard !hasLeftReader, let reader, reader.isAt(key) else { return nil }
         return reader
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     func value(at position: Int) -> AttributeValue? {
         if let reader = presentReader {
             switch reader.value(position) {
@@ -204,15 +204,15 @@ public final class SourceObject {
     }
 }
 
-/// Finds objects of the unchanged store for a run.
+/// The objects of the unchanged store, as a run looks them up.
 final class SourceObjects {
     let store: ObjectStore
     weak var manager: MigrationManager?
-    /// The batch that is read, by which relationships are read together.
+    /// The reader of the current batch, whose relationships are read together.
     private var reader: InstanceReader?
     private var batch: (after: Int64, count: Int) = (0, 0)
     private var owners: [ObjectID]?
-    /// By relationship, then by the owner's key.
+    /// The destinations read so far, by relationship, then by the owner's key.
     private var destinations: [String: [Int64: [SourceObject]]] = [:]
 
     init(_ store: ObjectStore) { self.store = store }
@@ -232,7 +232,7 @@ final class SourceObjects {
 
     func id(_ entityName: String, _ key: Int64) -> ObjectID { store.id(entityName, key: key) }
 
-    /// Nil for an object that the store does not have.
+    /// Returns the state of an object; nil if the store does not have it.
     func snapshot(_ entityName: String, _ key: Int64) throws -> ObjectSnapshot? {
         try store.snapshots(of: [id(entityName, key)]).first
     }
@@ -246,7 +246,8 @@ final class SourceObjects {
         return SourceObject(manager, try store.columns(of: snapshot.id.entityName), snapshot)
     }
 
-    /// The destinations of a relationship of one object; of all objects of the batch where it is one of them.
+    /// Returns the destinations of an object's relationship. If the object is in the batch, reads them for all of its
+    /// objects.
     func destinations(of relationship: String, _ object: SourceObject, isInBatch: Bool) throws -> [SourceObject] {
         guard isInBatch, let reader, reader.entity === object.entity else {
             return try load(relationship, owners: [object.objectID])[object.key] ?? []

@@ -3,23 +3,24 @@ import MoultSQLite
 import MoultStore
 
 /// The data about an object that its own values do not contain and that would be lost with its row: the numbers that
-/// order the lists which it is in or has, and the links that lead to it by relationships without an inverse.
+/// order the lists in which it is a member and its own lists, and the links to it from relationships without an
+/// inverse.
 struct ObjectSurroundings: Sendable, Hashable {
-    /// By relationship, then by the key at the other end: the object's number in the ordered list there.
+    /// The object's numbers in the ordered lists at the other end, by relationship, then by the key at that end.
     var places: [String: [Int64: Int64]] = [:]
-    /// By ordered relationship, then by the key of the member: the member's number in the object's own list.
+    /// The members' numbers in the object's own ordered lists, by relationship, then by the member's key.
     var order: [String: [Int64: Int64]] = [:]
     var incoming: [IncomingLink] = []
 
-    /// A link that leads to the object, by a relationship that has no inverse.
+    /// A link to the object from a relationship without an inverse.
     struct IncomingLink: Sendable, Hashable {
         var owner: ObjectID
         var relationship: String
-        /// In the owner's ordered list.
+        /// The object's number in the owner's ordered list.
         var place: Int64?
     }
 
-    /// The surroundings of objects of one entity, by key.
+    /// Returns the surroundings of objects of one entity, by key.
     static func all(of ids: [ObjectID], entity: EntityDescription, in store: ObjectStore, _ connection: Connection)
         throws -> [Int64: ObjectSurroundings]
     {
@@ -48,7 +49,7 @@ private struct SurroundingsSearch {
 
     private var list: String { keys.map(String.init).joined(separator: ", ") }
 
-    /// The numbers that the objects have in the lists of others, and the members in theirs.
+    /// Finds the objects' numbers in the lists of others, and the members' numbers in the objects' own lists.
     mutating func findPlaces(_ relationship: RelationshipDescription, of entity: EntityDescription) throws {
         let name = relationship.name
         if let place = ListPlace(inInverseOf: relationship, of: entity, store) {
@@ -102,10 +103,10 @@ private struct SurroundingsSearch {
     }
 }
 
-/// The table and the columns of the numbers that order the lists of a relationship.
+/// The table and the columns with the numbers that order the lists of a relationship.
 struct ListPlace {
     private let table: String
-    /// The columns of the member's key, of the owner's and of the number.
+    /// The columns of the member's key, the owner's key and the number.
     private let member: String
     private let owner: String
     private let number: String
@@ -115,7 +116,7 @@ struct ListPlace {
         self.number = number.quotedName
     }
 
-    /// The lists that a relationship is; nil for one without order.
+    /// Describes the lists of a relationship; nil for one without order.
     init?(in relationship: RelationshipDescription, of entity: EntityDescription, _ store: ObjectStore) {
         switch store.layout.storage(ofRelationship: relationship.name, in: entity) {
         case .inverseForeignKey(let table, let column, _, let order?)?,
@@ -127,7 +128,8 @@ struct ListPlace {
         }
     }
 
-    /// The lists at the other end of a relationship, which its own objects are members of; nil if there are none.
+    /// Describes the lists at the other end of a relationship, of which its own objects are members; nil if there are
+    /// none.
     init?(inInverseOf relationship: RelationshipDescription, of entity: EntityDescription, _ store: ObjectStore) {
         guard let inverse = store.model.inverse(of: relationship),
             let there = store.model.entity(relationship.destinationEntityName)
@@ -146,14 +148,14 @@ struct ListPlace {
         }
     }
 
-    /// Takes a member's number away, so that it stands in nobody's way.
+    /// Clears a member's number, so that it cannot conflict with another.
     func clear(_ key: Int64, inListOf other: Int64, on connection: Connection) throws {
         try connection.run(
             "UPDATE \(table) SET \(number) = NULL WHERE \(member) = ? AND \(owner) = ?",
             [.integer(key), .integer(other)])
     }
 
-    /// Gives a member its number; where another of the list has it by now, one behind the last.
+    /// Sets a member's number. If another member of the list has it now, sets one greater than the last.
     func put(_ key: Int64, inListOf other: Int64, at place: Int64, on connection: Connection) throws {
         try connection.run(
             """

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-// The second pass: every object is there, and is led to those that it led to.
+// The second pass: every object exists, and gets its links back.
 
 extension QuarantineRestorer {
     func link(_ entry: Int64, _ object: QuarantinedObject) throws {
@@ -33,7 +33,7 @@ extension QuarantineRestorer {
             case .toMany(let ids): olds = ids
             }
             var ids = try olds.compactMap { try destination($0, of: relationship, inverse, position) }
-            // An object that went back before this one may be led to it already.
+            // An object restored before this one may have become its destination already.
             if relationship.isToMany {
                 ids += try store.destinations(of: name, owners: [id])[id]?.filter { !ids.contains($0) } ?? []
             }
@@ -50,7 +50,8 @@ extension QuarantineRestorer {
         changes.keepsVersions = true
         _ = try store.save(changes)
         for link in led {
-            // The other end is a column of the destination's row, its own or that of a relationship without an inverse.
+            // The other end is a column of the destination's row: the inverse's, or that of a relationship without an
+            // inverse.
             if let inverse = link.inverse {
                 if !inverse.isToMany { try ledger.noteChange(of: link.ids, [inverse.name]) }
             } else if link.relationship.isToMany {
@@ -59,7 +60,8 @@ extension QuarantineRestorer {
         }
     }
 
-    /// The present destination of a link; nil, and noted, where there is none or where it is another object's.
+    /// Returns the current destination of a link; if it is missing or has another owner, records a lost link and
+    /// returns nil.
     private func destination(
         _ old: ObjectID, of relationship: RelationshipDescription, _ inverse: RelationshipDescription?, _ position: Int
     ) throws -> ObjectID? {
@@ -75,7 +77,7 @@ extension QuarantineRestorer {
         return present
     }
 
-    /// Whether no other object has the destination, where only one can.
+    /// Whether no other object has the destination, if it can have only one owner.
     func isFree(
         _ destination: ObjectID, _ relationship: RelationshipDescription, _ inverse: RelationshipDescription?,
         for id: ObjectID
@@ -102,10 +104,10 @@ extension QuarantineRestorer {
     }
 }
 
-// What the objects' own values do not say: links without an inverse that lead to them, and the order of lists.
+// Data outside the objects' own values: links to them without an inverse, and the order of lists.
 
 extension QuarantineRestorer {
-    /// Makes the owner's relationship lead to the object again, where it leads to no other by now.
+    /// Makes the owner's relationship lead to the object again, unless another object has taken its place.
     func lead(_ link: ObjectSurroundings.IncomingLink, to position: Int) throws {
         let id = candidates[position].id
         let name = "the link \(link.relationship) of \(link.owner.entityName) \(link.owner.key)"
@@ -123,20 +125,20 @@ extension QuarantineRestorer {
         let value: ObjectValue = relationship.isToMany ? .toMany(present + [id]) : .toOne(id)
         changes.updated = [.init(id: owner, version: nil, values: [relationship.name: value])]
         _ = try store.save(changes)
-        // Of a list the members' rows have the numbers, which may all be given again where two were the same.
+        // The members' rows hold the numbers of a list; the save may renumber them all if two were the same.
         try ledger.noteChange(of: relationship.isToMany ? present : [owner], [relationship.name])
     }
 
     // MARK: - The third pass: the order of lists
 
-    /// Takes the numbers away that will be given back, so that none stands in another's way.
+    /// Clears the numbers about to be restored, so that none conflicts with another.
     func clearSeats(_ entry: Int64, _ object: QuarantinedObject) throws {
         try forEachSeat(entry, object) { list, member, owner, _ in
             try list.clear(member, inListOf: owner, on: connection)
         }
     }
 
-    /// Gives every member of a list the number that it had.
+    /// Restores the number of every member of a list.
     func takeSeats(_ entry: Int64, _ object: QuarantinedObject) throws {
         try forEachSeat(entry, object) { list, member, owner, number in
             try list.put(member, inListOf: owner, at: number, on: connection)

@@ -3,20 +3,20 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Puts objects of the quarantine back into a store that is a copy: nothing here asks whether that is wanted.
+/// A restorer of quarantined objects into a copy of a store. It does not ask for confirmation.
 ///
-/// The objects are inserted first and led to one another in a second pass. An object keeps its key where that is free.
-/// One that does not fit the version is refused with the reason, and so is every object that cannot be without it. The
-/// documents are read several times and never all at once.
+/// It inserts the objects first and links them in a second pass. An object keeps its key if that is free. An object
+/// that does not fit the version is refused with a reason, and so is every object that requires it. The documents are
+/// read several times, but never all at once.
 package final class QuarantineRestorer {
-    /// Calls its argument with each entry's number and object, oldest first.
+    /// A function that calls its argument with each entry's number and object, oldest first.
     package typealias Entries = ((Int64, QuarantinedObject) throws -> Void) throws -> Void
 
     let store: ObjectStore
     let connection: Connection
     let ledger: RuleLedger
     var candidates: [Candidate] = []
-    /// The place in `candidates` of the object that was known by an identity.
+    /// The index in `candidates` of each object, by its old identity.
     var places: [OldIdentity: Int] = [:]
     private let checkpoint: () throws -> Void
 
@@ -24,14 +24,14 @@ package final class QuarantineRestorer {
         let entry: Int64
         let old: OldIdentity
         var id: ObjectID
-        /// Destinations that the object cannot be without.
+        /// The destinations that the object requires.
         var needed: [OldIdentity] = []
         var lostLinks: [String] = []
         var refusal: String?
         var isInserted = false
     }
 
-    /// An object as documents call it: the store's own UUID may be another in a restored backup.
+    /// The identity of an object in documents, without the store's UUID, which may differ in a restored backup.
     struct OldIdentity: Hashable {
         let entityName: String
         let key: Int64
@@ -40,14 +40,14 @@ package final class QuarantineRestorer {
         init(_ id: ObjectID) { self.init(id.entityName, id.key) }
     }
 
-    /// - Parameter checkpoint: called for each object; it throws where the run is cancelled.
+    /// - Parameter checkpoint: called for each object; it throws if the run is cancelled.
     package init(_ store: ObjectStore, _ connection: Connection, checkpoint: @escaping () throws -> Void = {}) throws {
         (self.store, self.connection, self.checkpoint) = (store, connection, checkpoint)
         ledger = try RuleLedger(store, connection)
         try connection.execute("CREATE TEMP TABLE IF NOT EXISTS moult_restored (entry INTEGER PRIMARY KEY)")
     }
 
-    /// Puts back what can be, in one transaction.
+    /// Restores the objects that fit, in one transaction.
     package func run(_ entries: Entries) throws -> RestorationResult {
         try store.writing(author: "Moult", contextName: "quarantine restore") {
             try entries { entry, object in
@@ -89,7 +89,7 @@ package final class QuarantineRestorer {
         return report
     }
 
-    /// For the verification, and for the quarantine.
+    /// Records the restored objects, for the verification and for the quarantine.
     private func note() throws {
         let statement = try connection.prepare("INSERT INTO temp.moult_restored VALUES (?)")
         defer { statement.finalise() }
@@ -112,7 +112,7 @@ package final class QuarantineRestorer {
         let old = OldIdentity(object.entity, object.key)
         var candidate = Candidate(entry: entry, old: old, id: store.id(object.entity, key: object.key))
         do {
-            // Taken out twice, with a rollback in between: what it held last counts.
+            // The object was quarantined twice, with a rollback in between; its last state counts.
             if let earlier = places[old] {
                 try refuse(earlier, "entry \(entry) holds a later state of the same object")
             }
@@ -165,8 +165,8 @@ package final class QuarantineRestorer {
         _ = try store.save(changes)
     }
 
-    /// Sets the default value of an attribute that the version has and the object had not. Refuses an object that lacks
-    /// a required value.
+    /// Sets the default value of an attribute that the version has and the object does not name. Refuses an object
+    /// without a required value.
     private func complete(_ value: inout ObjectValue?, _ property: EntityShape.Property, isNew: Bool) throws {
         guard case .attribute(let name, let attribute) = property, attribute.isStored, attribute.derivation == nil
         else { return }
@@ -177,7 +177,7 @@ package final class QuarantineRestorer {
         }
     }
 
-    /// Its own key, or a new one where another object has that.
+    /// Returns the object's own key, or a new one if another object has it.
     private func key(for object: QuarantinedObject, _ entity: EntityColumns, _ values: [ObjectValue?]) throws -> Int64 {
         let inserter = try store.newInserter(object.entity)
         guard
@@ -191,7 +191,7 @@ package final class QuarantineRestorer {
         return try inserter.nextKey()
     }
 
-    /// Whether the store holds the object with just these attributes, as after a rollback.
+    /// Whether the store holds the object with exactly these attributes, as after a rollback.
     private func isSame(_ object: QuarantinedObject, _ values: [ObjectValue?]) throws -> Bool {
         let id = store.id(object.entity, key: object.key)
         guard let present = try store.snapshots(of: [id]).first else { return false }
@@ -202,7 +202,7 @@ package final class QuarantineRestorer {
 }
 
 extension RelationshipDescription {
-    /// A to-one that is stored and must lead to an object.
+    /// Whether this is a stored to-one relationship that must have a destination.
     var isRequired: Bool { !isToMany && !isOptional && !isTransient }
 }
 
@@ -215,7 +215,7 @@ extension QuarantineRestorer {
         init(_ reason: String) { self.reason = reason }
     }
 
-    /// Whether an error is about the object; one of the disk or of memory ends the restoration instead.
+    /// Whether an error concerns the object. An error of the disk or of memory ends the restoration instead.
     static func isOfObject(_ error: any Error) -> Bool {
         let codes: [MigrationError.Code] = [
             .dataConflict, .metadataInvalid, .unknownKey, .wrongType, .objectGone, .externalRelationship, .unsupported,
@@ -248,7 +248,7 @@ extension QuarantineRestorer {
         _ = try store.save(changes)
     }
 
-    /// Objects that cannot be without one that is neither in the store nor put back.
+    /// Refuses objects that require an object neither in the store nor restored.
     private func refuseDependents() throws {
         var isDone = false
         while !isDone {
@@ -263,7 +263,7 @@ extension QuarantineRestorer {
         }
     }
 
-    /// The object that goes by an old identity now; nil if there is none.
+    /// Returns the current identity of an object with an old identity; nil if there is none.
     func present(_ old: OldIdentity) throws -> ObjectID? {
         if let place = places[old], candidates[place].refusal == nil { return candidates[place].id }
         guard let entity = try? store.columns(of: old.entityName) else { return nil }
@@ -274,11 +274,11 @@ extension QuarantineRestorer {
     }
 }
 
-/// The outcome for objects of the quarantine that were to be put back.
+/// The result of restoring objects from the quarantine.
 public struct RestorationResult: Sendable, Hashable {
-    /// The objects that are in the store again, or would be.
+    /// The objects restored to the store; after a dry run, those that would be.
     public package(set) var restored: [Restored] = []
-    /// The objects that stay.
+    /// The objects that stay in the quarantine.
     public package(set) var refused: [Refused] = []
 
     package init() {}
@@ -288,7 +288,7 @@ public struct RestorationResult: Sendable, Hashable {
         /// Its number in the quarantine.
         public package(set) var id: Int64
         package var object: ObjectID
-        /// The key that it had, if another object has that now.
+        /// The key that it had, if another object has that key now.
         public package(set) var oldKey: Int64?
         /// The links that were left out, because their destination is gone or belongs to another object.
         public package(set) var lostLinks: [String] = []
@@ -307,7 +307,7 @@ public struct RestorationResult: Sendable, Hashable {
         public package(set) var entityName: String
         /// The primary key that it had.
         public package(set) var key: Int64
-        /// The reason why it does not fit, as half a sentence.
+        /// The reason for the refusal, as half a sentence.
         public package(set) var reason: String
     }
 }

@@ -10,8 +10,8 @@ import MoultModel
 extension QuarantinedObject {
     /// Returns the values that the object held, by property, read back from its document.
     ///
-    /// - Throws: `metadataInvalid` for a document that is none of Moult's; `dataConflict` for a value that has no text to
-    ///   be read back from. The place is the property.
+    /// - Throws: `metadataInvalid` for a document that Moult did not write; `dataConflict` for a value that cannot be
+    ///   read back. The place is the property.
     func values() throws -> [(name: String, value: ObjectDocumentValue)] {
         try (document().members ?? []).filter { $0.key != JSONValue.incomingKey }.map { member in
             if member.value["stored"]?.string != nil {
@@ -37,11 +37,11 @@ extension QuarantinedObject {
         let relationship: String
         let end: ObjectID
         let number: Int64
-        /// Whether the list is the object's own, and the other end the member.
+        /// Whether the list is the object's own, and `end` is the member.
         let isOwn: Bool
     }
 
-    /// The numbers of lists; what cannot be read of them is left out.
+    /// Returns the numbers in ordered lists, except those that cannot be read.
     func seats() throws -> [Seat] {
         try (document().members ?? []).filter { $0.key != JSONValue.incomingKey }.flatMap { member -> [Seat] in
             let ends = member.value["toMany"]?.array ?? member.value["toOne"].map { [$0] } ?? []
@@ -58,7 +58,7 @@ extension QuarantinedObject {
         }
     }
 
-    /// The links that led to it without an inverse; what cannot be read of them is left out.
+    /// Returns the links to the object from relationships without an inverse, except those that cannot be read.
     func incoming() throws -> [ObjectSurroundings.IncomingLink] {
         (try document()[JSONValue.incomingKey]?.array ?? []).compactMap { link in
             guard let owner = link["from"]?.string.flatMap({ ObjectID(uri: $0) }),
@@ -75,7 +75,7 @@ enum ObjectDocumentValue {
     case toOne(ObjectID?)
     case toMany([ObjectID])
 
-    /// Whether the object had nothing there.
+    /// Whether the object had no value.
     var isEmpty: Bool {
         switch self {
         case .attribute(let value): value == nil
@@ -84,7 +84,7 @@ enum ObjectDocumentValue {
         }
     }
 
-    /// Nil for what is no value of a document.
+    /// Returns nil for anything but a value of a document.
     init?(_ document: JSONValue) {
         if let uris = document["toMany"]?.array {
             let ids = uris.compactMap { $0.string.flatMap { ObjectID(uri: $0) } }
@@ -115,9 +115,9 @@ enum ObjectDocumentValue {
 }
 
 extension AttributeValue {
-    /// Reads ``document`` back; nil if it is no value of the type.
+    /// Reads ``document`` back; nil if it is not a value of the type.
     ///
-    /// - Parameter seconds: of a date, since the reference date: its text has nine decimals only.
+    /// - Parameter seconds: a date's exact seconds since the reference date, because its text has only nine decimals.
     package init?(document: JSONValue, type: AttributeType, seconds: Double?) {
         let bytes = document.string.flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
         switch (type, document) {

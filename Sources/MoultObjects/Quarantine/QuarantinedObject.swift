@@ -2,14 +2,14 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// An object that was taken out of a store, with all that it held.
+/// An object that was taken out of a store, with all of its data.
 package struct QuarantinedObject: Sendable, Hashable {
     package var entity: String
     package var key: Int64
     package var reason: String
-    /// The rule or policy that sent it.
+    /// The rule or policy that quarantined it.
     package var origin: String
-    /// One JSON document: ``Swift/JSONValue/init(quarantining:_:unreadable:_:)``.
+    /// The object as a JSON document: ``Swift/JSONValue/init(quarantining:_:unreadable:_:)``.
     package var object: String
 
     package init(entity: String, key: Int64, reason: String, origin: String, object: String) {
@@ -18,16 +18,17 @@ package struct QuarantinedObject: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The properties of an object, each under its name: `{"type", "value"}` for an attribute, with a date's exact
-    /// `"seconds"` since the reference date; `{"toOne": URI}` and `{"toMany": [URI]}` for a relationship. The bytes of an
-    /// external file are the value. What the store holds and the model cannot read is null, with `"stored"`: the SQL
-    /// literal of what its column holds. `"place"` and `"places"` are the object's numbers in ordered lists at the other
-    /// end, `"order"` those of the members of its own; ``incomingKey`` has the links that lead to it by relationships without an inverse.
+    /// Creates the document of an object, with its properties by name: `{"type", "value"}` for an attribute, with a
+    /// date's exact `"seconds"` since the reference date; `{"toOne": URI}` and `{"toMany": [URI]}` for a relationship.
+    /// The value of an external file is its bytes. A stored value that the model cannot read is null, with its column's
+    /// SQL literal as `"stored"`. `"place"` and `"places"` are the object's numbers in ordered lists at the other end,
+    /// `"order"` those of the members of its own lists; ``incomingKey`` has the links to it from relationships without
+    /// an inverse.
     ///
     /// - Parameters:
-    ///   - shape: of the object's own entity.
-    ///   - values: one for each property of the shape; nil leaves it out.
-    ///   - unreadable: by property, the SQL literal of what the model cannot read.
+    ///   - shape: the shape of the object's own entity.
+    ///   - values: one for each property of the shape; nil leaves the property out.
+    ///   - unreadable: the SQL literals of values that the model cannot read, by property.
     init(
         quarantining shape: EntityShape, _ values: [ObjectValue?], unreadable: [String: String],
         _ surroundings: ObjectSurroundings
@@ -47,7 +48,7 @@ extension JSONValue {
         self = .object(properties + (incoming.isEmpty ? [] : [Member(Self.incomingKey, .array(incoming))]))
     }
 
-    /// No property has such a name.
+    /// The key of incoming links. No property can have this name.
     static let incomingKey = "@from"
 
     private static func document(
@@ -78,9 +79,9 @@ extension JSONValue {
 }
 
 extension QuarantineWriter {
-    /// Adds objects of a store with all that they hold, their relationships of either kind among it.
+    /// Adds objects of a store with all of their data, including their to-one and to-many relationships.
     ///
-    /// - Parameter ids: so many as may be in memory at once.
+    /// - Parameter ids: no more than fit in memory at once.
     package func add(_ ids: [ObjectID], of store: ObjectStore, reason: String, by origin: String) throws {
         let snapshots = try store.snapshots(of: ids)
         for (entityName, snapshots) in Dictionary(grouping: snapshots, by: \.id.entityName)
@@ -113,15 +114,15 @@ extension QuarantineWriter {
     }
 }
 
-/// Collects the objects that a pass of a migration takes out of the store, until the engine keeps them in the
+/// A collector of the objects that a pass of a migration takes out of the store, until the engine moves them to the
 /// quarantine next to it.
 ///
-/// They lie in a temporary table of the working copy's connection, so that memory does not grow with their number and
-/// nothing is left of a run that ends early. Whoever adds an object deletes it from the store.
+/// They are in a temporary table of the working copy's connection, so that memory does not grow with their number and
+/// an aborted run leaves nothing behind. The caller deletes each added object from the store.
 package final class QuarantineWriter {
     let connection: Connection
     private let insert: Statement
-    /// Objects added by this writer.
+    /// The number of objects added by this writer.
     package private(set) var count: Int64 = 0
 
     package init(_ connection: Connection) throws {
@@ -139,8 +140,8 @@ package final class QuarantineWriter {
     ///   - entity: the object's own entity.
     ///   - key: its `Z_PK`.
     ///   - reason: one sentence for people.
-    ///   - values: the whole object: ``Swift/JSONValue/init(quarantining:_:unreadable:_:)`` makes it.
-    ///   - origin: the rule or policy that sent it.
+    ///   - values: the whole object, from ``Swift/JSONValue/init(quarantining:_:unreadable:_:)``.
+    ///   - origin: the rule or policy that quarantined it.
     package func add(entity: String, key: Int64, reason: String, values: JSONValue, by origin: String) throws {
         try insert.run([.text(entity), .integer(key), .text(reason), .text(origin), .text(values.compact)])
         insert.reset()

@@ -8,7 +8,7 @@ import MoultStore
     import Foundation
 #endif
 
-/// A fetch as SQL over the tables of a store. The rows of the fetched entity are called ``alias``.
+/// A fetch as SQL over the tables of a store. The rows of the fetched entity have the alias ``alias``.
 ///
 /// The statement needs the functions of ``FormatFunctions`` on its connection.
 package struct FetchLowering {
@@ -22,10 +22,10 @@ package struct FetchLowering {
     private let layout: StoreLayout
 
     /// - Parameters:
-    ///   - store: `NSStoreUUID`, by which objects in the predicate are recognised.
-    ///   - now: what `now()` is, in seconds since 2001-01-01 00:00:00 UTC.
-    /// - Throws: `usage` for an entity that the store does not hold, `invalidPredicate`, and `fetchUnsupported`
-    ///   for what only the evaluation in memory can do, with that part of the predicate.
+    ///   - store: the `NSStoreUUID` that identifies the store's objects in the predicate.
+    ///   - now: the value of `now()`, in seconds since 2001-01-01 00:00:00 UTC.
+    /// - Throws: `usage` for an entity that the store does not hold, `invalidPredicate`, and `fetchUnsupported` with
+    ///   the part of the predicate that can only be evaluated in memory.
     package init(_ fetch: ObjectFetch, layout: StoreLayout, store: UUID, now: Double) throws {
         guard let entity = layout.model.entity(fetch.entityName), let table = layout.table(for: entity) else {
             throw MigrationError(
@@ -44,15 +44,16 @@ package struct FetchLowering {
 
     // MARK: - Statements
 
-    /// Selects columns of every object that the fetch finds, in its order and within its limit.
+    /// Returns a statement that selects columns of every object that the fetch finds, in its order and within its
+    /// limit.
     ///
-    /// - Parameter columns: with the alias ``alias`` before each.
+    /// - Parameter columns: the columns, each prefixed with ``alias``.
     package func select(_ columns: SQLText) throws -> SQLText {
         let order = try order()
         return "\(scope.select(columns, where: conditions)) ORDER BY \(order)\(window)"
     }
 
-    /// The same among the objects whose keys are in a range.
+    /// Returns the same statement for the objects whose keys are in a range.
     package func select(_ columns: SQLText, keys: ClosedRange<Int64>) throws -> SQLText {
         let range: SQLText = "\(name: Self.alias).Z_PK BETWEEN \(keys.lowerBound) AND \(keys.upperBound)"
         let found = SQLText.all([range] + (conditions.map { [$0] } ?? []))
@@ -66,7 +67,7 @@ package struct FetchLowering {
 
     var conditions: SQLText? { SQLText.all([restriction, condition].compactMap { $0 }) }
 
-    /// The rows of other entities in the same table are left out.
+    /// The condition that leaves out rows of other entities in the same table.
     private var restriction: SQLText? {
         let model = layout.model
         let isWhole = model.subentities(of: entity).isEmpty || fetch.includesSubentities
@@ -85,7 +86,7 @@ package struct FetchLowering {
 
     // MARK: - Order
 
-    /// The sort terms, and the key at the end: two fetches of the same objects give the same order.
+    /// Returns the sort terms followed by the key, so that two fetches of the same objects give the same order.
     private func order() throws -> SQLText {
         let terms = try fetch.sort.map { try order($0, by: format) }
         return (terms + ["\(name: Self.alias).Z_PK"]).joined(separator: ", ")

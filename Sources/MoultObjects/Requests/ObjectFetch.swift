@@ -3,7 +3,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// A description of what to fetch: `NSFetchRequest`.
+/// A description of a fetch: `NSFetchRequest`.
 package struct ObjectFetch: Sendable {
     package var entityName: String
     package var predicate: Predicate?
@@ -11,21 +11,21 @@ package struct ObjectFetch: Sendable {
     package var variables: [String: ExpressionValue] = [:]
     package var sort: [SortTerm] = []
     package var includesSubentities = true
-    /// Whether a context answers as its next save would leave the store.
+    /// Whether a context includes its unsaved changes in the result.
     package var includesPendingChanges = true
-    /// 0 for no limit.
+    /// The maximum number of objects; 0 for no limit.
     package var limit = 0
     package var offset = 0
-    /// Objects whose rows are read together, as they are reached; 0 reads all at once.
+    /// The number of objects whose rows are read together, on first access; 0 reads all at once.
     package var batchSize = 0
     /// To-one and to-many key paths whose destinations are read together with the objects.
     package var prefetched: [String] = []
-    /// The attributes and to-one relationships that are read at once; asked for any other, an object is read whole,
-    /// with the others of the fetch. Empty for all.
+    /// The attributes and to-one relationships to read at once; empty for all. Access to any other property reads the
+    /// whole object, along with the others of the fetch.
     package var properties: Set<String> = []
 
     // Dictionary results.
-    /// Properties, key paths and computed values; empty fetches objects.
+    /// The properties, key paths and computed values to return; empty fetches objects.
     package var columns: [Column] = []
     package var returnsDistinct = false
     package var groupBy: [String] = []
@@ -35,12 +35,12 @@ package struct ObjectFetch: Sendable {
         (self.entityName, self.predicate, self.sort) = (entityName, predicate, sort)
     }
 
-    /// `NSSortDescriptor`
+    /// A sort term: `NSSortDescriptor`.
     package struct SortTerm: Sendable, Hashable {
         /// A key path, or any other expression, as the format language writes it.
         package var keyPath: String
         package var isAscending: Bool
-        /// `caseInsensitive` and `diacriticInsensitive` for texts.
+        /// `caseInsensitive` and `diacriticInsensitive`, for text.
         package var options: Predicate.Options
 
         package init(_ keyPath: String, isAscending: Bool = true, options: Predicate.Options = []) {
@@ -48,7 +48,7 @@ package struct ObjectFetch: Sendable {
         }
     }
 
-    /// `NSExpressionDescription`, or a property by its name.
+    /// A column of dictionary results: `NSExpressionDescription`, or a property by its name.
     package struct Column: Sendable, Hashable {
         package var name: String
         package var expression: Expression
@@ -61,10 +61,10 @@ package struct ObjectFetch: Sendable {
 }
 
 extension ObjectStore {
-    /// The objects that a fetch finds, in its order; two objects that its sort leaves equal come by their keys.
+    /// Returns the objects that a fetch finds, in its order; objects that sort as equal are ordered by key.
     ///
-    /// - Throws: `usage` for an entity that the store does not hold, `invalidPredicate` for a predicate that means
-    ///   nothing, `fetchUnsupported` for one that only the evaluation in memory can answer, with that part of it.
+    /// - Throws: `usage` for an entity that the store does not hold, `invalidPredicate` for a predicate without a
+    ///   meaning, `fetchUnsupported` with the part of a predicate that can only be evaluated in memory.
     package func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID] {
         let alias = FetchLowering.alias
         let sql = try lowered(fetch).select("\(name: alias).Z_PK, \(name: alias).Z_ENT")
@@ -85,7 +85,7 @@ extension ObjectStore {
         }
     }
 
-    /// As ``fetchIDs(_:)``, with the present state of each object.
+    /// Returns the current states of the objects that ``fetchIDs(_:)`` finds.
     package func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot] {
         let reader = try fetchReader(fetch)
         let sql = try lowered(fetch).select(SQLText(selectList: reader.selectList))
@@ -94,9 +94,9 @@ extension ObjectStore {
         return found
     }
 
-    /// Calls `body` for each object that the fetch finds, one after the other; nothing is kept of those before.
+    /// Calls `body` for each object that the fetch finds, one after another, without keeping the earlier ones.
     ///
-    /// All is one state of the store, so `body` may read from it but not write.
+    /// All objects come from one state of the store, so `body` may read from it but not write.
     package func forEachSnapshot(_ fetch: ObjectFetch, _ body: (ObjectSnapshot) throws -> Void) throws {
         let reader = try fetchReader(fetch)
         let sql = try lowered(fetch).select(SQLText(selectList: reader.selectList))
@@ -110,15 +110,15 @@ extension ObjectStore {
         return count
     }
 
-    /// Rows of values instead of objects, by the names of ``ObjectFetch/columns``; without any, every attribute and
-    /// to-one relationship of the entity.
+    /// Returns rows of values instead of objects, by the names of ``ObjectFetch/columns``; without columns, every
+    /// attribute and to-one relationship of the entity.
     package func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
         var rows: [[String: ExpressionValue]] = []
         try forEachRow(of: fetch) { rows.append($0) }
         return rows
     }
 
-    /// As ``fetchRows(_:)``, one row after the other.
+    /// Calls `body` for each row that ``fetchRows(_:)`` returns, one after another.
     package func forEachRow(of fetch: ObjectFetch, _ body: ([String: ExpressionValue]) throws -> Void) throws {
         var fetch = fetch
         if fetch.columns.isEmpty { fetch.columns = try columns(of: fetch.entityName).allColumns }
@@ -129,7 +129,7 @@ extension ObjectStore {
 
     // MARK: - Running
 
-    /// Made once for each entity.
+    /// Returns the reader of a fetch, which is made once for each entity and set of properties.
     private func fetchReader(_ fetch: ObjectFetch) throws -> SnapshotReader {
         var name = "\(FetchLowering.alias) \(fetch.entityName) \(fetch.includesSubentities)"
         if !fetch.properties.isEmpty { name += " " + fetch.properties.sorted().joined(separator: " ") }
@@ -147,7 +147,7 @@ extension ObjectStore {
 
     private func forEachRow(_ sql: SQLText, isCached: Bool = false, _ body: (Statement) throws -> Void) throws {
         try reading {
-            // A statement that calls out may be wanted again before it has ended.
+            // If the caller's code runs between rows, it may need the same statement again before this one ends.
             let statement = isCached ? try writer.statement(sql.text) : try connection.prepare(sql.text)
             defer { isCached ? statement.reset() : statement.finalise() }
             try statement.bind(sql.values)

@@ -3,15 +3,16 @@ import MoultModel
 import MoultStore
 
 extension ObjectStore {
-    /// Sets properties of every object that the fetch finds without making objects of them: `NSBatchUpdateRequest`.
+    /// Sets properties of every object that the fetch finds, without creating the objects in memory:
+    /// `NSBatchUpdateRequest`.
     ///
-    /// `Z_OPT` goes up by one, triggers and the other ends of relationships follow, rules of validation are not asked.
+    /// Increments `Z_OPT`, runs triggers and updates the other ends of relationships. Validation rules are not checked.
     ///
-    /// - Parameter assignments: by the name of an attribute or to-one relationship, an expression over the object as it
-    ///   was before.
+    /// - Parameter assignments: by the name of an attribute or to-one relationship, an expression over the object's
+    ///   previous state.
     /// - Returns: the objects, in the order of the fetch.
     /// - Throws: `usage` for a property that cannot be set; `dataConflict` for a value of another type and for nil if a
-    ///   value is required; `SaveConflicts` if a uniqueness constraint would be broken; nothing is changed then.
+    ///   value is required; `SaveConflicts` if a uniqueness constraint would be broken. Nothing is changed then.
     package func updateAll(
         _ fetch: ObjectFetch, set assignments: [String: Expression], author: String? = nil, contextName: String? = nil
     ) throws -> [ObjectID] {
@@ -45,19 +46,19 @@ extension ObjectStore {
         }
     }
 
-    // No property is called so.
+    // No property has this name.
     private static let objectColumn = "SELF"
 
-    /// Deletes every object that the fetch finds without making objects of them: `NSBatchDeleteRequest`.
+    /// Deletes every object that the fetch finds, without creating the objects in memory: `NSBatchDeleteRequest`.
     ///
-    /// Delete rules hold as Core Data keeps them in a batch: cascade takes the destinations along, nullify and no
-    /// action end the references to what is gone, in foreign keys and join tables. Deny refuses, and so does a required
-    /// to-one that would be left empty; validation by code is not asked. Files of large values go when the transaction
-    /// is over.
+    /// Delete rules apply as in Core Data's batch deletions: Cascade also deletes the destinations; Nullify and No
+    /// Action clear the references to deleted objects, in foreign keys and join tables. Deny refuses the deletion, and
+    /// so does a required to-one relationship that would be left empty. Validation code does not run. Files of large
+    /// values are removed after the transaction.
     ///
-    /// - Returns: the deleted objects, cascaded ones behind those that the fetch finds.
-    /// - Throws: `dataConflict` if a rule denies it, as ``fetchIDs(_:)`` and as ``writing(_:)``; nothing is deleted
-    ///   then.
+    /// - Returns: the deleted objects, cascaded ones after those that the fetch finds.
+    /// - Throws: `dataConflict` if a rule denies the deletion, and the errors of ``fetchIDs(_:)`` and ``writing(_:)``.
+    ///   Nothing is deleted then.
     package func deleteAll(_ fetch: ObjectFetch, author: String? = nil, contextName: String? = nil) throws -> [ObjectID]
     {
         try writing(author: author, contextName: contextName) {
@@ -72,7 +73,7 @@ extension ObjectStore {
     }
 }
 
-/// The objects that one deletion takes along, by the delete rules.
+/// The objects that one deletion removes under the delete rules.
 private struct BulkDeletion {
     private let store: ObjectStore
     private(set) var objects: [ObjectID] = []
@@ -80,7 +81,7 @@ private struct BulkDeletion {
 
     init(in store: ObjectStore) { self.store = store }
 
-    /// Adds objects, and those that follow by cascade.
+    /// Adds objects, and those that cascade rules reach from them.
     mutating func add(_ found: [ObjectID]) throws {
         var frontier = found
         while !frontier.isEmpty {
@@ -90,7 +91,7 @@ private struct BulkDeletion {
         }
     }
 
-    /// Refuses what deny and required to-one relationships forbid.
+    /// Refuses a deletion that deny rules or required to-one relationships forbid.
     func check() throws {
         let binding = try links(of: objects) { $0.deleteRule == .deny || store.isNeeded($0) }
         guard let link = binding.first(where: { !doomed.contains($0.destination) }) else { return }
@@ -125,7 +126,7 @@ private struct BulkDeletion {
 }
 
 extension ObjectStore {
-    /// Whether the destinations cannot be without the object that leads to them.
+    /// Whether the destinations require the object that leads to them.
     fileprivate func isNeeded(_ relationship: RelationshipDescription) -> Bool {
         guard relationship.deleteRule == .nullify, let inverse = model.inverse(of: relationship) else { return false }
         return !inverse.isToMany && !inverse.isOptional

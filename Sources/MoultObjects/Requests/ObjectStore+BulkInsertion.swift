@@ -2,19 +2,19 @@ import MoultBasics
 import MoultModel
 
 extension ObjectStore {
-    /// Inserts objects of one entity without making objects of them: `NSBatchInsertRequest`.
+    /// Inserts objects of one entity without creating them in memory: `NSBatchInsertRequest`.
     ///
-    /// A property that a row does not name has its default value. Rules of validation are not asked.
+    /// A property that a row does not name gets its default value. Validation rules are not checked.
     ///
     /// - Parameters:
-    ///   - policy: what becomes of a row whose unique values another has. By the policies that let the object win, what the
-    ///     row names is set of the other; by those that let the store win, the row is left out.
-    ///   - next: the next row, by the names of attributes and to-one relationships; nil at the end. Only some thousand
-    ///     rows are in memory at once.
+    ///   - policy: the treatment of a row whose unique values another object has. If the policy favours the object, the
+    ///     values that the row names are set on the other object; if it favours the store, the row is left out.
+    ///   - next: returns the next row, by the names of attributes and to-one relationships; nil at the end. Only a few
+    ///     thousand rows are in memory at once.
     /// - Returns: the new and changed objects, in the order of the rows.
     /// - Throws: `usage` for a property that the entity does not have; `dataConflict` for a value of another type and
     ///   for nil if a value is required, with the number of the row; `SaveConflicts` if a uniqueness constraint would
-    ///   be broken; nothing is inserted then.
+    ///   be broken. Nothing is inserted then.
     package func insertAll(
         _ entityName: String, policy: MergePolicy = .error, author: String? = nil, contextName: String? = nil,
         next: () throws -> [String: ExpressionValue]?
@@ -43,7 +43,7 @@ extension ObjectStore {
         }
     }
 
-    /// As ``insertAll(_:policy:author:contextName:next:)``, of rows that are all there.
+    /// Inserts a sequence of rows, as ``insertAll(_:policy:author:contextName:next:)`` does.
     package func insertAll(
         _ entityName: String, _ rows: some Sequence<[String: ExpressionValue]>, policy: MergePolicy = .error,
         author: String? = nil, contextName: String? = nil
@@ -57,7 +57,7 @@ extension ObjectStore {
 private struct BulkRows {
     private let entity: EntityColumns
     private let defaults: [ObjectValue?]
-    /// By position; nil for what cannot be given.
+    /// The properties that can be set, by position; nil for any other.
     private let targets: [BulkTarget?]
 
     init(_ entity: EntityColumns) {
@@ -87,12 +87,12 @@ private struct BulkRows {
     }
 }
 
-/// Rows that are inserted together, and what becomes of those whose unique values others have.
+/// Rows that are inserted together, and the resolution of their uniqueness conflicts.
 private struct BulkPart {
     private var changes = ObjectChanges()
-    /// The properties that a row names, by its object.
+    /// The properties that each row names, by its object.
     private var names: [ObjectID: [String]] = [:]
-    /// The values that rows set in objects that the store has, by object and property.
+    /// The values that rows set on objects in the store, by object and property.
     private var updates: [ObjectID: [String: ObjectValue]] = [:]
     /// The objects of the rows, in their order.
     private(set) var written: [ObjectID] = []
@@ -116,7 +116,7 @@ private struct BulkPart {
         }
     }
 
-    /// - Returns: false if the rows cannot be put together.
+    /// - Returns: false if the rows cannot be merged.
     private mutating func resolve(
         _ conflicts: [SaveConflicts.Conflict], _ policy: MergePolicy, _ store: ObjectStore
     ) throws -> Bool {
@@ -127,7 +127,7 @@ private struct BulkPart {
             let rows = ids.filter { places[$0] != nil && keepers[$0] == nil }
             guard rows.count == ids.count, let keeper = stored?.id ?? rows.first else { continue }
             for row in rows where row != keeper {
-                // A row has the properties of its own entity only.
+                // A row can hold only the properties of its own entity.
                 guard store.isEntity(keeper, below: row) else { return false }
                 keepers[row] = keeper
                 if !storeWins, let place = places[row] { try set(place, of: keeper, at: places[keeper], in: store) }
@@ -143,7 +143,7 @@ private struct BulkPart {
         return true
     }
 
-    /// Sets what a row names of another.
+    /// Sets the values that a row names on another object.
     private mutating func set(_ row: Int, of keeper: ObjectID, at place: Int?, in store: ObjectStore) throws {
         let insertion = changes.inserted[row]
         let shape = try store.columns(of: insertion.id.entityName).shape
@@ -161,7 +161,7 @@ private struct BulkPart {
 }
 
 extension ObjectStore {
-    /// Whether one object has all the properties of another.
+    /// Whether an object has all the properties of another.
     fileprivate func isEntity(_ id: ObjectID, below other: ObjectID) -> Bool {
         if id.entityName == other.entityName { return true }
         guard let entity = model.entity(id.entityName), let above = model.entity(other.entityName) else { return false }
@@ -180,7 +180,7 @@ struct BulkTarget {
     let name: String
     let isRequired: Bool
     private let place: String
-    /// Nil for a to-one relationship.
+    /// The attribute; nil for a to-one relationship.
     private let attribute: AttributeDescription?
 
     /// - Throws: `usage` for a property that is neither a stored attribute nor a to-one relationship.
@@ -207,7 +207,7 @@ struct BulkTarget {
         }
     }
 
-    /// - Parameter object: what it is a value of, for errors.
+    /// - Parameter object: the object or row of the value, for errors.
     func value(_ value: ExpressionValue, of object: String) throws -> ObjectValue {
         if value.isNull {
             guard !isRequired else { throw missing(in: object) }
@@ -231,7 +231,7 @@ struct BulkTarget {
 }
 
 extension AttributeValue {
-    /// The value as an attribute of the type has it; nil for nil and for what cannot become one without loss.
+    /// Converts a value to an attribute's type; nil for null, and for a value that cannot be converted without loss.
     init?(_ value: ExpressionValue, as type: AttributeType) {
         switch (type, value) {
         case (.integer16, _), (.integer32, _), (.integer64, _):

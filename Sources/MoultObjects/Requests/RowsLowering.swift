@@ -6,11 +6,11 @@ import MoultStore
 /// A fetch of rows of values instead of objects (`NSDictionaryResultType`) as SQL: properties, key paths, computed
 /// values, and aggregates over all rows or over the groups of ``ObjectFetch/groupBy``.
 ///
-/// An aggregate function of one value of a row (`sum:(price)`) is over rows; of a to-many relationship it is over its
-/// destinations, for each row.
+/// An aggregate function whose argument is a single value of each row (`sum:(price)`) is computed over rows; one whose
+/// argument is a to-many relationship is computed over the destinations, for each row.
 struct RowsLowering {
     let statement: SQLText
-    /// The columns of the statement, each with how it is read.
+    /// The columns of the statement, and the way to read each.
     let columns: [Column]
 
     struct Column {
@@ -20,9 +20,9 @@ struct RowsLowering {
 
         enum Source {
             case value(ValueKind)
-            /// As its column stores it.
+            /// An attribute, in its column's storage format.
             case attribute(AttributeDescription)
-            /// A key, and the number of its entity behind it.
+            /// A key, followed by its entity number.
             case object
         }
     }
@@ -50,7 +50,7 @@ struct RowsLowering {
         let list = selected.joined(separator: ", ")
         var sql = lowering.scope.select("\(distinct)\(list)", where: lowering.conditions)
         if !groups.isEmpty { sql += " GROUP BY \(groups.joined(separator: ", "))" }
-        // Without groups all rows are one.
+        // Without groups, all rows form one group.
         if let having { sql += groups.isEmpty ? " GROUP BY NULL HAVING \(having)" : " HAVING \(having)" }
         if !order.isEmpty { sql += " ORDER BY \(order.joined(separator: ", "))" }
         return "\(sql)\(lowering.window)"
@@ -63,14 +63,14 @@ struct RowsLowering {
     }
 }
 
-/// The columns of a fetch lowered: what to select for each, and how that is read.
+/// The lowered columns of a fetch: the SQL to select for each, and the way to read it.
 struct ComputedColumns {
     private(set) var selected: [SQLText] = []
     private(set) var columns: [RowsLowering.Column] = []
-    /// Knows the columns by their names.
+    /// The lowering, which knows the columns by name.
     private(set) var format: FormatLowering
 
-    /// - Parameter first: how many columns stand before these in the list.
+    /// - Parameter first: the number of columns before these in the list.
     init(_ lowering: FetchLowering, after first: Int = 0) throws {
         format = lowering.format
         format.groupsRows = first == 0
@@ -94,14 +94,14 @@ struct ComputedColumns {
                 source = .value(value.kind)
             }
             columns.append(RowsLowering.Column(name: column.name, place: place, source: source))
-            // What stands behind it may call it by its name, as conditions and sorts do.
+            // Later columns may refer to this one by its name, as conditions and sort terms do.
             format.columns[column.name] = lowered
         }
     }
 }
 
 extension Expression {
-    /// Whether the value is one over many rows.
+    /// Whether the value is an aggregate over rows.
     fileprivate func isOverRows(_ format: FormatLowering) -> Bool {
         switch self {
         case .function(let selector, let arguments):
@@ -118,7 +118,7 @@ extension Expression {
     }
 }
 
-/// Reads rows of values by the columns of a ``RowsLowering``.
+/// A reader of rows of values, by the columns of a ``RowsLowering``.
 final class RowReader {
     private let columns: [RowsLowering.Column]
     private let decoders: [AttributeDecoder?]
@@ -135,7 +135,7 @@ final class RowReader {
         }
     }
 
-    /// - Throws: `storeCorrupted` for a value that cannot be what the model declares.
+    /// - Throws: `storeCorrupted` for a stored value that does not fit the declared type.
     func values(_ row: Statement) throws -> [String: ExpressionValue] {
         var values: [String: ExpressionValue] = [:]
         values.reserveCapacity(columns.count)

@@ -9,7 +9,7 @@ import MoultStore
     import Foundation
 #endif
 
-/// Binds values of one attribute to one parameter, each as its column stores it.
+/// A binder of one attribute's values to a parameter, in the column's storage format.
 final class AttributeBinder {
     let attribute: AttributeDescription
     let parameter: Int
@@ -65,10 +65,10 @@ final class AttributeBinder {
     }
 }
 
-/// Writes large values into files next to the store and says what the column holds.
+/// A writer of large values to files next to the store, which also gives the contents of their columns.
 ///
-/// The files follow the transaction: what was written is on the disk before it commits and goes when it does not; what
-/// it replaced goes after it.
+/// The files follow the transaction. New files are on disk before it commits, and are removed if it does not commit.
+/// Replaced files are removed after it commits.
 final class ExternalFiles {
     private let storage: ExternalStorage?
     private let connection: Connection
@@ -78,13 +78,13 @@ final class ExternalFiles {
     private var replaced: [String] = []
 
     /// - Parameters:
-    ///   - storage: nil for a store in memory, whose values all stay in their columns.
-    ///   - connection: the store, in a transaction that writes whenever a value is kept.
+    ///   - storage: the external storage; nil for a store in memory, where all values stay in their columns.
+    ///   - connection: the store, in a write transaction whenever a value is kept.
     init(_ storage: ExternalStorage?, of connection: Connection, _ system: some System) {
         (self.storage, self.connection, self.system) = (storage, connection, system)
     }
 
-    /// A writer that goes away without committing has written nothing.
+    /// Removes the files of a writer that is released without committing.
     deinit { finish(committed: false) }
 
     func cell(for value: [UInt8]) throws -> [UInt8] {
@@ -95,7 +95,7 @@ final class ExternalFiles {
             try storage.makeFolder(on: system)
             isFolderMade = true
         }
-        // Of a process that died.
+        // Remove files left by a process that died.
         if written.isEmpty { try storage.removeUnsaved(in: connection, on: system) }
         let name = UUID().uuidString
         try storage.noteUnsaved(name, on: system)
@@ -104,12 +104,12 @@ final class ExternalFiles {
         return ExternalStorage.Cell.file(name).bytes
     }
 
-    /// Notes that a column will no longer hold this.
+    /// Records that a column will no longer hold this cell.
     func replace(_ cell: [UInt8]) {
         if case .file(let name)? = ExternalStorage.Cell(cell) { replaced.append(name) }
     }
 
-    /// Waits until what was written has reached the disk.
+    /// Waits until the new files have reached the disk.
     func synchronise() throws {
         guard let storage, !written.isEmpty else { return }
         for name in written { try system.synchronise(Path.join(storage.folder, name)) }
@@ -118,7 +118,7 @@ final class ExternalFiles {
         }
     }
 
-    /// A moment of the transaction, to which a part of it may be taken back.
+    /// A point in the transaction to which part of it may be rolled back.
     struct Mark {
         fileprivate let written: Int
         fileprivate let replaced: Int
@@ -126,8 +126,8 @@ final class ExternalFiles {
 
     var mark: Mark { Mark(written: written.count, replaced: replaced.count) }
 
-    /// Takes back what happened since a moment of the transaction, whose rest may still be committed: what was written
-    /// goes, and what was replaced stays.
+    /// Rolls back to an earlier point of the transaction, the rest of which may still commit: removes the files written
+    /// since then, and keeps the files replaced since then.
     func undo(since mark: Mark) {
         for name in written.dropFirst(mark.written) {
             if let storage { _ = try? system.remove(Path.join(storage.folder, name)) }
@@ -136,9 +136,10 @@ final class ExternalFiles {
         replaced.removeLast(max(0, replaced.count - mark.replaced))
     }
 
-    /// Removes what nothing leads to any more. A file that cannot be removed does no harm to the store.
+    /// Removes files that nothing refers to any more. A file that cannot be removed does no harm to the store.
     ///
-    /// - Parameter committed: nil where that is not known: either rows may be the store's.
+    /// - Parameter committed: nil if unknown. The store may then hold either version of the rows, so no file is
+    ///   removed.
     func finish(committed: Bool?) {
         for name in committed.map({ $0 ? replaced : written }) ?? [] {
             if let storage { _ = try? system.remove(Path.join(storage.folder, name)) }

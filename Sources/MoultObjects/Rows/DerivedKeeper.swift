@@ -3,13 +3,13 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Keeps the derived attributes that no trigger of the store keeps, by triggers of the connection's own: as temporary
-/// ones they are nobody else's and leave no trace in the store.
+/// The temporary triggers that maintain derived attributes for which the store has no triggers. They belong to the
+/// connection and leave no trace in the store.
 ///
-/// What Core Data's own triggers for these look like is not publicly known; what they compute is.
+/// The SQL of Core Data's own triggers for these attributes is not publicly known; the values that they compute are.
 package struct DerivedKeeper {
     private(set) var triggers: [String] = []
-    /// The derivations that are not known: their values stay as they are stored.
+    /// The unknown derivations, whose stored values do not change.
     private(set) var findings: [Finding] = []
     private let layout: StoreLayout
     private let kept: Set<String>
@@ -31,7 +31,8 @@ package struct DerivedKeeper {
         values.text(0).map { .text($0.canonical) } ?? .null
     }
 
-    /// Whether the store has triggers for the attribute: Core Data's own keep it then, whatever it is derived from.
+    /// Whether the store has triggers for the attribute. Core Data's own triggers then maintain it, whatever its
+    /// derivation.
     private func isKept(_ attribute: AttributeDescription, of entity: EntityDescription) -> Bool {
         kept.contains { $0.hasPrefix("Z_DA_") && $0.contains("_\(entity.name)_\(attribute.name)_") }
     }
@@ -96,7 +97,7 @@ package enum DerivedShape: Hashable {
         }
     }
 
-    /// Whether the value is another than those that it is derived from.
+    /// Whether the value is computed from stored values, rather than copied or counted.
     package var isComputed: Bool {
         switch self {
         case .own(_, let isCanonical), .value(_, _, let isCanonical): isCanonical
@@ -119,7 +120,7 @@ package enum DerivedShape: Hashable {
     }
 }
 
-/// A derived attribute's column, which writes the temporary triggers that keep it.
+/// A derived attribute's column, with the temporary triggers that maintain it.
 package struct DerivedTarget {
     private let layout: StoreLayout
     private let entity: EntityDescription
@@ -141,18 +142,20 @@ package struct DerivedTarget {
         numbers = layout.numbers(ofEntityAndDescendants: entity).map(String.init).joined(separator: ", ")
     }
 
-    /// Computes the column anew in all rows; nil if the derivation leads to nothing that is stored.
+    /// Returns a statement that recomputes the column in all rows; nil for `now()`, and if the derivation uses nothing
+    /// stored.
     package func statement(for shape: DerivedShape) -> String? {
         events(for: shape)?.first { $0.what == "INSERT" && $0.table == table }.map { event in
             "UPDATE \(table.quotedName) SET \(column) = \(event.value) WHERE Z_ENT IN (\(numbers))"
         }
     }
 
-    /// Something that happens to rows of a table, what the column is then, and in which rows of its own table.
+    /// A change to rows of a table, with the column's new value and the rows of its own table that get it.
     private struct Event {
         let what: String
         let table: String
-        /// Over a row of the own table, whose columns stand bare or behind the table's name.
+        /// An SQL expression over a row of the column's own table, whose columns are bare or prefixed with the table's
+        /// name.
         let value: String
         let condition: String
 
@@ -161,7 +164,7 @@ package struct DerivedTarget {
         }
     }
 
-    /// Nil if the derivation leads to nothing that is stored.
+    /// Returns the triggers; nil if the derivation uses nothing that is stored.
     func triggers(for shape: DerivedShape) -> [String]? {
         events(for: shape)?.enumerated().map { trigger($1, number: $0) }
     }
@@ -225,7 +228,7 @@ package struct DerivedTarget {
         ]
     }
 
-    /// - Parameter function: over the destinations `d`, with % for the column.
+    /// - Parameter function: an SQL function over the destinations `d`, with % for the column.
     private func aggregate(_ function: String, of name: String?, over relationship: String) -> [Event]? {
         guard let storage = layout.storage(ofRelationship: relationship, in: entity),
             let (there, source) = destination(of: relationship)
@@ -261,7 +264,7 @@ package struct DerivedTarget {
                 Event("INSERT", table, value, where: "Z_PK = NEW.Z_PK"),
                 Event("INSERT", join, value, where: "Z_PK = NEW.\(owner)"),
                 Event("DELETE", join, value, where: "Z_PK = OLD.\(owner)"),
-                // A row of a join table may come before the row that it leads to.
+                // A row of a join table may be inserted before the row that it refers to.
                 Event(
                     "INSERT", source, value,
                     where: "Z_PK IN (SELECT \(owner) FROM \(join.quotedName) WHERE \(other) = NEW.Z_PK)"),
@@ -272,14 +275,14 @@ package struct DerivedTarget {
     }
 }
 
-/// The rows whose derived attributes a trigger has computed, as the functions are told that Core Data's triggers call
-/// for this.
+/// The rows whose derived attributes a trigger has computed. Core Data's triggers report them by calling the functions
+/// defined here.
 ///
-/// Sendable as its functions have to be; it is used by the one thread that uses the connection.
+/// It is `Sendable` because its functions must be; only the connection's own thread uses it.
 final class RecomputedRows: @unchecked Sendable {
     struct Row: Hashable {
         let table: String
-        /// `Z_ENT`
+        /// The entity number: `Z_ENT`.
         let number: Int64
         let key: Int64
     }

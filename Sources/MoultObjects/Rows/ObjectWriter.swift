@@ -3,29 +3,29 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Writes objects into a store by the names of their properties, in bulk; its rows are written by a `RowWriter`.
+/// A bulk writer of objects by the names of their properties. A `RowWriter` writes its rows.
 ///
-/// Everything written is one transaction, which ``commit()`` ends: until then nobody sees it, and a writer that goes
-/// away without it leaves the store as it was. Keys, entity numbers, `Z_OPT`, `Z_MAX`, the order of ordered
-/// relationships, derived attributes that triggers keep, and external files are all taken care of.
+/// Everything is written in one transaction, which ``commit()`` ends. Until then no other connection sees the changes,
+/// and a writer released without a commit leaves the store as it was. The writer maintains keys, entity numbers,
+/// `Z_OPT`, `Z_MAX`, the order of ordered relationships, derived attributes with triggers, and external files.
 package final class ObjectWriter {
     package let layout: StoreLayout
     let rows: RowWriter
     private let connection: Connection
     private let speed: Speed
-    /// The statements of indexes that are made when every row is there.
+    /// The statements of the indexes to be created after all rows are inserted.
     private var postponedIndexes: [String] = []
 
     /// The trade-off that a writer makes between safety and speed.
     package enum Speed: Sendable {
-        /// A process or machine that dies leaves the store as it was.
+        /// If the process or machine crashes, the store stays as it was.
         case safe
-        /// For a store that can be made again: no journal, no waiting for the disk, indexes of empty tables made at the
-        /// end. A death leaves it damaged, and so does a writer that is not finished.
+        /// For a store that can be recreated: no journal, no waiting for the disk, indexes of empty tables created
+        /// last. A crash damages the store, and so does an unfinished writer.
         case reckless
     }
 
-    /// - Parameter layout: the layout of that very store.
+    /// - Parameter layout: the layout of this store.
     /// - Throws: `sqlite` or `locked` if the store cannot be opened for writing.
     package init(
         store path: String, layout: StoreLayout, speed: Speed = .safe, on system: some System = POSIXSystem()
@@ -46,8 +46,8 @@ package final class ObjectWriter {
         if speed == .reckless { try postponeIndexes() }
     }
 
-    /// Sorting all keys at once is several times faster than finding the place of each; but what a trigger reads it
-    /// may look up through an index.
+    /// Sorting all keys at once is several times faster than finding the place of each. If there are triggers, the
+    /// indexes stay, because triggers may look rows up through them.
     private func postponeIndexes() throws {
         guard !rows.hasTriggers else { return }
         let present = Set(try connection.catalogue().entries.compactMap(\.sql))
@@ -58,7 +58,7 @@ package final class ObjectWriter {
         }
     }
 
-    /// Makes everything written since the writer was made, or since the last commit, part of the store.
+    /// Commits everything written since the writer was created, or since the last commit.
     package func commit() throws {
         try end()
         try connection.execute("BEGIN IMMEDIATE")
@@ -76,14 +76,14 @@ package final class ObjectWriter {
 
     /// Commits, and closes the store in the journal mode its framework uses.
     ///
-    /// - Parameter leavingLog: leave what was written in the `-wal` file, as an app that was ended leaves it; of no
-    ///   effect for a reckless writer, which keeps no log.
+    /// - Parameter leavingLog: whether to leave the written data in the `-wal` file, as a terminated app does. This has
+    ///   no effect for a reckless writer, which keeps no log.
     package func finish(leavingLog: Bool = false) throws {
         if leavingLog {
             try connection.execute("PRAGMA wal_autocheckpoint = 0")
             try connection.keepWALOnClose(true)
         }
-        // Sorting is fastest in what the processor's own cache holds.
+        // A sort is fastest within the processor's cache.
         if !postponedIndexes.isEmpty { try connection.execute("PRAGMA cache_size = -2048") }
         for index in postponedIndexes { try connection.execute(index) }
         try end()
@@ -93,10 +93,10 @@ package final class ObjectWriter {
         connection.close()
     }
 
-    /// Prepares to insert many objects of an entity with the given properties: stored attributes and to-one
+    /// Returns an inserter of many objects of an entity with the given properties: stored attributes and to-one
     /// relationships.
     ///
-    /// - Throws: `usage` for an entity or property that has no place in the store, and for a one-to-one relationship.
+    /// - Throws: `usage` for an entity or property that the store does not hold, and for a one-to-one relationship.
     package func inserter(_ entity: String, _ properties: [String]) throws -> RowInserter {
         guard let columns = rows.columns(of: entity) else {
             throw MigrationError(
@@ -126,9 +126,9 @@ package final class ObjectWriter {
         return try inserter(entity, names).insert(names.map { values[$0] ?? .attribute(nil) }, key: key)
     }
 
-    /// Makes `destinations` destinations of a relationship of `object`, in their order, behind those it has.
+    /// Adds `destinations` to a relationship of `object`, in their order, after the present ones.
     ///
-    /// Both ends are written: the inverse of a to-one, the row of a join table, the place in an ordered list.
+    /// Writes both ends: the inverse of a to-one relationship, the row of a join table, the place in an ordered list.
     /// - Throws: `usage` for a relationship that is not stored, `dataConflict` for more than one object in a to-one
     ///   and for an object of the wrong entity.
     package func link(_ object: ObjectReference, _ relationship: String, to destinations: [ObjectReference]) throws {

@@ -3,25 +3,28 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Inserts rows of one entity, always the same properties of it, by one prepared statement: values, values as another
-/// store's row holds them, and to-one destinations. Saves, policies and the bulk writer all insert by it.
+/// An inserter of rows of one entity, with a fixed set of properties and one prepared statement. It takes values,
+/// values in another store's column format, and to-one destinations. Saves, policies and the bulk writer all use it.
 package final class RowInserter {
     package let entity: EntityColumns
     /// The positions of the properties in the entity's shape.
     let positions: [Int]
-    /// The statement that inserts a row. It takes values as another store's row holds them, which must stay until this
-    /// one is there.
+    /// The statement that inserts a row. Values lent from another store's row must stay valid until this row is
+    /// inserted.
     package let row: Statement
     private unowned let writer: RowWriter
     private let keys: PrimaryKeys
-    /// The binders of the properties by position; nil for what the row does not hold.
+    /// The binders of the properties by position; nil for a property that the row does not hold.
     private let slots: [RowSlot?]
-    /// The binders of attributes by position. `slots` keeps them; here they are not counted, once for each value.
+    /// The binders of attributes by position. `slots` retains them; here they are unretained, to save time for each
+    /// value.
     private let binders: [Unmanaged<AttributeBinder>?]
-    /// Take the present moment: attributes that `now()` derives, whose trigger waits for the first update.
+    /// The parameters that take the current time: attributes derived from `now()`, whose trigger waits for the first
+    /// update.
     private let nowParameters: [Int]
 
-    /// - Throws: `usage` for an entity without objects and for a property that is no stored attribute or to-one.
+    /// - Throws: `usage` for an abstract entity, and for a property that is not a stored attribute or to-one
+    ///   relationship.
     init(_ entity: EntityColumns, positions: [Int], writer: RowWriter) throws {
         guard !entity.shape.entity.isAbstract else {
             throw MigrationError(
@@ -51,23 +54,23 @@ package final class RowInserter {
 
     // MARK: - Keys
 
-    /// A key that no object of the entity's table has or had.
+    /// Returns a key that no object in the entity's table has or had.
     package func nextKey() throws -> Int64 { try keys.next(for: entity.root, table: entity.table) }
 
-    /// Notes that keys up to this one are taken.
+    /// Records that keys up to this one are taken.
     package func claim(_ key: Int64) throws { try keys.claim(key, for: entity.root, table: entity.table) }
 
     // MARK: - One row
 
     /// Begins a row.
     package func begin(_ key: Int64) throws {
-        // A statement that failed keeps the values of the row before.
+        // A failed statement still has the values of the previous row.
         row.clearBindings()
         try row.bind(key, at: 1)
         for parameter in nowParameters { try row.bind(writer.now.sinceReferenceDate, at: parameter) }
     }
 
-    /// Gives the row an attribute's value.
+    /// Sets an attribute of the row.
     ///
     /// - Throws: `dataConflict` for a value of another type.
     package func set(_ value: AttributeValue, at position: Int) throws {
@@ -78,9 +81,10 @@ package final class RowInserter {
         }
     }
 
-    /// Gives the row a destination of a to-one, and the place behind the last in the ordered list at the other end.
+    /// Sets the destination of a to-one relationship of the row, and the place after the last in the ordered list at
+    /// the other end.
     ///
-    /// - Throws: `dataConflict` for an object that the relationship does not lead to.
+    /// - Throws: `dataConflict` for an object of an entity that the relationship does not allow.
     package func set(_ destination: ObjectReference, at position: Int) throws {
         if case .toOne(let binder)? = slots[position], !binder.relationship.accepts(destination.entityName) {
             throw binder.relationship.mismatch(destination.entityName)
@@ -88,9 +92,9 @@ package final class RowInserter {
         try link(destination, at: position)
     }
 
-    /// The same for a destination that the relationship is known to lead to.
+    /// Sets a destination whose entity the relationship is known to allow.
     ///
-    /// - Parameter placed: whether it is to have that place; it may get another later.
+    /// - Parameter placed: whether to set the place in the list; it can be set later.
     func link(_ destination: ObjectReference, at position: Int, placed: Bool = true) throws {
         switch slots[position] {
         case .toOne(let binder)?: try binder.bind(destination, to: row, placed: placed, writer)
@@ -99,16 +103,17 @@ package final class RowInserter {
         }
     }
 
-    /// Leads a to-one to a key, with the number of its entity and the place in the list at the other end, unchecked.
+    /// Sets a to-one relationship to a key, with its entity number and the place in the list at the other end,
+    /// unchecked.
     package func set(key: Int64, number: Int64?, place: Int64?, at position: Int) throws {
         guard case .toOne(let binder)? = slots[position] else { return }
         try binder.bind(key: key, number: number, place: place, to: row)
     }
 
-    /// The parameter of ``row`` that takes an attribute's value; nil for a property that the row does not hold.
+    /// Returns the parameter of ``row`` for an attribute's value; nil for a property that the row does not hold.
     package func parameter(of position: Int) -> Int? { binders[position]?._withUnsafeGuaranteedRef { $0.parameter } }
 
-    /// Ends the row.
+    /// Inserts the row.
     package func insert() throws { try row.run() }
 
     func mismatch(_ position: Int, _ what: String) -> MigrationError {
@@ -123,8 +128,8 @@ package final class RowInserter {
     /// Inserts one object.
     ///
     /// - Parameters:
-    ///   - values: one for each property the inserter was made with, in that order; missing ones are nil.
-    ///   - key: the `Z_PK` to give it; the next free one by default.
+    ///   - values: one for each of the inserter's properties, in that order; missing ones are nil.
+    ///   - key: the `Z_PK` of the row; by default the next free one.
     /// - Throws: `dataConflict` for a value of the wrong type.
     @discardableResult
     package func insert(_ values: [PropertyValue], key: Int64? = nil) throws -> ObjectReference {
@@ -152,7 +157,7 @@ enum RowSlot {
 }
 
 extension RowSlot {
-    /// Adds the columns that a property fills.
+    /// Creates the binder of a property, and appends the columns that it fills.
     init(_ position: Int, of entity: EntityColumns, _ writer: RowWriter, columns: inout [String]) throws {
         switch entity.places[position] {
         case .attribute(let column, let attribute):
@@ -174,15 +179,15 @@ extension RowSlot {
     }
 }
 
-/// Binds destinations of a to-one to the parameters of its columns.
+/// A binder of to-one destinations to the parameters of the relationship's columns.
 struct ToOneBinder {
     let relationship: StoredRelationship
     private let table: String
     private let column: String
     private let parameter: Int
-    /// Takes the destination's entity number.
+    /// The parameter of the destination's entity number.
     private let entityParameter: Int?
-    /// Takes the place in the ordered list at the other end.
+    /// The parameter of the place in the ordered list at the other end.
     private let orderParameter: Int?
 
     init(
@@ -208,7 +213,7 @@ struct ToOneBinder {
         if let orderParameter { try statement.bind(place, at: orderParameter) }
     }
 
-    /// - Parameter placed: whether the place in the ordered list at the other end is given too.
+    /// - Parameter placed: whether to set the place in the ordered list at the other end too.
     func bind(_ destination: ObjectReference?, to statement: Statement, placed: Bool, _ writer: RowWriter) throws {
         try statement.bind(destination?.primaryKey, at: parameter)
         if let entityParameter {
@@ -227,7 +232,7 @@ struct ToOneBinder {
     }
 }
 
-/// Updates rows of one entity, always the same properties of it, by one prepared statement.
+/// An updater of rows of one entity, with a fixed set of properties and one prepared statement.
 final class RowUpdater {
     private let slots: [RowSlot]
     private let statement: Statement
@@ -260,7 +265,7 @@ final class RowUpdater {
                 let reference = try reference(destination)
                 try binder.bind(
                     reference, to: statement, placed: placed(binder.relationship, reference.primaryKey), writer)
-            // What is not bound is NULL.
+            // Unbound parameters are NULL.
             default: break
             }
         }

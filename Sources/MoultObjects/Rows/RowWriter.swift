@@ -3,18 +3,18 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Writes rows and links inside the transaction that its connection has open; the only writer of rows.
+/// A writer of rows and links inside its connection's open transaction. All rows are written through it.
 ///
-/// The bulk writer behind fixtures and the saves of an ``ObjectStore`` both stand on it: keys, places in ordered lists,
-/// external files and the functions that a store's triggers call are its business.
+/// The bulk writer for fixtures and the saves of an ``ObjectStore`` both use it. It manages keys, places in ordered
+/// lists, external files, and the functions that a store's triggers call.
 final class RowWriter {
     let layout: StoreLayout
     let connection: Connection
     let external: ExternalFiles
     let keys: PrimaryKeys
-    /// Derived attributes that nothing keeps.
+    /// The findings about derived attributes that nothing maintains.
     let findings: [Finding]
-    /// Whether triggers look rows up while rows are written.
+    /// Whether triggers run, which may look rows up while rows are written.
     let hasTriggers: Bool
     /// Whether the tables have the indexes of their foreign keys.
     var isIndexed = true
@@ -24,7 +24,7 @@ final class RowWriter {
     private var entities: [String: EntityColumns] = [:]
     private var lastEntity: EntityColumns?
 
-    /// - Parameter recomputed: takes the rows that triggers compute, where somebody wants to know them.
+    /// - Parameter recomputed: collects the rows that triggers compute; nil if they are not needed.
     init(
         _ connection: Connection, layout: StoreLayout, external: ExternalFiles, recomputed: RecomputedRows? = nil,
         on system: some System
@@ -32,7 +32,7 @@ final class RowWriter {
         (self.connection, self.layout, self.external, self.system) = (connection, layout, external, system)
         keys = PrimaryKeys(connection, layout)
         try connection.registerCoreDataStubs()
-        // A function with the very number of arguments goes before the stub, which takes any.
+        // A function with the exact number of arguments takes precedence over the stub, which takes any.
         for function in recomputed?.functions ?? [] { try connection.register(function) }
         try connection.register(Self.dateFunction(on: system))
         try connection.register(DerivedKeeper.canonical)
@@ -40,11 +40,11 @@ final class RowWriter {
         for trigger in derived.triggers { try connection.execute(trigger) }
         findings = derived.findings
         hasTriggers = !layout.triggers.isEmpty || !derived.triggers.isEmpty
-        // SQLite calls it unsafe that a trigger writes an R-tree, which Core Data's own do.
+        // SQLite considers it unsafe that a trigger writes an R-tree, as Core Data's own triggers do.
         if !layout.virtualTables.isEmpty { try connection.execute("PRAGMA trusted_schema = ON") }
     }
 
-    /// Returns the function that a trigger of a `now()` attribute calls: it gives the present moment, as a date is
+    /// Returns the function that the trigger of a `now()` attribute calls. It returns the current time as dates are
     /// stored.
     private static func dateFunction(on system: some System) -> SQLiteFunction {
         SQLiteFunction("NSCoreDataNow", argumentCount: 0, isDeterministic: false, isCallableFromSchema: true) { _ in
@@ -54,26 +54,26 @@ final class RowWriter {
 
     var now: Timestamp { system.now }
 
-    /// Forgets what was true in the transaction before.
+    /// Forgets the state of the previous transaction.
     func begin() {
         keys.forget()
         places = [:]
     }
 
-    /// The compiled statement for a text, made once.
+    /// Returns the compiled statement for an SQL text, which is compiled once.
     func statement(_ sql: String) throws -> Statement {
         if let known = statements[sql] { return known }
-        // A caller may make texts without end; the statements in use are compiled again.
+        // Callers may generate any number of texts. Past the limit, statements still in use are compiled again.
         if statements.count >= 1_000 { statements = [:] }
         let statement = try connection.prepare(sql)
         statements[sql] = statement
         return statement
     }
 
-    /// Calls `body` for each row that a query finds for the keys, as many at a time as make one statement, whose texts
-    /// are few.
+    /// Calls `body` for each row that a query finds for the keys. The keys are batched in a few fixed sizes, so that
+    /// there are few statements to compile.
     ///
-    /// - Parameter query: has `(?)` where the keys belong.
+    /// - Parameter query: contains `(?)` in place of the keys.
     func forEachRow(_ query: String, keys: [Int64], _ body: (Statement) throws -> Void) throws {
         var rest = keys[...]
         var parameters = (count: 0, text: "")
@@ -95,7 +95,7 @@ final class RowWriter {
 
     // MARK: - Columns
 
-    /// Returns the columns of an entity's objects; nil for one that the store does not hold.
+    /// Returns the columns of an entity's objects; nil for an entity that the store does not hold.
     func columns(of entityName: String) -> EntityColumns? {
         if let lastEntity, lastEntity.shape.entity.name == entityName { return lastEntity }
         if let known = entities[entityName] {
@@ -107,7 +107,7 @@ final class RowWriter {
         return columns
     }
 
-    /// The next place in the list that a relationship of the object `owner` is; nil for one without order.
+    /// Returns the next place in the relationship's list of the object `owner`; nil for a relationship without order.
     func nextPlace(
         in list: RelationshipReference, of owner: Int64, table: String, ownerColumn: String, orderColumn: String?
     ) throws -> Int64? {
@@ -119,7 +119,7 @@ final class RowWriter {
         return try known.next(for: owner, self)
     }
 
-    /// Sets the columns that there are in the row of an object.
+    /// Sets columns in the row of an object; columns without a name are skipped.
     func set(_ table: String, _ key: Int64, _ columns: [(name: String?, value: Int64?)]) throws {
         let given = columns.compactMap { column in column.name.map { (name: $0, value: column.value) } }
         guard !given.isEmpty else { return }
@@ -130,7 +130,7 @@ final class RowWriter {
         try statement.run()
     }
 
-    /// Inserts a row of a join table; one that is there already stays as it is.
+    /// Inserts a row of a join table; an existing row stays as it is.
     func insertPair(_ pair: JoinPair, _ own: Int64, _ other: Int64, order: Int64?, inverseOrder: Int64?) throws {
         let columns = [(pair.order, order), (pair.inverseOrder, inverseOrder)]
             .compactMap { column in column.0.map { (name: $0, value: column.1) } }
@@ -144,7 +144,7 @@ final class RowWriter {
         try statement.run()
     }
 
-    /// Adds a pair behind the last of both lists, in both directions where the relationship is its own inverse.
+    /// Appends a pair to both lists, in both directions if the relationship is its own inverse.
     func appendPair(_ pair: JoinPair, _ relationship: StoredRelationship, _ own: Int64, _ other: Int64) throws {
         let order = try nextPlace(
             in: relationship.reference, of: own, table: pair.table, ownerColumn: pair.own, orderColumn: pair.order)
@@ -170,7 +170,7 @@ struct JoinPair {
     let other: String
     let order: String?
     let inverseOrder: String?
-    /// Whether each pair stands there in both directions.
+    /// Whether each pair is stored in both directions.
     let isReflexive: Bool
 
     init?(_ storage: RelationshipStorage) {
@@ -188,18 +188,18 @@ extension Statement {
 }
 
 extension Timestamp {
-    /// Seconds since 2001-01-01 00:00:00 UTC, as Core Data keeps dates.
+    /// The seconds since 2001-01-01 00:00:00 UTC, as Core Data stores dates.
     package var sinceReferenceDate: Double { Double(seconds - 978_307_200) + Double(nanoseconds) / 1e9 }
 }
 
-/// Hands out the keys of new rows, so that no two processes give the same.
+/// An allocator of keys for new rows, which never gives a key twice, even across processes.
 ///
-/// The highest key ever given stands in `Z_PRIMARYKEY`. It is read inside the transaction that writes
-/// the rows and raised in it: until that ends, no other connection can do the same.
+/// `Z_PRIMARYKEY` holds the highest key ever given. It is read and raised inside the transaction that writes the rows;
+/// until that ends, no other connection can do the same.
 final class PrimaryKeys {
     private let connection: Connection
     private let layout: StoreLayout
-    /// By entity number of the root, or of history's entities.
+    /// The highest keys by entity number, of root entities or of persistent history's entities.
     private var highest: [Int: Int64] = [:]
     private var raised: Set<Int> = []
 
@@ -213,13 +213,13 @@ final class PrimaryKeys {
         raised = []
     }
 
-    /// The next free key in the table of a root entity.
+    /// Returns the next free key in the table of a root entity.
     func next(for root: String, table: String) throws -> Int64 {
         guard let number = layout.entityNumbers[root] else { throw Self.missing(root) }
         return try next(number, table: table)
     }
 
-    /// The next free key in the table of the root entity of that number, the first of `count` of them.
+    /// Returns the first of `count` free keys in the table of the root entity with that number.
     func next(_ number: Int, table: String, count: Int64 = 1) throws -> Int64 {
         let before = try highest(number, table: table)
         let (last, isOver) = before.addingReportingOverflow(count)
@@ -233,7 +233,7 @@ final class PrimaryKeys {
         return before + 1
     }
 
-    /// Notes that a key was given by somebody else.
+    /// Records that a key is taken.
     func claim(_ key: Int64, for root: String, table: String) throws {
         guard let number = layout.entityNumbers[root] else { throw Self.missing(root) }
         guard try key > highest(number, table: table) else { return }
@@ -247,7 +247,7 @@ final class PrimaryKeys {
             let given = try connection.integer(
                 "SELECT \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(Int64(number))])
         else { throw Self.missing("number \(number)") }
-        // A store that somebody wrote to by hand may have higher keys than it says.
+        // A store that was edited by hand may have keys above its recorded maximum.
         let present = try connection.integer("SELECT max(Z_PK) FROM \(table.quotedName)") ?? 0
         let found = max(given, present, 0)
         highest[number] = found

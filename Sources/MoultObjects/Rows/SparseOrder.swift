@@ -1,13 +1,13 @@
 import MoultSQLite
 
-/// The places of an ordered list's members: ascending numbers with gaps, so that a member put between two others
+/// The places of an ordered list's members: ascending numbers with gaps, so that inserting a member between two others
 /// changes no other row.
 enum SparseOrder {
-    /// The places for members in their order.
+    /// Returns the places for members in their order.
     ///
-    /// As many as possible keep theirs. The others take places in the gaps, those behind the last every 1024; where a
-    /// gap has no space, all begin again at 2048.
-    /// - Parameter present: the place that each member has; nil for a new one.
+    /// As many members as possible keep their places. The others get places in the gaps, or every 1024 after the last.
+    /// If a gap is too small, all places are assigned again, from 2048.
+    /// - Parameter present: the current place of each member; nil for a new one.
     static func places(for present: [Int64?]) -> [Int64] {
         let kept = longestAscent(present)
         var places: [Int64] = []
@@ -34,7 +34,7 @@ enum SparseOrder {
         (0..<count).map { ListPlaces.first &+ ListPlaces.step &* Int64($0) }
     }
 
-    /// Places in a gap, evenly; nil if it is too small. Without an end the gap is open.
+    /// Returns evenly spaced places in a gap; nil if it is too small. Without an end, the gap is open.
     private static func fill(_ count: Int, after start: Int64, before end: Int64?, isFirst: Bool) -> [Int64]? {
         guard let end else {
             if isFirst { return fresh(count) }
@@ -44,13 +44,13 @@ enum SparseOrder {
         let (width, isOver) = end.subtractingReportingOverflow(start)
         guard !isOver, width > Int64(count) else { return nil }
         let (step, rest) = width.quotientAndRemainder(dividingBy: Int64(count) + 1)
-        // The remainder is spread, one each, so that the places stay apart.
+        // The remainder is spread over the first places, one each, so that places stay distinct.
         return (1...Int64(count)).map { start + step * $0 + min($0, rest) }
     }
 
-    /// The positions of the longest ascending run of places above zero, which may skip members.
+    /// Returns the positions of the longest ascending run of places above zero; the run may skip members.
     private static func longestAscent(_ places: [Int64?]) -> [Int] {
-        // The smallest last place of an ascent of each length, by position, and what came before each.
+        // For each length, the position of the smallest last place of an ascent; and the predecessor of each position.
         var ends: [Int] = []
         var previous = [Int?](repeating: nil, count: places.count)
         for (position, place) in places.enumerated() {
@@ -73,7 +73,7 @@ enum SparseOrder {
     }
 }
 
-/// The last place given in each list of one ordered relationship: 2048 first, then every 1024.
+/// The last place given in each list of one ordered relationship: 2048 for the first member, then every 1024.
 final class ListPlaces {
     static let first: Int64 = 2048
     static let step: Int64 = 1024
@@ -81,11 +81,11 @@ final class ListPlaces {
     private let query: String
     private let all: String
     private var last: [Int64: Int64] = [:]
-    /// Whether the last places of all lists were read.
+    /// Whether the last places of all lists have been read.
     private var isWhole = false
     private let isIndexed: Bool
 
-    /// - Parameter isIndexed: whether one list is found without going through the table.
+    /// - Parameter isIndexed: whether an index finds one list without a scan of the table.
     init(table: String, ownerColumn: String, orderColumn: String, isIndexed: Bool) {
         self.isIndexed = isIndexed
         let (owner, order) = (ownerColumn.quotedName, orderColumn.quotedName)
@@ -93,7 +93,7 @@ final class ListPlaces {
         all = "SELECT \(owner), max(\(order)) FROM \(table.quotedName) WHERE \(owner) IS NOT NULL GROUP BY \(owner)"
     }
 
-    /// The place behind the last of the owner's list.
+    /// Returns the place after the last of the owner's list.
     func next(for owner: Int64, _ writer: RowWriter) throws -> Int64 {
         let behind = try last(of: owner, writer) &+ Self.step
         let place = max(behind, Self.first)

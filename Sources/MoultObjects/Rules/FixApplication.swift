@@ -1,7 +1,7 @@
 import MoultBasics
 import MoultModel
 
-/// One fix, batch by batch.
+/// The application of one fix, batch by batch.
 struct FixApplication {
     private let rule: ValidationRule
     private let store: ObjectStore
@@ -69,7 +69,7 @@ struct FixApplication {
         }
     }
 
-    /// A one-to-one that ends has a key at its other end too.
+    /// Records the other ends of a one-to-one relationship: their keys are cleared too.
     private func noteOtherEnds(_ name: String, of ids: [ObjectID]) throws {
         guard let entity = store.model.entity(rule.entityName),
             let relationship = store.model.relationship(name, of: entity),
@@ -96,7 +96,7 @@ struct FixApplication {
 
     // MARK: - The default object
 
-    /// The object that orphans are given; made where there is none and the rule says how.
+    /// Returns the default object for orphans; makes it if there is none and the rule has its values.
     private mutating func destination(
         _ relationship: String, _ object: ValidationRule.DefaultObject, _ outcome: inout RuleFixOutcome
     ) throws -> ObjectID {
@@ -154,7 +154,7 @@ struct FixApplication {
         outcome.add(present) { _ in "quarantined" }
     }
 
-    /// Objects that cannot be without one that goes keep it where it is.
+    /// Refuses to quarantine an object that is required by one that stays.
     private func refuseNeeded(_ ids: [ObjectID]) throws {
         let leaving = Set(ids)
         for (entityName, ids) in Dictionary(grouping: ids, by: \.entityName) {
@@ -191,7 +191,7 @@ extension RuleFixOutcome {
     }
 }
 
-/// The values for expressions that have no object, those of new objects: every key is refused.
+/// The values for expressions without an object, as in new objects: every key is refused.
 private struct ConstantValues: ObjectValues {
     let now: Double
 

@@ -1,18 +1,18 @@
 import MoultBasics
 import MoultModel
 
-/// Checks rules on a store; nothing of the store is changed.
+/// A check of rules on a store, which it does not change.
 package struct RuleCheck {
     package let rules: [ValidationRule]
     private let store: ObjectStore
     private let source: ((String) throws -> Int)?
 
     /// - Parameters:
-    ///   - source: how many objects of an entity, sub-entities included, the store had that this one was made from; nil
-    ///     where there is none, and rules that compare with it are not checked.
-    ///   - place: where the rules came from, for errors.
-    /// - Throws: `usage` with everything in the rules that does not fit the store's model or cannot be asked of the
-    ///   store, before a row is read.
+    ///   - source: returns the number of objects of an entity, sub-entities included, in the store that this one was
+    ///     made from; nil if there is none, and then rules that compare with it are not checked.
+    ///   - place: the origin of the rules, for errors.
+    /// - Throws: `usage` with every rule that does not fit the store's model or that the store cannot evaluate, before
+    ///   any row is read.
     package init(
         _ rules: [ValidationRule], on store: ObjectStore, source: ((String) throws -> Int)? = nil,
         place: String = "the rules"
@@ -31,7 +31,7 @@ package struct RuleCheck {
         try faults.check(place: place)
     }
 
-    /// One finding for each rule, in their order, all over one state of the store.
+    /// Returns one finding for each rule, in their order, all from one state of the store.
     package func run() throws -> [RuleFinding] { try store.reading { try rules.map(finding) } }
 
     private func finding(_ rule: ValidationRule) throws -> RuleFinding {
@@ -59,16 +59,16 @@ package struct RuleFinding: Sendable, Hashable {
     /// An object that breaks the rule.
     package struct Example: Sendable, Hashable {
         package var id: ObjectID
-        /// A description of the fault, such as `postCount = 5, count:(posts) = 7`; empty where there is nothing to add.
+        /// A description of the error, such as `postCount = 5, count:(posts) = 7`; empty if there is nothing to add.
         package var detail: String
-        /// Whether the detail has values of the object, which are printed only where they were asked for.
+        /// Whether the detail has values of the object, which are printed only on request.
         package var hasValues: Bool
 
         package init(id: ObjectID, detail: String, hasValues: Bool = false) {
             (self.id, self.detail, self.hasValues) = (id, detail, hasValues)
         }
 
-        /// The detail where it has no values.
+        /// The detail if it has no values; otherwise an empty string.
         package var safeDetail: String { hasValues ? "" : detail }
     }
 
@@ -76,7 +76,7 @@ package struct RuleFinding: Sendable, Hashable {
     package var severity: ValidationRule.Severity
     package var entityName: String
     package var sentence: String
-    /// Objects that break the rule; of a minimum, how many are missing.
+    /// The number of objects that break the rule; for a minimum, the number of missing objects.
     package var count: Int64
     /// The first objects by key, at most ``exampleLimit``.
     package var examples: [Example]
@@ -93,7 +93,7 @@ package struct RuleFinding: Sendable, Hashable {
         (self.count, self.examples, self.obstacle) = (count, examples, obstacle)
     }
 
-    /// With the values of objects, for whoever asked to see them.
+    /// The finding with the values of objects, for callers that asked for them.
     package var showingValues: RuleFinding {
         var finding = self
         for position in finding.examples.indices { finding.examples[position].hasValues = false }
@@ -104,10 +104,10 @@ package struct RuleFinding: Sendable, Hashable {
 }
 
 extension [RuleFinding] {
-    /// Broken rules that forbid to continue.
+    /// The broken rules that prevent the migration from continuing.
     package var errors: [RuleFinding] { filter { $0.isBroken && $0.severity == .error } }
 
-    /// - Parameter moment: words for when the rules were checked, such as "before the migration".
+    /// - Parameter moment: the time of the check, in words, such as "before the migration".
     /// - Throws: `rulesBroken` with every error among the findings and the first objects of each.
     package func refuseErrors(_ moment: String) throws {
         guard let first = errors.first else { return }

@@ -3,11 +3,11 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Finds the objects that are their own ancestors by a to-one relationship, however long the way round is.
+/// A search for objects that are their own ancestors through a to-one relationship, at any distance.
 ///
-/// A walk down from every object whose chain ends marks all that is well: each has one parent, so it is met once. What
-/// is left is a cycle or hangs below one; each cycle is found by two walkers of different speed. The work grows with the
-/// rows alone, and what is remembered lies in temporary tables.
+/// A walk down from every object whose chain ends marks all valid objects; each has one parent, so the walk meets it
+/// once. The remaining objects are in a cycle or below one. Two pointers of different speed find each cycle. The work
+/// grows only with the number of rows, and intermediate results are in temporary tables.
 struct RuleCycles {
     struct Row: Hashable {
         let key: Int64
@@ -28,9 +28,9 @@ struct RuleCycles {
         self.column = column.quotedName
     }
 
-    /// Calls `body` for each object of each cycle, those of a cycle behind each other, the smallest key first.
+    /// Calls `body` for each object of each cycle, one cycle after another, each from its smallest key.
     ///
-    /// - Parameter onlyFirst: whether of each cycle only that one is wanted.
+    /// - Parameter onlyFirst: whether to call `body` only for the smallest key of each cycle.
     func forEachMember(onlyFirst: Bool = false, _ body: (Row) throws -> Void) throws {
         try store.withConnection { connection in
             try collect(connection)
@@ -40,7 +40,7 @@ struct RuleCycles {
             while let start = try connection.integer("SELECT min(k) FROM \(Self.left)") {
                 let first = try smallest(onCycleAbove: start, parent)
                 try walk(from: first, onlyFirst: onlyFirst, parent, connection, body)
-                // A whole component leaves: what hangs below the cycle, and the cycle.
+                // Remove the whole component: the cycle and everything below it.
                 try connection.run(
                     """
                     WITH RECURSIVE below(k) AS (VALUES (?) UNION \
@@ -51,7 +51,7 @@ struct RuleCycles {
         }
     }
 
-    /// The way round from an object, such as `3 → 8 → 3`; the middle of a long one is left out.
+    /// Returns the cycle from an object, such as `3 → 8 → 3`; the middle of a long one is left out.
     func chain(from key: Int64) throws -> String {
         try store.withConnection { connection in
             let parent = try connection.prepare("SELECT \(column) FROM \(table) WHERE Z_PK = ?")
@@ -68,7 +68,7 @@ struct RuleCycles {
         }
     }
 
-    /// Keeps the keys that no walk down from the end of a chain reaches.
+    /// Collects the keys that no walk down from the end of a chain reaches.
     private func collect(_ connection: Connection) throws {
         try connection.execute(
             "DROP TABLE IF EXISTS \(Self.left); CREATE TEMP TABLE moult_cycle (k INTEGER PRIMARY KEY)")
@@ -89,7 +89,7 @@ struct RuleCycles {
         return parent.integer(0)
     }
 
-    /// The smallest key of the cycle that the chain of an object ends in.
+    /// Returns the smallest key of the cycle in which an object's chain ends.
     private func smallest(onCycleAbove start: Int64, _ parent: Statement) throws -> Int64 {
         func step(_ key: Int64) throws -> Int64 { try next(key, parent) ?? start }
         var (slow, fast) = (try step(start), try step(try step(start)))

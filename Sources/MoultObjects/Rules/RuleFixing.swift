@@ -2,16 +2,16 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Applies the fixes of rules to a store that is a copy: nothing here asks whether that is wanted.
+/// The fixes of rules, applied to a copy of a store without asking for confirmation.
 ///
 /// The objects that break a rule are collected first, then changed in batches by key, so that memory does not grow with
-/// their number. The dry run of a fix is the same on a copy that nobody keeps.
+/// their number. A dry run applies the fixes to a copy that is then discarded.
 package struct RuleFixing {
     private let store: ObjectStore
     private let connection: Connection
     private let quarantine: QuarantineWriter
     private let ledger: RuleLedger
-    /// Objects changed in one transaction.
+    /// The number of objects changed in one transaction.
     private let batchSize: Int
     private let checkpoint: () throws -> Void
 
@@ -19,8 +19,8 @@ package struct RuleFixing {
     private static let author = "Moult"
 
     /// - Parameters:
-    ///   - connection: that of the store.
-    ///   - checkpoint: called between batches; it throws where the run is cancelled.
+    ///   - connection: the store's connection.
+    ///   - checkpoint: called between batches; it throws if the run is cancelled.
     package init(
         _ store: ObjectStore, _ connection: Connection, batchSize: Int = 1_000,
         checkpoint: @escaping () throws -> Void = {}
@@ -33,9 +33,9 @@ package struct RuleFixing {
         ledger = try RuleLedger(store, connection)
     }
 
-    /// Applies the fixes of those rules that have one, in their order.
+    /// Applies the fixes of the rules that have one, in their order.
     ///
-    /// - Throws: `dataConflict` if a fix would leave what the model forbids.
+    /// - Throws: `dataConflict` if a fix would break a constraint of the model.
     package func run(_ rules: [ValidationRule]) throws -> [RuleFixOutcome] {
         try rules.compactMap { rule in try rule.fix.map { try run($0, of: rule) } }
     }
@@ -63,7 +63,7 @@ package struct RuleFixing {
         }
     }
 
-    /// Keeps the keys of all objects that break a rule.
+    /// Collects the keys of all objects that break a rule.
     private func collect(_ rule: ValidationRule, onlyFirstOfCycle: Bool) throws {
         try connection.execute(
             """
@@ -84,7 +84,7 @@ package struct RuleFixing {
 }
 
 extension ValidationRule.Fix {
-    /// Whether one change is enough for a whole cycle.
+    /// Whether one change is enough to break a whole cycle.
     fileprivate var cutsCycles: Bool {
         switch self {
         case .nullify, .set, .assign: true
@@ -96,17 +96,17 @@ extension ValidationRule.Fix {
 /// The changes that the fix of one rule has made.
 package struct RuleFixOutcome: Sendable, Hashable {
     package var rule: String
-    /// ``ValidationRule/Fix/word``
+    /// The name of the fix: ``ValidationRule/Fix/word``.
     package var fix: String
-    /// Objects with other values than before.
+    /// The number of objects whose values were changed.
     package var changed: Int64 = 0
-    /// Objects that are gone, with those that delete rules took along.
+    /// The number of deleted objects, including those that delete rules deleted.
     package var deleted: Int64 = 0
-    /// Objects that lie in the quarantine.
+    /// The number of objects moved to the quarantine.
     package var quarantined: Int64 = 0
-    /// Default objects that were made.
+    /// The number of default objects that were made.
     package var inserted: Int64 = 0
-    /// The first objects, each with what became of it.
+    /// The first objects, each with a description of its change.
     package var examples: [RuleFinding.Example] = []
 
     package init(rule: String, fix: String) {
@@ -114,7 +114,7 @@ package struct RuleFixOutcome: Sendable, Hashable {
         self.fix = fix
     }
 
-    /// With the values of objects, for whoever asked to see them.
+    /// The outcome with the values of objects, for callers that asked for them.
     package var showingValues: RuleFixOutcome {
         var outcome = self
         for position in outcome.examples.indices { outcome.examples[position].hasValues = false }
@@ -122,9 +122,10 @@ package struct RuleFixOutcome: Sendable, Hashable {
     }
 }
 
-/// Notes which objects and properties fixes may have changed, so that the verification accepts these and nothing else.
+/// A record of the objects and properties that fixes may have changed, so that verification accepts these changes and
+/// no others.
 ///
-/// It lies in temporary tables of the connection: `moult_fixed` (table, key, property), `moult_gone` and `moult_new`
+/// It is kept in temporary tables of the connection: `moult_fixed` (table, key, property), `moult_gone` and `moult_new`
 /// (table, key).
 struct RuleLedger {
     private let store: ObjectStore

@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultStore
 
-/// Whether rules fit a model: every name leads somewhere, every fix fits its rule.
+/// A check that rules fit a model: every name exists, and every fix suits its rule.
 package struct RuleModelCheck {
     private let model: ManagedObjectModel
     private var faults = RuleFaults()
@@ -10,7 +10,7 @@ package struct RuleModelCheck {
 
     package init(_ model: ManagedObjectModel) { self.model = model }
 
-    /// - Parameter place: where the rules came from.
+    /// - Parameter place: the origin of the rules.
     /// - Throws: `usage` with everything that does not fit.
     package mutating func check(_ rules: [ValidationRule], place: String = "the rules") throws {
         var names: Set<String> = []
@@ -160,12 +160,12 @@ package struct RuleModelCheck {
         }
     }
 
-    /// Returns the reason why a key path leads nowhere; nil for one that leads somewhere.
+    /// Returns the error in a key path; nil for a valid one.
     private func fault(in path: String, of entity: EntityDescription) -> String? {
         var current: EntityDescription? = entity
         var keys = path.split(separator: ".").map(String.init)[...]
         while let key = keys.popFirst() {
-            // A collection operator stands between a path and the rest of it.
+            // A collection operator may come between two parts of a path.
             if key.hasPrefix("@") || ["objectID", "entity", "self", "SELF"].contains(key) { continue }
             guard let here = current else { return nil }
             if let relationship = model.relationship(key, of: here) {
@@ -189,16 +189,16 @@ extension AttributeType {
     }
 }
 
-/// Everything that is wrong with a set of rules, so that it is said at once and before a row is read.
+/// All the errors in a set of rules, reported together before any row is read.
 package struct RuleFaults {
     package private(set) var sentences: [String] = []
 
     package init() {}
 
-    /// - Parameter place: the rule by name, or where it stands in a file.
+    /// - Parameter place: the name of the rule, or its location in a file.
     package mutating func add(_ place: String, _ sentence: String) { sentences.append("\(place): \(sentence)") }
 
-    /// - Throws: `usage` with all faults, where there are any.
+    /// - Throws: `usage` with all errors, if there are any.
     package func check(place: String) throws {
         guard !sentences.isEmpty else { return }
         let intro = sentences.count == 1 ? "The rules have an error:" : "The rules have \(sentences.count) errors:"

@@ -3,13 +3,14 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Finds the objects that break a rule, one after the other, ordered by key; memory does not grow with their number.
+/// A search for the objects that break a rule, one after another by key; memory does not grow with their number.
 ///
-/// All but code runs as one statement of SQL. Nothing is changed but tables of the connection's own temporary schema.
+/// All rules except code run as SQL. Only tables in the connection's own temporary schema are changed.
 struct RuleViolations {
     let store: ObjectStore
 
-    /// Compiles what a rule asks, so that a predicate that the store cannot answer is refused before a row is read.
+    /// Compiles the statement of a rule, so that a predicate that the store cannot evaluate is refused before any row
+    /// is read.
     ///
     /// - Throws: `fetchUnsupported`, `invalidPredicate`.
     func compile(_ rule: ValidationRule) throws {
@@ -18,7 +19,7 @@ struct RuleViolations {
         if let columns = detailColumns(rule) { _ = try store.fetchRows(columns.limited(to: 0)) }
     }
 
-    /// Calls `body` for each object that breaks the rule; what it writes must not be what the rule reads.
+    /// Calls `body` for each object that breaks the rule. `body` must not write what the rule reads.
     func forEachObject(
         breaking rule: ValidationRule, onlyFirstOfCycle: Bool = false, _ body: (ObjectID) throws -> Void
     ) throws {
@@ -35,9 +36,9 @@ struct RuleViolations {
         }
     }
 
-    /// Returns the number of objects that are missing for a rule about their number; nil for any other rule.
+    /// Returns the number of missing objects for a rule about a minimum; nil for any other rule.
     ///
-    /// - Parameter source: how many objects of an entity the source had; nil if there is no source.
+    /// - Parameter source: returns the number of objects of an entity in the source; nil if there is no source.
     func missing(_ rule: ValidationRule, source: ((String) throws -> Int)?) throws -> Int64? {
         let least: Int
         switch rule.kind {
@@ -52,7 +53,8 @@ struct RuleViolations {
 
     // MARK: - SQL
 
-    /// Selects key and entity number of every object that breaks the rule; nil for rules that are no such statement.
+    /// Returns a statement that selects the key and entity number of every object that breaks the rule; nil if there is
+    /// none.
     private func statement(_ rule: ValidationRule) throws -> SQLText? {
         switch rule.kind {
         case .predicate(let predicate): return try select(rule, .not(predicate))
@@ -71,7 +73,7 @@ struct RuleViolations {
         return try lowering.select("\(name: FetchLowering.alias).Z_PK, \(name: FetchLowering.alias).Z_ENT")
     }
 
-    /// A key that leads to no row is an orphan's as much as none.
+    /// Returns a statement that selects orphans. A key that leads to no row counts as no destination.
     private func orphans(_ rule: ValidationRule, _ relationship: String) throws -> SQLText {
         let entity = try entity(rule.entityName)
         guard let description = store.model.relationship(relationship, of: entity),
@@ -87,7 +89,7 @@ struct RuleViolations {
             selecting: "r.Z_PK, r.Z_ENT")
     }
 
-    /// Every object of a key but the first.
+    /// Returns a statement that selects all objects with the same unique key except the first.
     private func repeated(_ rule: ValidationRule, _ names: [String]) throws -> SQLText {
         let entity = try entity(rule.entityName)
         guard let table = store.layout.table(for: entity) else { throw store.noTable(entity.name) }
@@ -121,7 +123,7 @@ struct RuleViolations {
 
     // MARK: - Details
 
-    /// Returns a description of what is wrong with each object, made of the values that the rule compares.
+    /// Returns a description of the error in each object, from the values that the rule compares.
     func details(_ rule: ValidationRule, of ids: [ObjectID]) throws -> [ObjectID: String] {
         if case .noCycle(let relationship) = rule.kind {
             let cycles = try RuleCycles(store, rule, relationship)
@@ -158,7 +160,7 @@ struct RuleViolations {
         return fetch
     }
 
-    /// Whether a key path is an attribute or to-one of the object itself that can be printed.
+    /// Whether a key path is a printable attribute or to-one relationship of the object itself.
     private func isPlain(_ path: String, of entity: EntityDescription) -> Bool {
         if let attribute = store.model.attribute(path, of: entity) {
             return attribute.isStored && ![.transformable, .composite, .binary, .objectID].contains(attribute.type)
@@ -186,7 +188,7 @@ struct RuleViolations {
 }
 
 extension ObjectFetch {
-    /// The same fetch of no more than so many objects; of none for 0.
+    /// Returns the same fetch, limited to this number of objects; 0 finds none.
     fileprivate func limited(to count: Int) -> ObjectFetch {
         var fetch = self
         fetch.limit = max(count, 1)

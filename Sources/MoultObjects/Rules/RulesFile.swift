@@ -1,13 +1,13 @@
 import MoultBasics
 import MoultModel
 
-/// Rules as a JSON file has them: `{"format": 1, "rules": [...]}`. Documentation/Rules.md describes it.
+/// Rules in JSON: `{"format": 1, "rules": [...]}`. Documentation/Rules.md describes the format.
 package struct RulesFile: Sendable {
     package let rules: [ValidationRule]
 
-    /// - Parameter place: what errors call the text, such as the file's path.
-    /// - Throws: `usage` for what is no JSON, with line and column; otherwise with everything that is wrong in the
-    ///   file, each fault with the place where it stands, such as `rules[2].fix.set.rate`.
+    /// - Parameter place: the name of the text in errors, such as the file's path.
+    /// - Throws: `usage` with line and column if the text is not JSON; otherwise with all errors in the file, each with
+    ///   its location, such as `rules[2].fix.set.rate`.
     package init(json: [UInt8], place: String) throws {
         let document = try JSONValue(parsing: json, place: place, code: .usage)
         var reader = RulesReader()
@@ -16,7 +16,7 @@ package struct RulesFile: Sendable {
     }
 }
 
-/// Reads a document to its end, noting faults instead of stopping at one.
+/// A reader of the whole document, which records errors instead of stopping at the first.
 private struct RulesReader {
     var faults = RuleFaults()
 
@@ -216,7 +216,7 @@ private struct RulesReader {
         parsed(value, at: place) { text throws(MigrationError) in try Predicate(parsing: text) }
     }
 
-    /// A number stands for itself, so that `"rate": 0` needs no quotes.
+    /// Reads an expression. A number is a constant, so that `"rate": 0` needs no quotes.
     private mutating func expression(_ value: JSONValue, at place: String) -> Expression? {
         switch value {
         case .null: return .constant(.null)

@@ -1,45 +1,45 @@
 import MoultBasics
 import MoultModel
 
-/// Something that must be true of an app's data: a name, a severity, a sentence for people, and what is checked.
+/// A rule about an app's data: a name, a severity, a sentence that explains it, and a condition.
 ///
-/// A rule is checked before or after a migration, after a step, or on a store as it stands; it changes nothing by
-/// itself. Its ``fix`` is only ever applied where somebody asks for that.
+/// A rule is checked before or after a migration, after a step, or on any store; it changes nothing itself. Its ``fix``
+/// is applied only on request.
 public struct ValidationRule: Sendable {
     /// The consequence of a broken rule for the migration.
     public enum Severity: String, Sendable, Hashable, CaseIterable {
-        /// Reported.
+        /// The broken rule is reported.
         case warning
-        /// Reported, and the migration does not happen.
+        /// The broken rule is reported and prevents the migration.
         case error
     }
 
-    /// When a rule is checked.
+    /// The moment at which a rule is checked.
     public enum Moment: Sendable, Hashable {
-        /// On the store as it is, before anything is migrated.
+        /// On the current store, before the migration.
         case before
-        /// On the new store, before it is put in place.
+        /// On the new store, before it replaces the old one.
         case after
-        /// When the step of that name has run.
+        /// After the step with this name.
         case afterStep(String)
     }
 
     /// The name of the rule in findings; no two rules of a set share one.
     public var name: String
-    /// Whether a broken rule is only reported, or stops the migration too.
+    /// Whether a broken rule is only reported, or also prevents the migration.
     public var severity: Severity
-    /// The sentence that says what is wrong where the rule is broken; where it is left empty, what the rule asks for.
+    /// The sentence that describes a violation; if it is empty, the rule's requirement is printed instead.
     public var sentence: String
-    /// The entity whose objects are checked, those of its sub-entities included.
+    /// The entity whose objects are checked, including those of its sub-entities.
     public var entityName: String
     /// The condition that is checked.
     public var kind: Kind
-    /// The change to each object that breaks the rule, made where a fix is asked for; nil for none.
+    /// The change to make to each object that breaks the rule, on request; nil for none.
     public var fix: Fix?
-    /// When the rule is checked: before the migration, after it, after a step.
+    /// The moments at which the rule is checked: before the migration, after it, after a step.
     public var when: Set<Moment>
 
-    /// A rule of severity ``Severity/error`` that is checked after a migration, unless told otherwise.
+    /// Creates a rule, by default with severity ``Severity/error`` and checked after a migration.
     public init(
         _ name: String, _ severity: Severity = .error, of entityName: String, _ kind: Kind, sentence: String = "",
         fix: Fix? = nil, when: Set<Moment> = [.after]
@@ -48,42 +48,42 @@ public struct ValidationRule: Sendable {
         (self.sentence, self.fix, self.when) = (sentence, fix, when)
     }
 
-    /// The condition that a rule checks for the objects of its entity, those of sub-entities among them.
+    /// The condition that a rule checks for the objects of its entity, including those of sub-entities.
     public enum Kind: Sendable {
         /// Every object satisfies the predicate.
         case predicate(Predicate)
-        /// The relationship leads to an object that is there; a to-many one to at least one.
+        /// The relationship leads to an existing object; a to-many relationship leads to at least one.
         case orphan(relationship: String)
-        /// There are so many objects.
+        /// There are at least this many objects.
         case minimumCount(Int)
-        /// There are as many objects as the source had, but for a share and a number that may be missing.
+        /// There are as many objects as in the source, except for a share and a number that may be missing.
         case minimumOfSource(SourceMinimum)
-        /// The attribute holds what the expression comes to, such as `posts.@count`.
+        /// The attribute equals the value of the expression, such as `posts.@count`.
         case count(attribute: String, equals: Expression)
-        /// Following the to-one relationship from object to object ends, however long the way is.
+        /// Following the to-one relationship from object to object ends; there is no cycle of any length.
         case noCycle(relationship: String)
-        /// No two objects have the same values of all these attributes and to-one relationships; an object without one
-        /// of them is like no other.
+        /// No two objects have the same values of all these attributes and to-one relationships. An object without one
+        /// of the values equals no other.
         case unique([String])
-        /// The code says of each object whether it is as it should be.
+        /// The code returns true for every object.
         case code(@Sendable (RuleObject) throws -> Bool)
     }
 
-    /// The least number of the source's objects that must be there.
+    /// A minimum number of objects, relative to the source.
     public struct SourceMinimum: Sendable, Hashable {
-        /// From 0 to 1.
+        /// The required share of the source's objects, from 0 to 1.
         public var share: Double
         /// The number of objects that are expected to be missing, such as duplicates that are merged.
         public var fewer: Int
-        /// The name of the entity in the source, where it had another name.
+        /// The name of the entity in the source, if it differs.
         public var sourceEntityName: String?
 
-        /// As many objects as the source had, unless a share or a number says that fewer will do.
+        /// Creates a minimum: by default, as many objects as the source had.
         public init(share: Double = 1, fewer: Int = 0, sourceEntityName: String? = nil) {
             (self.share, self.fewer, self.sourceEntityName) = (share, fewer, sourceEntityName)
         }
 
-        /// The least number of objects where the source had `count`.
+        /// Returns the minimum number of objects if the source had `count`.
         package func least(of count: Int) -> Int {
             let part = (Double(count) * share).rounded(.up)
             return max((Int(exactly: part) ?? count).subtractingReportingOverflow(fewer).partialValue, 0)
@@ -92,7 +92,8 @@ public struct ValidationRule: Sendable {
 }
 
 extension ValidationRule.Kind {
-    /// The attribute holds how many destinations the relationship has, or how many of them satisfy a predicate.
+    /// Requires that the attribute equals the number of the relationship's destinations, or of those that satisfy a
+    /// predicate.
     public static func count(
         attribute: String, equalsCountOf relationship: String, where predicate: Predicate? = nil
     ) -> ValidationRule.Kind {
@@ -124,30 +125,30 @@ extension ValidationRule.Kind {
 }
 
 extension ValidationRule {
-    /// A change to each object that breaks a rule, made where a fix is asked for.
+    /// A change to each object that breaks a rule, made on request.
     public enum Fix: Sendable {
-        /// Sets attributes and to-one relationships to expressions over the object as it was.
+        /// Sets attributes and to-one relationships to expressions over the object's previous state.
         case set([String: Expression])
-        /// Ends a to-one relationship. Of a cycle one link is cut, that of the object with the smallest key.
+        /// Clears a to-one relationship. In a cycle, only the object with the smallest key loses its link.
         case nullify(relationship: String)
-        /// Deletes the object; the delete rules of the model hold.
+        /// Deletes the object, following the model's delete rules.
         case delete
-        /// Gives a to-one relationship a destination.
+        /// Sets the destination of a to-one relationship.
         case assign(relationship: String, DefaultObject)
-        /// Writes the count that was found into the attribute of a count rule.
+        /// Sets the attribute of a count rule to the actual count.
         case recount
-        /// Takes the object out of the store and keeps all of it in the quarantine.
+        /// Moves the object, with all of its data, from the store to the quarantine.
         case quarantine
     }
 
-    /// The object that orphans are given: the only one of the destination's entity that satisfies a predicate.
+    /// The object assigned to orphans: the only one of the destination's entity that satisfies a predicate.
     public struct DefaultObject: Sendable {
         /// The condition that the object satisfies. It is an error if several objects satisfy it.
         public var predicate: Predicate
-        /// The attributes of the object that is made where there is none; where nil, that is an error.
+        /// The attributes of the object to make if there is none; if nil, a missing object is an error.
         public var values: [String: Expression]?
 
-        /// A default object that satisfies a predicate, or is made with these values where there is none.
+        /// Creates a default object that satisfies a predicate, or is made with these values if there is none.
         public init(where predicate: Predicate, orNewWith values: [String: Expression]? = nil) {
             self.predicate = predicate
             self.values = values
@@ -156,7 +157,7 @@ extension ValidationRule {
 }
 
 extension ValidationRule.Fix {
-    /// The word that rules files and reports have for it.
+    /// The name of the fix in rules files and reports.
     package var word: String {
         switch self {
         case .set: "set"
@@ -169,18 +170,18 @@ extension ValidationRule.Fix {
     }
 }
 
-/// One object as the code of a rule sees it, its values by name; good only while the code is called.
+/// An object as the code of a rule sees it, with its values by name; valid only during the call.
 public struct RuleObject {
     let snapshot: ObjectSnapshot
     let store: ObjectStore
 
-    /// The identity of the object in the store that is checked.
+    /// The identity of the object in the checked store.
     public var id: ObjectID { snapshot.id }
 
-    /// The value of an attribute; nil for none.
+    /// Returns the value of an attribute; nil for no value.
     ///
-    /// - Throws: `unknownKey` for a name that is no stored attribute of the entity, `dataConflict` if the store holds
-    ///   what the attribute cannot be.
+    /// - Throws: `unknownKey` for a name that is not a stored attribute of the entity, `dataConflict` if the stored
+    ///   value does not fit the attribute's type.
     public func attribute(_ name: String) throws -> AttributeValue? {
         switch try value(name) {
         case .attribute(let value)?: return value
@@ -192,7 +193,7 @@ public struct RuleObject {
         }
     }
 
-    /// The destination of a to-one relationship; nil for none, and for one that is not there.
+    /// Returns the destination of a to-one relationship; nil if there is none, or if its row is missing.
     public func destination(_ relationship: String) throws -> RuleObject? {
         guard case .toOne(let id)? = try value(relationship) else {
             throw unknown(relationship, "is not a to-one relationship")
@@ -200,7 +201,7 @@ public struct RuleObject {
         return try id.flatMap { try store.snapshots(of: [$0]).first }.map { RuleObject(snapshot: $0, store: store) }
     }
 
-    /// The destinations of a to-many relationship, in their order where it has one.
+    /// Returns the destinations of a to-many relationship, in order if the relationship is ordered.
     public func destinations(_ relationship: String) throws -> [RuleObject] {
         let ids = try store.destinations(of: relationship, owners: [id])[id] ?? []
         return try store.snapshots(of: ids).map { RuleObject(snapshot: $0, store: store) }

@@ -1,23 +1,24 @@
 import MoultModel
 import MoultStore
 
-/// Fills a store of any model with objects that follow from a seed: every attribute type with its extremes and with
-/// nil, every kind of relationship, every entity that is not abstract.
+/// A generator of sample objects for a store of any model, reproducible from a seed: every attribute type with its
+/// extremes and with nil, every kind of relationship, every entity that is not abstract.
 ///
-/// Uniqueness constraints and required properties are kept; a relationship of an entity to itself makes a forest,
+/// Uniqueness constraints and required properties are respected. A relationship of an entity to itself makes a forest,
 /// never a cycle.
 package struct SampleData: Sendable {
     package var seed: UInt64
-    /// Objects of each entity, sub-entities not counted.
+    /// The number of objects of each entity, not counting sub-entities.
     package var count: Int
-    /// Overrides ``count`` by entity name.
+    /// The numbers that override ``count``, by entity name.
     package var counts: [String: Int]
     /// Whether values include the extremes that break readers, or only everyday ones.
     package var isHostile: Bool
-    /// The number of destinations that each object gets in a relationship, as far as there are any; 0 leaves what is
-    /// optional empty. By default, the seed decides.
+    /// The number of destinations that each object gets in a relationship, if there are enough; 0 leaves optional
+    /// relationships empty. By default, the seed decides.
     package var links: Int?
-    /// Of 100 optional values, how many are nil. By default every fifth, and all of the first object.
+    /// The percentage of optional values that are nil. By default every fifth value, and all values of the first
+    /// object.
     package var nils: Int?
 
     package init(seed: UInt64 = 1, count: Int = 16, counts: [String: Int] = [:], isHostile: Bool = true) {
@@ -26,7 +27,7 @@ package struct SampleData: Sendable {
 
     /// Writes the objects; the caller commits.
     ///
-    /// - Returns: the objects of each entity, sub-entities not counted.
+    /// - Returns: the objects of each entity, not counting sub-entities.
     @discardableResult
     package func fill(_ writer: ObjectWriter) throws -> [String: [ObjectReference]] {
         var objects: [String: [ObjectReference]] = [:]
@@ -43,7 +44,7 @@ package struct SampleData: Sendable {
         return objects
     }
 
-    /// - Parameter offset: how many objects of the same table there are, so that unique values stay unique in it.
+    /// - Parameter offset: the number of objects already in the table, so that unique values stay unique in it.
     private func insert(
         _ entity: EntityDescription, _ number: Int, from offset: Int, into writer: ObjectWriter,
         _ values: inout SampleValues
@@ -69,8 +70,8 @@ package struct SampleData: Sendable {
         }
     }
 
-    /// Returns the values of the columns of enums, by name: SwiftData cannot read an object whose enum has no case, or
-    /// two. Which raw values an enum has, no model says; one that is required gets any.
+    /// Returns the values of enum columns, by name. SwiftData cannot read an object whose enum has no case, or two. The
+    /// model does not list an enum's raw values, so a required one gets an arbitrary value.
     private static func cases(of enums: [AttributeDescription], position: Int) -> [String: AttributeValue?] {
         var values: [String: AttributeValue?] = [:]
         for attribute in enums {
@@ -93,7 +94,8 @@ package struct SampleData: Sendable {
         return values
     }
 
-    /// One attribute of each constraint that an entity declares or inherits: a value of its own there is enough.
+    /// Returns one attribute of each constraint that an entity declares or inherits; a distinct value of that one is
+    /// enough.
     private static func uniqueAttributes(of entity: EntityDescription, in model: ManagedObjectModel) -> Set<String> {
         var names: Set<String> = []
         for constraint in model.lineage(of: entity).flatMap(\.uniquenessConstraints) {
@@ -106,7 +108,7 @@ package struct SampleData: Sendable {
     }
 }
 
-/// A random number generator whose numbers follow from its seed (SplitMix64).
+/// A random number generator with a reproducible sequence (SplitMix64).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

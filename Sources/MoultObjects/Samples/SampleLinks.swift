@@ -1,11 +1,11 @@
 import MoultModel
 import MoultStore
 
-/// Links the objects of a sample: each relationship once, from the side that reads best.
+/// The links between the objects of a sample. Each relationship is filled once, from the more convenient side.
 struct SampleLinks {
     let objects: [String: [ObjectReference]]
     let writer: ObjectWriter
-    /// Destinations of each object; nil leaves it to the seed.
+    /// The number of destinations of each object; nil lets the seed decide.
     private let count: Int?
     private var generator: SeededGenerator
     private var done: Set<RelationshipReference> = []
@@ -58,7 +58,7 @@ struct SampleLinks {
         }
     }
 
-    /// Whether only this relationship makes an object unique.
+    /// Whether a uniqueness constraint depends on this relationship alone.
     private func isConstrained(_ relationship: RelationshipDescription, _ entity: EntityDescription) -> Bool {
         entity.uniquenessConstraints.contains { constraint in
             constraint.contains(relationship.name)
@@ -68,7 +68,8 @@ struct SampleLinks {
         }
     }
 
-    /// Every fifth object, where it may, has none; an object leads to one that was made before it, if it can.
+    /// Fills a to-one relationship. If it is optional, about every fifth object gets no destination; within one entity,
+    /// an object leads to an earlier one if it can.
     private mutating func linkToOne(
         _ sources: [ObjectReference], _ relationship: RelationshipDescription, _ targets: [ObjectReference],
         isUnique: Bool
@@ -87,8 +88,8 @@ struct SampleLinks {
         }
     }
 
-    /// Chooses the one of the first targets that an object leads to. With a count, each target gets that many in its
-    /// turn.
+    /// Returns the index of an object's destination among the first `limit` targets. With a count, each target in turn
+    /// gets that many objects.
     private mutating func place(of position: Int, among limit: Int, isWithin: Bool) -> Int {
         guard let count, count > 0 else { return Int.random(in: 0..<limit, using: &generator) }
         return max(position - (isWithin ? 1 : 0), 0) / count % limit
@@ -102,7 +103,7 @@ struct SampleLinks {
         let isWithin = !Set(sources).isDisjoint(with: targets)
         for (source, target) in zip(sources, shuffled) {
             if relationship.isOptional, count == nil, Int.random(in: 0..<4, using: &generator) == 0 { continue }
-            // Inside one entity an object may stand at both ends of a relationship, but of one pair only.
+            // Within one entity, an object may be at either end of a relationship, but in one pair only.
             if isWithin, source == target || taken.contains(source) || taken.contains(target) { continue }
             taken.formUnion([source, target])
             try writer.link(source, relationship.name, to: [target])
@@ -128,7 +129,7 @@ struct SampleLinks {
         }
     }
 
-    /// Each target goes to one source at most.
+    /// Assigns each target to at most one source.
     private mutating func shareOut(
         _ targets: [ObjectReference], among sources: [ObjectReference], _ relationship: RelationshipDescription
     ) throws {

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Values for attributes: what stores hold every day, and the extremes that break readers.
+/// Values for attributes: everyday values, and the extremes that break readers.
 struct SampleValues {
     private var generator: SeededGenerator
     private let isHostile: Bool
@@ -12,15 +12,15 @@ struct SampleValues {
         self.nils = nils
     }
 
-    /// A value of the attribute for the object at `position`; nil for an optional one now and then, and for a type
-    /// that has none.
+    /// Returns a value of the attribute for the object at `position`; nil now and then for an optional one, and always
+    /// for a type without values.
     mutating func value(of attribute: AttributeDescription, position: Int) -> AttributeValue? {
         if attribute.isOptional, isNil(at: position) { return nil }
         // The extremes come first, so that a few objects hold all of them.
         if isHostile, let extreme = Self.extremes(of: attribute), position - 1 < extreme.count, position > 0 {
             return extreme[position - 1]
         }
-        // Now and then a picture, which lies in a file of its own.
+        // Now and then a picture, which is stored in a file of its own.
         if attribute.allowsExternalBinaryDataStorage, attribute.type == .binary, position > 0, position % 1000 == 0 {
             return .binary(Self.huge)
         }
@@ -32,7 +32,7 @@ struct SampleValues {
         return position == 0 || Int.random(in: 0..<5, using: &generator) == 0
     }
 
-    /// A value that no other position has.
+    /// Returns a value that no other position has.
     func uniqueValue(of attribute: AttributeDescription, position: Int) -> AttributeValue? {
         let number = Int64(position) + 1
         switch attribute.type {
@@ -97,7 +97,7 @@ struct SampleValues {
         case .integer16: return [0, Int64(Int16.min), Int64(Int16.max)].map(AttributeValue.integer)
         case .integer32: return [0, Int64(Int32.min), Int64(Int32.max)].map(AttributeValue.integer)
         case .integer64: return [0, .min, .max, 1 << 53 + 1].map(AttributeValue.integer)
-        // SQLite keeps fifteen digits of a decimal number, in Core Data's own stores too.
+        // SQLite stores fifteen digits of a decimal number, in Core Data's own stores too.
         case .decimal:
             return ["0", "-0.000000000000001", "123456789012345", "-99999.99", "1E+20"].map(AttributeValue.decimal)
         case .double:

@@ -3,7 +3,7 @@ import MoultModel
 import MoultSQLite
 
 extension ObjectSave {
-    /// Gives every new object its key.
+    /// Assigns a key to every new object.
     func giveKeys() throws {
         insertedKeys.reserveCapacity(changes.inserted.count)
         outcome.inserted.reserveCapacity(changes.inserted.count)
@@ -37,7 +37,7 @@ extension ObjectSave {
         freshKeys[place].keys = freshKeys[place].keys.lowerBound...key
     }
 
-    /// The rows that the save names, but for those with keys that it has given.
+    /// The rows that the save names, except those whose keys it has assigned itself.
     var namedRows: [RowKey: RowState] {
         var rows: [RowKey: RowState] = [:]
         func name(_ id: ObjectID, _ key: Int64, _ state: RowState) {
@@ -51,14 +51,14 @@ extension ObjectSave {
         return rows
     }
 
-    /// Returns the state of a row; nil for one that the save neither names nor has looked for.
+    /// Returns the state of a row; nil for a row that the save neither names nor has looked up.
     func state(of row: RowKey) -> RowState? { isFresh(row) ? .inserted : rows[row] }
 
     private func isFresh(_ row: RowKey) -> Bool {
         freshKeys.contains { $0.keys.contains(row.key) && $0.root == row.root }
     }
 
-    /// The key of an object that is saved or part of this save.
+    /// Returns the key of an object that is saved or part of this save.
     func key(of id: ObjectID) throws -> Int64 {
         guard id.isTemporary else { return try store.key(of: id) }
         if let key = newKeys[id] ?? store.reserved[id]?.key { return key }
@@ -69,7 +69,7 @@ extension ObjectSave {
 
     // MARK: - Versions
 
-    /// Compares the versions that the changes were made over with the stored ones.
+    /// Compares the versions on which the changes are based with the stored ones.
     func readVersions() throws {
         let stored = try storedVersions(changes.updated.map(\.id) + changes.deleted.map(\.id))
         for (place, deletion) in changes.deleted.enumerated() {
@@ -99,7 +99,7 @@ extension ObjectSave {
         conflicts.append(.version(id, expected: expected, stored: stored))
     }
 
-    /// The values in the order of the shape.
+    /// Returns the values in the order of the shape.
     private func values(_ update: ObjectChanges.Update, _ entity: EntityColumns) throws
         -> [(position: Int, value: ObjectValue)]
     {
@@ -117,7 +117,7 @@ extension ObjectSave {
         }
     }
 
-    /// `Z_OPT` of each of the objects; nil for one that is not there.
+    /// Returns the `Z_OPT` of each object; nil for an object that does not exist.
     private func storedVersions(_ ids: [ObjectID]) throws -> [Int64?] {
         var versions = [Int64?](repeating: nil, count: ids.count)
         for (entityName, runs) in Dictionary(grouping: ids.entityRuns, by: \.name) {
@@ -137,13 +137,14 @@ extension ObjectSave {
         return versions
     }
 
-    /// Calls `body` for the rows of keys, both ascending; also for others between the first and the last of them.
+    /// Calls `body` for the rows of ascending keys, in that order; possibly also for other rows between the first and
+    /// the last.
     private func forEachVersion(
         _ entity: EntityColumns, _ keys: [Int64], _ body: (_ key: Int64, _ version: Int64) throws -> Void
     ) throws {
         guard let first = keys.first, let last = keys.last else { return }
         let query = "SELECT Z_PK, Z_OPT FROM \(entity.table.quotedName) WHERE Z_ENT = \(entity.number) AND Z_PK"
-        // Most keys of most of such ranges are asked for: SQLite goes through them faster than it finds each.
+        // In such a dense range, a scan is faster than a search for each key.
         guard keys.count > 16, last &- first >= 0, last &- first < 2 * Int64(keys.count) else {
             return try writer.forEachRow("\(query) IN (?) ORDER BY Z_PK", keys: keys) {
                 try body($0.integer(0), $0.integer(1))
@@ -158,8 +159,8 @@ extension ObjectSave {
 
     // MARK: - Destinations
 
-    /// Checks that every relationship leads to an object of the right entity that will be there, and notes which lists
-    /// are given.
+    /// Checks that every relationship leads to an object of the right entity that will exist, and records which lists
+    /// are set.
     func checkDestinations() throws {
         for insertion in changes.inserted {
             let entity = try store.columns(of: insertion.id.entityName)
@@ -225,7 +226,7 @@ extension ObjectSave {
 }
 
 extension RandomAccessCollection<ObjectID> where Index == Int {
-    /// The ranges in which objects of one entity stand one behind the other: few, as most saves name them.
+    /// The ranges of consecutive objects of one entity. Most saves have few.
     var entityRuns: [(name: String, places: Range<Int>)] {
         var runs: [(name: String, places: Range<Int>)] = []
         var last: ObjectID.Origin?

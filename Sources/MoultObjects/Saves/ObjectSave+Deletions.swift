@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 
 extension ObjectSave {
-    /// Removes the rows, after everything that leads to them.
+    /// Deletes the rows, after clearing every reference to them.
     func deleteRows() throws {
         for (_, deletions) in Dictionary(grouping: deletions, by: \.entity.root) {
             let keys = deletions.map(\.id.key)
@@ -34,7 +34,7 @@ extension ObjectSave {
         try writer.forEachRow("DELETE FROM \(table) WHERE Z_PK IN (?)", keys: keys) { _ in }
     }
 
-    /// Reads what history keeps of rows that go.
+    /// Reads the values that history keeps of deleted rows.
     private func keepTombstones(_ entity: EntityColumns, _ keys: [Int64]) throws {
         let columns = entity.tombstoneColumns(in: store.layout).map(\.quotedName)
         let list = (["Z_PK"] + columns).joined(separator: ", ")
@@ -43,7 +43,7 @@ extension ObjectSave {
         }
     }
 
-    /// Ends one kind of reference to rows that go.
+    /// Clears one kind of reference to deleted rows.
     private func cut(_ incoming: IncomingReference, to keys: [Int64]) throws {
         switch incoming {
         case .column(let table, let column, let companions, let owner):
@@ -70,15 +70,15 @@ extension ObjectSave {
 
 /// A kind of reference to the rows of one table.
 enum IncomingReference {
-    /// A foreign key with the columns that go with it. `owner` is the to-one that it is; nil for a to-many without
-    /// inverse, whose owner the row leads to.
+    /// A foreign key with the columns that accompany it. `owner` is its to-one relationship; nil for a to-many
+    /// relationship without an inverse, where the column holds the owner's key.
     case column(table: String, column: String, companions: [String], owner: (root: String, name: String)?)
-    /// A key column of a join table. `owner` is the to-many of the object at the other end.
+    /// A key column of a join table. `owner` is the to-many relationship of the object at the other end.
     case pair(table: String, column: String, other: String, owner: (root: String, name: String)?)
 }
 
 extension ObjectStore {
-    /// Every kind of reference to the objects of a root entity and of those below it.
+    /// Returns every kind of reference to the objects of a root entity and its descendants.
     func incoming(to root: String) -> [IncomingReference] {
         if let known = incomingReferences[root] { return known }
         var found: [IncomingReference] = []
@@ -96,7 +96,7 @@ extension ObjectStore {
                         .column(table: table, column: column, companions: [order].compactMap { $0 }, owner: nil))
                 case .joinTable(let table, let own, let other, _, _, _) where relationship.destinationRoot == root:
                     found.append(.pair(table: table, column: other, other: own, owner: owner))
-                    // The other direction of a reflexive pair, and of one that only one side knows.
+                    // The other direction of a reflexive pair, and of a relationship without an inverse.
                     if relationship.inverse == nil || relationship.inverse == relationship.reference {
                         found.append(.pair(table: table, column: own, other: other, owner: nil))
                     }

@@ -3,8 +3,8 @@ import MoultSQLite
 import MoultStore
 
 extension ObjectSave {
-    /// Follows up a to-one that was written into its own row: the list at the other end changes, or a to-one there
-    /// will have to, when every row is there.
+    /// Records what follows from writing a to-one relationship into its own row: the list at the other end changes, or
+    /// a to-one relationship there must be written once every row exists.
     func follow(
         _ relationship: StoredRelationship, of entity: EntityColumns, _ own: Int64, from old: Int64?, to new: Int64?
     ) {
@@ -16,8 +16,8 @@ extension ObjectSave {
         for owner in [old, new].compactMap({ $0 }) { touch(relationship.destinationRoot, owner, .toMany(inverse.name)) }
     }
 
-    /// Makes the other end of a one to one lead back: nobody else may lead to the new destination, and nobody but it
-    /// back here.
+    /// Makes the other end of a one-to-one relationship lead back. Clears all other links to the new destination, and
+    /// from other objects back to this one.
     func write(_ pair: PendingPair) throws {
         let (relationship, entity) = (pair.relationship, pair.entity)
         guard let inverse = relationship.inverse,
@@ -37,7 +37,7 @@ extension ObjectSave {
         touch(relationship.destinationRoot, new, .toOne(inverse.name))
     }
 
-    /// Empties a to-one that leads to `destination` in every row but one.
+    /// Clears a to-one relationship to `destination` in every row but one.
     private func clear(
         _ table: String, _ column: String, _ entityColumn: String?, leadingTo destination: Int64, but kept: Int64?,
         root: String, _ slot: HistorySlots.Slot
@@ -60,7 +60,7 @@ extension ObjectSave {
 
     // MARK: - Lists
 
-    /// Makes a to-many what it is to be, by as few changes as there can be.
+    /// Writes the members of a to-many relationship with as few changes as possible.
     func write(_ list: PendingList) throws {
         let members = try list.members.map(key)
         switch list.relationship.storage {
@@ -88,7 +88,7 @@ extension ObjectSave {
         let entityColumn: String?
         let order: String?
         let ownerNumber: Int64
-        /// The to-one of the members, where it is one.
+        /// The members' to-one relationship; nil if there is none.
         let inverse: String?
     }
 
@@ -151,7 +151,7 @@ extension ObjectSave {
     private func add(_ pair: JoinPair, _ list: PendingList, _ member: Int64, _ place: Int64?) throws {
         let back = pair.isReflexive ? pair.order : pair.inverseOrder
         var backPlace: Int64?
-        // With the other list given, its place comes with that.
+        // If the save sets the other list too, that list sets the place.
         if let inverse = list.relationship.inverse, let back,
             !givenLists.contains(ListKey(list: inverse, owner: member))
         {
@@ -185,7 +185,7 @@ extension ObjectSave {
         try statement.run()
     }
 
-    /// The members of a list that are stored, each with its place.
+    /// Returns the stored members of a list, each with its place.
     private func places(_ table: String, member: String, owner: String, _ key: Int64, order: String?) throws
         -> [Int64: Int64?]
     {
@@ -203,7 +203,7 @@ extension ObjectSave {
 }
 
 extension Statement {
-    /// The first column of every row that is not NULL.
+    /// Returns the values of the first column that are not NULL, in all rows.
     func integers() throws -> [Int64] {
         defer { reset() }
         var values: [Int64] = []

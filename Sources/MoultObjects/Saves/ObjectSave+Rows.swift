@@ -50,13 +50,13 @@ extension ObjectSave {
             placed: isPlaced(relationship, owner: key))
     }
 
-    /// Whether the place in the ordered list at the other end is given here, not with the list.
+    /// Whether the place in the ordered list at the other end is set here, rather than with the list.
     private func isPlaced(_ relationship: StoredRelationship, owner: Int64) -> Bool {
         guard let list = relationship.inverse, relationship.inverseOrderColumn != nil else { return false }
         return !givenLists.contains(ListKey(list: list, owner: owner))
     }
 
-    /// Notes the changes that a new object's relationships ask of other rows.
+    /// Records the changes that a new object's relationships require in other rows.
     private func followRelationships(of insertion: ObjectChanges.Insertion, _ entity: EntityColumns, _ key: Int64)
         throws
     {
@@ -106,15 +106,15 @@ extension ObjectSave {
     }
 
     private func positions(_ values: [(position: Int, value: ObjectValue)]) -> [Int] {
-        // Most often those of the object before.
+        // Usually the same as for the previous object.
         if let last = lastColumns?.written, last.elementsEqual(values.lazy.map(\.position)) { return last }
         return values.map(\.position)
     }
 
     private typealias Relinked = (relationship: StoredRelationship, old: Int64?, new: Int64?)
 
-    /// Returns the values to write into the object's own row, and its to-ones that lead elsewhere by that; its lists
-    /// are noted.
+    /// Returns the values to write into the object's own row, and the to-one relationships whose destinations change.
+    /// Records the object's lists.
     private func written(_ update: PendingUpdate) throws -> ([(position: Int, value: ObjectValue)], [Relinked]) {
         var values: [(position: Int, value: ObjectValue)] = []
         var relinked: [Relinked] = []
@@ -122,12 +122,12 @@ extension ObjectSave {
             switch (update.entity.places[position], value) {
             case (.none, _): break
             case (.attribute(_, let attribute), .attribute):
-                // A derived value is computed, whatever is given.
+                // A derived value is computed; any given value is ignored.
                 if attribute.derivation == nil { values.append((position, value)) }
             case (.toOne(let column, _, let relationship), .toOne(let destination)):
                 let new = try destination.map(self.key)
                 let old = try foreignKey(column, of: update)
-                // Its place in an ordered list stays.
+                // With the same destination, the place in an ordered list stays.
                 guard old != new else { continue }
                 values.append((position, value))
                 relinked.append((relationship, old, new))
@@ -156,7 +156,7 @@ extension ObjectSave {
         return bits
     }
 
-    /// Returns the slots that history marks for a change: an entity number or a place only where it did change.
+    /// Returns the slots that history marks for a change. An entity number or a place is marked only if it changed.
     private func slots(of update: PendingUpdate, written: [Int]) -> Set<HistorySlots.Slot> {
         var slots: Set<HistorySlots.Slot> = []
         for (position, _) in update.values {
@@ -178,7 +178,7 @@ extension ObjectSave {
         return try statement.step() && !statement.isNull(0) ? statement.integer(0) : nil
     }
 
-    /// Notes the files of large values that are about to go.
+    /// Records the files of large values that are about to be replaced.
     private func replaceExternal(in update: PendingUpdate, _ positions: [Int]) throws {
         for position in positions {
             guard case .attribute(let column, let attribute) = update.entity.places[position],
@@ -192,9 +192,9 @@ extension ObjectSave {
         }
     }
 
-    // MARK: - Rows that follow
+    // MARK: - Rows changed indirectly
 
-    /// Notes that a row changes that the save may not name.
+    /// Records a change to a row that the save may not name.
     func touch(_ root: String, _ key: Int64, _ slot: HistorySlots.Slot) {
         let row = RowKey(root: root, key: key)
         switch state(of: row) {

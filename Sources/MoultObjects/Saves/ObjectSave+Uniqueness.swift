@@ -4,10 +4,10 @@ import MoultSQLite
 import MoultStore
 
 extension ObjectSave {
-    /// Finds the objects that would have the same values of a uniqueness constraint, in the save and with the store.
+    /// Finds objects that would have the same values of a uniqueness constraint, within the save and in the store.
     ///
-    /// The values that the named rows will have go into a table of their own, with columns of the same types, so that
-    /// SQLite compares them just as its unique indexes do.
+    /// The values that the named rows will have are put into a temporary table with columns of the same types, so that
+    /// SQLite compares them exactly as its unique indexes do.
     func checkUniqueness() throws {
         let runs = changes.inserted.lazy.map(\.id).entityRuns + updates.lazy.map(\.id).entityRuns
         let roots = Set(runs.compactMap { writer.columns(of: $0.name)?.root })
@@ -89,7 +89,7 @@ extension ObjectSave {
         }
     }
 
-    /// The objects that the save inserts or updates, as it names them, by key.
+    /// Returns the objects that the save inserts or updates, by key, with the identities that the save uses.
     private func ids(in root: String) throws -> [Int64: ObjectID] {
         var ids: [Int64: ObjectID] = [:]
         for (insertion, key) in zip(changes.inserted, insertedKeys)
@@ -100,28 +100,29 @@ extension ObjectSave {
         return ids
     }
 
-    /// Empties unique columns before new values come, which may change places among themselves.
+    /// Clears unique columns before new values are written, because rows may exchange their values.
     func emptyUniqueColumns() throws {
         for column in emptied { try writer.set(column.table, column.key, [(column.column, nil)]) }
     }
 }
 
-/// A unique column of a row that gets another value.
+/// A unique column of a row that gets a new value.
 struct EmptiedColumn {
     let table: String
     let key: Int64
     let column: String
 }
 
-/// A uniqueness constraint as a table keeps it: no two of its rows have the same values there, unless one is NULL.
+/// A uniqueness constraint as a table enforces it: no two rows have the same values in these columns, unless one is
+/// NULL.
 ///
-/// A unique index is one of a whole table, also where the entity that asks for it lies below the root.
+/// A unique index covers the whole table, even if the entity that declares the constraint is below the root.
 struct UniqueColumns: Hashable {
     let table: String
     let root: String
-    /// As the model names them.
+    /// The properties, as the model names them.
     let properties: [String]
-    /// Names and declared types.
+    /// The names and declared types of the columns.
     let columns: [Column]
 
     struct Column: Hashable {
@@ -129,7 +130,7 @@ struct UniqueColumns: Hashable {
         let type: String
     }
 
-    /// Every constraint of the entities of one tree, each once.
+    /// Returns every constraint of the entities of one hierarchy, without duplicates.
     static func all(of root: String, in writer: RowWriter) -> [UniqueColumns] {
         let model = writer.layout.model
         guard let entity = model.entity(root), let table = writer.layout.table(for: entity) else { return [] }
@@ -149,7 +150,7 @@ struct UniqueColumns: Hashable {
         return found
     }
 
-    /// The position of each column's property in the shape of an entity; nil if it has not all of them.
+    /// Returns the position of each column's property in the shape of an entity; nil if the entity lacks one of them.
     func positions(in entity: EntityColumns) -> [Int]? {
         let positions = columns.compactMap { column in entity.position(ofColumn: column.name) }
         return positions.count == columns.count ? positions : nil
@@ -157,7 +158,7 @@ struct UniqueColumns: Hashable {
 }
 
 extension EntityColumns {
-    /// The column of an attribute or a to-one.
+    /// Returns the column of an attribute or a to-one relationship.
     func column(of name: String) -> String? { shape.position(of: name).flatMap { column(at: $0) } }
 
     func position(ofColumn column: String) -> Int? { places.indices.first { self.column(at: $0) == column } }
@@ -170,7 +171,7 @@ extension EntityColumns {
     }
 }
 
-/// The values of one uniqueness constraint that rows will have, in a temporary table.
+/// The values that rows will have for one uniqueness constraint, in a temporary table.
 final class UniqueCandidates {
     let constraint: UniqueColumns
     private(set) var count = 0
@@ -207,7 +208,7 @@ final class UniqueCandidates {
         try writer.statement("INSERT INTO \(table) (pk) VALUES (?)").run([.integer(key)])
     }
 
-    /// Adds a row with the values that it has.
+    /// Adds a row with its stored values.
     func addStored(_ key: Int64) throws {
         count += 1
         let stored = constraint.columns.map(\.name.quotedName).joined(separator: ", ")
@@ -242,7 +243,7 @@ final class UniqueCandidates {
 
     // MARK: - Conflicts
 
-    /// The keys of candidates that have equal values among themselves.
+    /// Returns the keys of candidates with equal values, one group for each set of values.
     func groups() throws -> [[Int64]] {
         let present = constraint.columns.indices.map { "c\($0) IS NOT NULL" }.conditions(joinedBy: "AND")
         let sql = """
@@ -254,7 +255,7 @@ final class UniqueCandidates {
         }
     }
 
-    /// The stored rows, not candidates themselves, that have the values of a candidate.
+    /// Returns the stored rows that are not candidates but have the values of a candidate.
     func stored() throws -> [(candidate: Int64, key: Int64, number: Int64)] {
         let equal = constraint.columns.enumerated().map { "t.\($1.name.quotedName) = c.c\($0)" }
             .conditions(joinedBy: "AND")

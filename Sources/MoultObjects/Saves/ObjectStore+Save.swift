@@ -3,14 +3,14 @@ import MoultModel
 import MoultSQLite
 
 extension ObjectStore {
-    /// Writes everything that changed, in one transaction.
+    /// Writes all changes in one transaction.
     ///
-    /// Both ends of a relationship may be named, or one of them; the other then follows. An object's relationships are
-    /// taken from the store when it is deleted: nothing leads to it afterwards.
+    /// The changes may name both ends of a relationship, or only one; the other then follows. Deleting an object also
+    /// removes its relationships from the store, so that nothing leads to it afterwards.
     ///
-    /// - Parameter handingOver: given what is free of conflicts before it is written; it says the identities of new
-    ///   objects.
-    /// - Throws: `SaveConflicts` with every conflict there is, or a `MigrationError`; nothing was written then.
+    /// - Parameter handingOver: called when the changes are known to be free of conflicts, before they are written;
+    ///   returns the identities of new objects.
+    /// - Throws: `SaveConflicts` with every conflict, or a `MigrationError`; nothing is written then.
     package func save(
         _ changes: ObjectChanges, handingOver: (() throws -> [ObjectID: ObjectID])? = nil
     ) throws -> SaveOutcome {
@@ -28,10 +28,10 @@ extension ObjectStore {
         return outcome
     }
 
-    /// Runs a save of many objects with a cache of 8 MiB, unless somebody has set one. Pages that do not fit in are
-    /// written and read again during the save, above all those of its indexes.
+    /// Runs a save of many objects with a cache of 8 MiB, unless another size has been set. Pages that do not fit into
+    /// the cache are written and read again during the save, above all those of indexes.
     private func withRoom<Result>(for count: Int, _ body: () throws -> Result) throws -> Result {
-        // In KiB, where it is negative; this is SQLite's own.
+        // SQLite's default. A negative size is in KiB.
         let usual: Int64 = -2_000
         guard count >= 1_000, try connection.integer("PRAGMA cache_size") == usual else { return try body() }
         try connection.execute("PRAGMA cache_size = -8192")
@@ -39,7 +39,7 @@ extension ObjectStore {
         return try body()
     }
 
-    /// The identities that new objects will have when they are saved, reserved so that nobody else is given them.
+    /// Returns the identities that new objects will have when they are saved, and reserves them.
     package func permanentIDs(for temporary: [ObjectID]) throws -> [ObjectID: ObjectID] {
         if temporary.contains(where: { reserved[$0] == nil }) {
             let made = try writing {
@@ -57,12 +57,15 @@ extension ObjectStore {
             temporary.compactMap { id in reserved[id].map { (id, $0) } }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Runs `body` in a transaction that writes: everything becomes part of the store when it returns, nothing when it
-    /// throws. Inside of another, what `body` does is a part of that.
+    /// Runs `body` in a write transaction, which commits when `body` returns and rolls back when it throws. Inside
+    /// another transaction, `body` becomes a part of that one.
     ///
-    /// - Parameters: who writes, for persistent history, which `body` tells ``history`` what it changes.
-    /// - Throws: `readOnly`; `fileNotFound` if the file was removed or replaced; `storeAhead` if another process has migrated the store; `locked` if another connection
-    ///   wrote for longer than the busy timeout.
+    /// - Parameters:
+    ///   - author: the transaction author, for persistent history.
+    ///   - contextName: the name of the context, for persistent history.
+    ///   - body: makes the changes, and reports them to ``history``.
+    /// - Throws: `readOnly`; `fileNotFound` if the file was removed or replaced; `storeAhead` if another process has
+    ///   migrated the store; `locked` if another connection wrote for longer than the busy timeout.
     package func writing<Result>(
         author: String? = nil, contextName: String? = nil, _ body: () throws -> Result
     ) throws -> Result {
@@ -90,15 +93,16 @@ extension ObjectStore {
             deletions.merge(openDeletions, uniquingKeysWith: +)
             return result
         } catch {
-            // SQLite may have rolled back by itself, for instance when the disk is full.
+            // SQLite may have rolled back already, for instance when the disk is full.
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             writer.external.finish(committed: false)
             throw error
         }
     }
 
-    /// - Parameter failed: told where nothing is saved, or nil where that is not certain, as the error says then.
-    /// - Throws: what SQLite says.
+    /// - Parameter failed: called with nil while the outcome is uncertain, and with false once it is certain that
+    ///   nothing is saved.
+    /// - Throws: SQLite's error, or one that says that the outcome is uncertain.
     private func commit(_ failed: (Bool?) -> Void) throws {
         do {
             try writer.statement("COMMIT").run()
@@ -111,8 +115,9 @@ extension ObjectStore {
         }
     }
 
-    /// A WAL whose synchronisation failed holds the whole transaction. This connection has taken it back; the next
-    /// process would find it there, and take it for committed. Another transaction takes its place in the WAL.
+    /// Invalidates a failed commit. If the synchronisation of a WAL fails, the WAL holds the whole transaction: this
+    /// connection has rolled it back, but the next process would take it for committed. Another transaction replaces it
+    /// in the WAL.
     private func settle(after error: any Error) throws {
         guard (try? connection.text("PRAGMA journal_mode")) ?? "wal" == "wal" else { return }
         do {
@@ -145,9 +150,9 @@ extension ObjectStore {
         }
     }
 
-    /// Deletes every object, whatever the delete rules; the store, its identity and its history stay.
+    /// Deletes every object, regardless of delete rules; the store, its identity and its history stay.
     ///
-    /// - Returns: the objects.
+    /// - Returns: the deleted objects.
     package func erase() throws -> [ObjectID] {
         try writing {
             let roots = Set(layout.entityNumbers.keys.compactMap { model.entity($0).map { model.root(of: $0).name } })
@@ -163,11 +168,11 @@ extension ObjectStore {
 }
 
 extension ObjectCoordinator {
-    /// Deletes every object of every store; contexts forget what they have, and observers are notified. What somebody else
-    /// keeps the rows of is first: only there it may fail.
+    /// Deletes every object of every store. Contexts forget their objects, and observers are notified. Stores whose
+    /// rows have another owner come first, because only there the deletion may fail.
     package func erase() throws {
         var erased: Set<ObjectID> = []
-        // Whatever has failed: some stores may be empty by now.
+        // Even after an error, some stores may be empty by now.
         defer {
             let observers = erased.isEmpty ? [] : lock.withLock { saveObservers }
             for observer in observers { observer(SavedChanges(deleted: erased)) }
@@ -184,16 +189,16 @@ extension ObjectCoordinator {
     }
 }
 
-/// The owner that keeps the rows of a store in memory, which is but a copy of them.
+/// The owner of a store's rows, for a store in memory that only holds a copy of them.
 package protocol RowOwner: AnyObject {
-    /// Keeps the changes of objects before the copy takes them: what throws keeps the save from being written.
+    /// Saves the changes of objects before the copy does. If this throws, nothing is saved.
     ///
-    /// - Parameter areWritten: which of the objects have changes of their own rows; their versions have been compared.
-    ///   Of others only lists have changed, which the other ends keep.
-    /// - Returns: the identities of new objects by their temporary ones.
+    /// - Parameter areWritten: whether each object has changes in its own row; their versions have been compared. Of
+    ///   the other objects, only lists stored at the other ends have changed.
+    /// - Returns: the identities of new objects, by temporary identity.
     func save(_ objects: [Object], areWritten: [Bool], of context: ObjectContext) throws -> [ObjectID: ObjectID]
 
-    /// Called when the copy has taken them too.
+    /// Called after the copy has been saved too.
     func didSave()
 
     /// Deletes everything.
@@ -201,7 +206,7 @@ package protocol RowOwner: AnyObject {
 }
 
 extension ObjectCoordinator {
-    /// Writes into the copy of its rows what their owner holds by now, and has contexts take it in.
+    /// Writes the owner's current rows into the store's copy of them, and merges the changes into contexts.
     package func copy(_ changes: ObjectChanges, into store: ObjectStore) throws {
         try lock.withLock {
             _ = try store.save(changes)

@@ -1,37 +1,37 @@
 import MoultModel
 import MoultStore
 
-/// The places of the values of an entity's objects in a store: the table, the entity's number, and for each property of
-/// its shape a place.
+/// The storage of an entity's objects: the table, the entity's number, and a place for each property of its shape.
 package final class EntityColumns {
     package let shape: EntityShape
-    /// `Z_ENT`
+    /// The entity number: `Z_ENT`.
     package let number: Int64
     package let table: String
-    /// The root entity, whose table it is.
+    /// The root entity, to which the table belongs.
     package let root: String
-    /// One for each of the shape's properties.
+    /// The place of each of the shape's properties.
     let places: [Place]
-    /// The positions of what an object's own row holds as it was set: attributes that nothing derives, to-ones.
+    /// The positions of the values that an object's own row holds as set: attributes that are not derived, and to-one
+    /// relationships.
     let writtenPositions: [Int]
     let relationshipPositions: [Int]
-    /// By position, whether it is an attribute that nothing derives, with its whole value in the row.
+    /// By position, whether the property is an attribute that is not derived, with its whole value in the row.
     let isPlain: [Bool]
-    /// The positions of the dates that `now()` derives.
+    /// The positions of the dates derived from `now()`.
     let nowPositions: [Int]
-    // A run of policies belongs to one thread: that is not checked for each value.
+    // A run of policies belongs to one thread, so exclusivity is not checked for each value.
     /// By position, whether a policy has read the property of any object.
     @exclusivity(unchecked) package var isRead: [Bool]
 
     enum Place {
-        /// Transient, or missing from the store.
+        /// The property is transient, or missing from the store.
         case none
         case attribute(column: String, AttributeDescription)
         case toOne(column: String, entityColumn: String?, StoredRelationship)
         case toMany(StoredRelationship)
     }
 
-    /// Nil for an entity that the store does not hold.
+    /// Returns nil for an entity that the store does not hold.
     init?(_ entity: EntityDescription, in layout: StoreLayout) {
         guard let number = layout.entityNumbers[entity.name], let table = layout.table(for: entity) else { return nil }
         shape = EntityShape(entity, in: layout.model)
@@ -73,7 +73,7 @@ package final class EntityColumns {
         }
     }
 
-    /// `Entity.property`
+    /// Returns the name of a property as `Entity.property`.
     func place(_ position: Int) -> String { "\(shape.entity.name).\(shape.properties[position].name)" }
 
     func relationship(_ name: String) -> StoredRelationship? {
@@ -88,7 +88,8 @@ package final class EntityColumns {
         if case .attribute(let column, let attribute) = places[position] { (column, attribute) } else { nil }
     }
 
-    /// The columns of a to-one: its key, its entity's number, and the place in the ordered list at the other end.
+    /// Returns the columns of a to-one relationship: its key, its entity's number, and the place in the ordered list at
+    /// the other end.
     package func toOne(at position: Int) -> (column: String, entity: String?, order: String?)? {
         guard case .toOne(let column, let entity, let relationship) = places[position] else { return nil }
         return (column, entity, relationship.inverseOrderColumn)
@@ -96,7 +97,7 @@ package final class EntityColumns {
 
     package func isToMany(_ position: Int) -> Bool { if case .toMany = places[position] { true } else { false } }
 
-    /// Whether a to-many's pairs lie in a join table.
+    /// Whether a to-many relationship is stored in a join table.
     package func isManyToMany(_ position: Int) -> Bool {
         guard case .toMany(let relationship) = places[position], case .joinTable = relationship.storage else {
             return false
@@ -104,12 +105,12 @@ package final class EntityColumns {
         return true
     }
 
-    /// Whether a to-one's other end is a to-one too, whose row has to follow.
+    /// Whether both ends are to-one, so that the other end's row must change too.
     package func isOneToOne(_ position: Int) -> Bool {
         if case .toOne(_, _, let relationship) = places[position] { relationship.isOneToOne } else { false }
     }
 
-    /// The to-one at the other end of a to-many whose members' rows hold it.
+    /// Returns the to-one relationship at the other end of a to-many relationship that is stored in its members' rows.
     package func inverseToOne(of position: Int) -> RelationshipReference? {
         guard case .toMany(let relationship) = places[position], case .inverseForeignKey = relationship.storage else {
             return nil
@@ -118,7 +119,7 @@ package final class EntityColumns {
     }
 }
 
-/// A relationship with the place where a store keeps it, and the same of its inverse.
+/// A relationship with its storage, and its inverse with its own.
 final class StoredRelationship {
     /// `Entity.name`, for errors.
     let place: String
@@ -131,10 +132,10 @@ final class StoredRelationship {
     let destinationRoot: String
     let inverse: RelationshipReference?
     let inverseStorage: RelationshipStorage?
-    /// The destination's entity and those below it.
+    /// The destination entity and its descendants.
     private let entityNames: Set<String>
 
-    /// Nil for a relationship that the store does not keep: a transient one, or one that leaves its configuration.
+    /// Returns nil for a relationship that is not stored: a transient one, or one that leaves its configuration.
     init?(_ name: String, of entity: EntityDescription, in layout: StoreLayout) {
         let model = layout.model
         guard let description = model.relationship(name, of: entity),
@@ -161,7 +162,7 @@ final class StoredRelationship {
         entityName == description.destinationEntityName || entityNames.contains(entityName)
     }
 
-    /// The column of a to-one that keeps the object's place in the ordered list at the other end.
+    /// The column of a to-one relationship with the object's place in the ordered list at the other end.
     var inverseOrderColumn: String? {
         if case .inverseForeignKey(_, _, _, let order)? = inverseStorage { order } else { nil }
     }

@@ -3,29 +3,29 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Writes what a transaction changed into a store's persistent history.
+/// A writer of a transaction's changes to a store's persistent history.
 ///
 /// The first change writes the row of the transaction; a transaction without changes leaves none.
 package final class HistoryWriter {
     private let writer: RowWriter
     private let numbers: [String: Int]
-    /// The number of tombstones that the table has room for.
+    /// The number of tombstone columns of the table.
     private let tombstones: Int
     private let hasStrings: Bool
     private var slots: [String: [HistorySlots.Slot: Int]] = [:]
     private var toManyCounts: [String: Int] = [:]
-    /// The statements that write a change, by the number of tombstones.
+    /// The statements that write a change, by the number of tombstone values.
     private var statements: [Int: Statement] = [:]
-    /// Writes the changes of objects with successive keys.
+    /// The statement that writes the changes of objects with consecutive keys.
     private var runStatement: Statement?
     private var changeNumber: Int?
-    /// The number of the transaction that is being written, or was written last; nil while it has changed nothing.
+    /// The number of the current or last transaction; nil while it has changed nothing.
     private(set) var transaction: Int64?
-    /// The author who writes, from one transaction to the next.
+    /// The author of the current transaction.
     var author: String?
     var contextName: String?
 
-    /// The program that writes, as the rows name it.
+    /// The program that saves, as the rows name it.
     var program = Program()
 
     package struct Program: Sendable {
@@ -38,7 +38,7 @@ package final class HistoryWriter {
         }
     }
 
-    /// Nil for a store without history.
+    /// Returns nil for a store without history.
     init?(_ writer: RowWriter, changeColumns: [String], transactionColumns: [String], rows: [PrimaryKeyRow]) {
         guard writer.layout.hasHistory else { return nil }
         self.writer = writer
@@ -60,18 +60,18 @@ package final class HistoryWriter {
         case delete = 2
     }
 
-    /// Writes a row for each of the objects.
+    /// Writes a change of each of the objects.
     func write(_ changed: ChangedKeys) throws {
         try write(changed.bits == nil ? .insert : .update, changed.entity.number, changed.keys, columns: changed.bits)
     }
 
-    /// - Parameter properties: the names of those that changed.
+    /// - Parameter properties: the names of the changed properties.
     package func updated(_ entity: EntityColumns, _ key: Int64, properties: some Sequence<String>) throws {
         let bits = bits(of: Set(properties.flatMap(entity.historySlots)), entity)
         try write(ChangedKeys(entity: entity, keys: key...key, bits: bits))
     }
 
-    /// `ZCOLUMNS` of a change of these slots.
+    /// Returns the `ZCOLUMNS` of a change to these slots.
     func bits(of changed: Set<HistorySlots.Slot>, _ entity: EntityColumns) -> [UInt8] {
         let places = places(of: entity)
         var bits = [UInt8](repeating: 0, count: (places.count + 7) / 8)
@@ -84,7 +84,7 @@ package final class HistoryWriter {
         return bits
     }
 
-    /// - Parameter kept: the values of the attributes that are preserved after deletion, in the order of
+    /// - Parameter kept: the values of the attributes preserved after deletion, in the order of
     ///   ``EntityColumns/tombstoneColumns``.
     package func deleted(_ entity: EntityColumns, _ key: Int64, kept: [SQLiteValue]) throws {
         try write(.delete, entity.number, key...key, kept: kept)
@@ -140,7 +140,8 @@ package final class HistoryWriter {
         return made
     }
 
-    /// Writes as many rows as its eighth parameter says; the keys of the rows and of the objects grow by one.
+    /// Returns the statement that writes as many rows as its eighth parameter, with consecutive keys of rows and
+    /// objects.
     private func statementOfRun() throws -> Statement {
         if let runStatement { return runStatement }
         let made = try writer.connection.prepare(
@@ -158,7 +159,7 @@ package final class HistoryWriter {
             ("AUTHOR", author), ("BUNDLEID", program.bundleIdentifier), ("CONTEXTNAME", contextName),
             ("PROCESSID", program.processName),
         ]
-        // The texts lie in a table of their own, or, before it came, in the row.
+        // The texts are in a table of their own or, in older stores, in the row.
         let columns = texts.map { hasStrings ? "Z\($0.0)TS" : "Z\($0.0)" }.joined(separator: ", ")
         let values = try texts.map { try hasStrings ? string($0.1) : $0.1.map(SQLiteValue.text) ?? .null }
         try writer.statement(
@@ -168,7 +169,7 @@ package final class HistoryWriter {
         return key
     }
 
-    /// The key of a text in `ATRANSACTIONSTRING`, which has each once.
+    /// Returns the key of a text in `ATRANSACTIONSTRING`, where each text is stored once.
     private func string(_ text: String?) throws -> SQLiteValue {
         guard let text else { return .null }
         if let known = try writer.connection.integer(
@@ -184,8 +185,8 @@ package final class HistoryWriter {
         return .integer(key)
     }
 
-    /// A store into which nothing was saved yet has the tables of history and no rows for them in `Z_PRIMARYKEY`: they
-    /// come with the first transaction, and go with it where it fails.
+    /// Returns the number of a history entity. A store without any saves has the history tables, but no rows for them
+    /// in `Z_PRIMARYKEY`: the first transaction inserts them, and its rollback removes them.
     private func number(of name: String) throws -> Int {
         if let number = numbers[name] { return number }
         let row = PersistentHistory(of: writer.layout).primaryKeyRows.first { $0.name == name }
@@ -208,7 +209,7 @@ extension HistorySlots.Slot {
 }
 
 extension EntityColumns {
-    /// The slots that a change of a property sets.
+    /// Returns the slots that a change to a property sets.
     func historySlots(of name: String) -> [HistorySlots.Slot] {
         guard let position = shape.position(of: name) else { return [] }
         switch places[position] {
@@ -224,7 +225,7 @@ extension EntityColumns {
         }
     }
 
-    /// The columns of the attributes that history keeps after deletion: inherited ones first, then by name.
+    /// Returns the columns of the attributes that history preserves after deletion: inherited ones first, then by name.
     func tombstoneColumns(in layout: StoreLayout) -> [String] {
         layout.model.lineage(of: shape.entity).reversed().flatMap(\.attributes)
             .filter { $0.preservesValueInHistoryOnDeletion && $0.isStored }

@@ -2,14 +2,14 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Reads the objects of one entity, without those of its sub-entities, in batches by their keys: however many there
-/// are, one row is in memory, and a value is decoded when it is requested.
+/// A reader of the objects of one entity, without those of its sub-entities, in batches by key. However many there are,
+/// only one row is in memory, and a value is decoded when it is requested.
 package final class InstanceReader {
     package let entity: EntityColumns
-    /// The key of the present row; nil before the first and after the last of a batch.
+    /// The key of the current row; nil before the first and after the last row of a batch.
     @exclusivity(unchecked) private var key: Int64?
     private let store: ObjectStore
-    /// The present row.
+    /// The current row.
     package let row: Statement
     private let keys: Statement
     private let fields: [RowField?]
@@ -17,9 +17,9 @@ package final class InstanceReader {
     private let values: [SQLiteValue]
 
     /// - Parameters:
-    ///   - predicate: which of the objects are read.
-    ///   - expressions: further values to read with each object, over its properties.
-    /// - Throws: `usage`, `invalidPredicate`, `fetchUnsupported` as a fetch does.
+    ///   - predicate: the condition for the objects to read.
+    ///   - expressions: further values to compute for each object, from its properties.
+    /// - Throws: `usage`, `invalidPredicate` and `fetchUnsupported`, as a fetch does.
     package init(
         _ entityName: String, predicate: Predicate? = nil, expressions: [Expression] = [], in store: ObjectStore
     ) throws {
@@ -50,30 +50,30 @@ package final class InstanceReader {
         let select: SQLText = "\(lowering.scope.select(list, where: condition))\(window)"
         let selectKeys: SQLText = "\(lowering.scope.select("\(name: alias).Z_PK", where: condition))\(window)"
         values = selectKeys.values
-        // The conditions and what is computed may have values of their own; those of a batch come last.
+        // The conditions and expressions may have parameters of their own; those of a batch come last.
         row = try store.connection.prepare(select.text)
         keys = try store.connection.prepare(selectKeys.text)
         try row.bind(select.values)
         try keys.bind(values)
     }
 
-    /// Begins a batch of at most `count` objects, those with the next greater keys.
+    /// Begins a batch of at most `count` objects, with the next greater keys.
     package func begin(after key: Int64, count: Int) throws {
         row.reset()
         self.key = nil
         try bind(key, count, to: row)
     }
 
-    /// Goes to the next object of the batch and gives its key; nil at its end.
+    /// Moves to the next object of the batch and returns its key; nil at the end.
     package func next() throws -> Int64? {
         key = try row.step() ? row.integer(0) : nil
         return key
     }
 
-    /// Whether the present row is the object's with that key.
+    /// Whether the current row is that of the object with this key.
     package func isAt(_ key: Int64) -> Bool { self.key == key }
 
-    /// The keys of a batch.
+    /// Returns the keys of a batch.
     package func keys(after key: Int64, count: Int) throws -> [Int64] {
         try bind(key, count, to: keys)
         var found: [Int64] = []
@@ -88,28 +88,29 @@ package final class InstanceReader {
         try statement.bind(Int64(count), at: last)
     }
 
-    // MARK: - The present row
+    // MARK: - The current row
 
-    /// Returns the value that the present row holds of a property that lies in it; nil for one that does not.
+    /// Returns a property's value in the current row; nil for a property that the row does not hold.
     package func value(_ position: Int) -> PropertyValue? { fields[position]?.value(row) }
 
-    /// The place of an attribute in the row.
+    /// Returns the index of an attribute's column in the row.
     package func column(of position: Int) -> Int? {
         if case .attribute(_, let column)? = fields[position] { column } else { nil }
     }
 
-    /// The position of the attribute that lies at a place in the row.
+    /// Returns the position of the attribute with this column index in the row.
     package func position(ofColumn column: Int) -> Int? {
         fields.firstIndex { if case .attribute(_, column)? = $0 { true } else { false } }
     }
 
-    /// The place of a to-one's key in the row, and that of its place in the ordered list at the other end.
+    /// Returns the indexes of a to-one relationship's columns in the row: its key, and its place in the ordered list at
+    /// the other end.
     package func toOneColumns(of position: Int) -> (key: Int, order: Int?)? {
         if case .toOne(_, let column, let order)? = fields[position] { (column, order) } else { nil }
     }
 
-    /// The value of one of the expressions.
+    /// Returns the value of one of the expressions.
     ///
-    /// - Throws: `storeCorrupted` for a value that cannot be what the model declares.
+    /// - Throws: `storeCorrupted` for a stored value that does not fit the declared type.
     package func value(ofExpression index: Int) throws -> ExpressionValue { try computed.value(at: index, row) }
 }

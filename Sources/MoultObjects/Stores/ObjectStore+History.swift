@@ -4,13 +4,13 @@ import MoultSQLite
 import MoultStore
 
 extension ObjectStore {
-    /// The transactions of the store's history, oldest first; none of a store without history.
+    /// Returns the transactions of the store's history, oldest first; none for a store without history.
     ///
-    /// Changes of entities that the model does not have are left out.
+    /// Changes to entities that are not in the model are left out.
     /// - Parameters:
-    ///   - after: the number of the last transaction that is not wanted.
-    ///   - last: the number of the last one that is.
-    ///   - timestamps: when they were saved, in seconds since 2001-01-01 00:00:00 UTC; nil for whenever.
+    ///   - after: the transaction number after which to begin.
+    ///   - last: the number of the last transaction to return.
+    ///   - timestamps: the range of save times, in seconds since 2001-01-01 00:00:00 UTC; nil for any time.
     package func historyRecords(
         after: Int64 = 0, through last: Int64 = .max, timestamps: ClosedRange<Double>? = nil
     ) throws -> [HistoryRecord] {
@@ -32,7 +32,7 @@ extension ObjectStore {
         }
     }
 
-    /// Forgets transactions, and what they changed.
+    /// Deletes transactions and their changes from the history.
     package func deleteHistory(_ transactions: [Int64]) throws {
         guard layout.hasHistory, !transactions.isEmpty else { return }
         try writing {
@@ -43,13 +43,13 @@ extension ObjectStore {
         }
     }
 
-    /// The number of the last transaction that has been forgotten, with all before it; 0 where none has.
+    /// Returns the number of the last transaction that was deleted along with all before it; 0 if there is none.
     package func lastForgottenTransaction() throws -> Int64 {
         try transactionNumber("COALESCE((SELECT min(Z_PK) - 1 FROM ATRANSACTION), \(Self.highestTransaction), 0)")
     }
 
-    /// Checks that what came after a token can still be told: that none of it has been forgotten, and that no restore has
-    /// taken back what the token had seen.
+    /// Checks that the history after a token is complete: none of it has been deleted, and no restore has undone
+    /// transactions that the token includes.
     ///
     /// - Throws: `historyTokenExpired`.
     package func checkHistoryToken(_ number: Int64) throws {
@@ -71,7 +71,7 @@ extension ObjectStore {
             remedy: "Read the objects again, then use the token of the last transaction.")
     }
 
-    /// The number of the last transaction that was ever written; 0 for none.
+    /// Returns the number of the last transaction ever written; 0 if there is none.
     package func lastTransaction() throws -> Int64 {
         try transactionNumber(
             "max(COALESCE((SELECT max(Z_PK) FROM ATRANSACTION), 0), COALESCE(\(Self.highestTransaction), 0))")
@@ -89,7 +89,7 @@ extension ObjectStore {
         after: Int64, _ last: Int64, _ timestamps: ClosedRange<Double>?
     ) throws -> [HistoryRecord] {
         let columns = try columns(ofTable: "ATRANSACTION")
-        // The texts lie in a table of their own, or, before it came, in the row.
+        // The texts are in a table of their own or, in older stores, in the row.
         let texts = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"].map { name in
             columns.contains("Z\(name)TS")
                 ? "COALESCE(Z\(name), (SELECT ZNAME FROM ATRANSACTIONSTRING AS s WHERE s.Z_PK = t.Z\(name)TS))"
@@ -112,7 +112,7 @@ extension ObjectStore {
     }
 }
 
-/// Reads rows of `ACHANGE`.
+/// A decoder of rows of `ACHANGE`.
 private final class ChangeDecoder {
     private let store: ObjectStore
     private var shapes: [Int64: Shape?] = [:]
@@ -121,7 +121,7 @@ private final class ChangeDecoder {
         let entityName: String
         let slots: [HistorySlots.Slot]
         let toManyNames: [String]
-        /// In the order of their columns.
+        /// The preserved attributes, in the order of their columns.
         let kept: [(name: String, decoder: AttributeDecoder)]
     }
 
@@ -172,11 +172,11 @@ private final class ChangeDecoder {
     }
 }
 
-/// One transaction of a store's persistent history, with what it changed: `NSPersistentHistoryTransaction`.
+/// One transaction of a store's persistent history, with its changes: `NSPersistentHistoryTransaction`.
 package struct HistoryRecord: Sendable {
-    /// `Z_PK` of `ATRANSACTION`: later transactions have greater ones.
+    /// The `Z_PK` in `ATRANSACTION`; later transactions have greater numbers.
     package let number: Int64
-    /// Seconds since 2001-01-01 00:00:00 UTC.
+    /// The time of the save, in seconds since 2001-01-01 00:00:00 UTC.
     package let timestamp: Double
     package let author: String?
     package let bundleIdentifier: String?
@@ -184,18 +184,18 @@ package struct HistoryRecord: Sendable {
     package let processName: String?
     package var changes: [Change] = []
 
-    /// One object that was inserted, updated or deleted.
+    /// The insertion, update or deletion of one object.
     package struct Change: Sendable {
         package enum Kind: Int64, Sendable { case insert, update, delete }
 
-        /// `Z_PK` of `ACHANGE`
+        /// The `Z_PK` in `ACHANGE`.
         package let number: Int64
         package let kind: Kind
         package let object: ObjectID
-        /// The names of the properties that an update changed. Of several to-many relationships all are named where
-        /// one changed, for the order of their bits is not known.
+        /// The names of the properties that an update changed. A change to one of several to-many relationships names
+        /// all of them, because the order of their bits is unknown.
         package let properties: [String]
-        /// The values of the object that a deletion kept, by attribute.
+        /// The values of the object preserved after its deletion, by attribute.
         package let tombstone: [String: AttributeValue]
     }
 }

@@ -12,51 +12,51 @@ import MoultStore
 /// One open store: `NSPersistentStore`.
 ///
 /// It has one connection and is used by one thread at a time. Every read sees one state of the store; every write is
-/// one transaction, which ends with everything written or nothing. Another process may migrate the store in the
-/// meantime: then the next read or write throws `storeAhead`.
+/// one transaction, which is written entirely or not at all. If another process migrates the store, the next read or
+/// write throws `storeAhead`.
 package final class ObjectStore {
-    /// Without symbolic links; empty for a store in memory.
+    /// The path without symbolic links; empty for a store in memory.
     package let path: String
-    /// `NSStoreUUID`
+    /// The store's UUID: `NSStoreUUID`.
     package let identifier: UUID
     package let layout: StoreLayout
     package let isReadOnly: Bool
-    /// The findings about the store, such as a derived attribute that nothing keeps.
+    /// The findings about the store, such as a derived attribute that nothing maintains.
     package var findings: [Finding] { layout.findings + writer.findings }
     package let system: any System
 
     let connection: Connection
     /// The coordinator that the store was added to.
     package internal(set) weak var coordinator: ObjectCoordinator?
-    /// The owner that keeps the rows; nil for a store that keeps them itself.
+    /// The owner of the rows; nil for a store that owns them itself.
     package var owner: (any RowOwner)?
-    /// Writes rows in the transaction that is open.
+    /// The writer of rows in the current transaction.
     let writer: RowWriter
     let externalData: (String) throws -> [UInt8]?
     var schemaVersion: Int64
-    /// The version hashes of the version that the store was opened with.
+    /// The version hashes of the version with which the store was opened.
     let hashes: VersionHashes
-    /// Takes the rows that the store's triggers compute in the transaction that is open.
+    /// The rows that the store's triggers compute in the current transaction.
     let recomputed = RecomputedRows()
-    /// The permanent identities that temporary ones were promised.
+    /// The permanent identities reserved for temporary ones.
     var reserved: [ObjectID: ObjectID] = [:]
     var readers: [String: SnapshotReader] = [:]
-    /// Takes what a transaction changes; nil for a store without persistent history.
+    /// The writer of persistent history; nil for a store without it.
     package let history: HistoryWriter?
     var incomingReferences: [String: [IncomingReference]] = [:]
     private var constraints: [String: [UniqueColumns]] = [:]
     private var inserters: [String: RowInserter] = [:]
     private var updaters: [UpdateShape: RowUpdater] = [:]
     private var lastUpdater: (shape: UpdateShape, updater: RowUpdater)?
-    /// Whether a transaction that writes is open.
+    /// Whether a write transaction is open.
     var isWriting = false
-    /// The number of objects that were deleted since the store was opened, by entity.
+    /// The number of objects deleted since the store was opened, by entity.
     package internal(set) var deletions: [String: Int64] = [:]
-    /// The same of the transaction that is open.
+    /// The same numbers for the current transaction.
     var openDeletions: [String: Int64] = [:]
     private let entityNames: [Int64: String]
     private var origins: [String: ObjectID.Origin] = [:]
-    /// The file that was opened; nil in memory, and for a store that somebody else has open.
+    /// The opened file; nil for a store in memory, and for one over an existing connection.
     private let file: (device: UInt64, inode: UInt64)?
 
     private struct UpdateShape: Hashable {
@@ -66,13 +66,13 @@ package final class ObjectStore {
 
     package var model: ManagedObjectModel { layout.model }
 
-    /// Opens a store of just this model.
+    /// Opens a store of exactly this model.
     ///
     /// - Parameters:
-    ///   - configuration: the name of the configuration whose entities the store holds; nil for all of the model.
-    ///   - busyTimeout: milliseconds to wait for another connection that writes.
-    /// - Throws: `storeAhead` if the model is not the one that made the store, naming the entities that differ;
-    ///   `fileNotFound`, `notAStore`, `metadataInvalid`, `storeCorrupted` for what is no usable store.
+    ///   - configuration: the name of the configuration whose entities the store holds; nil for the whole model.
+    ///   - busyTimeout: the time to wait for another connection that writes, in milliseconds.
+    /// - Throws: `storeAhead` with the differing entities if the store has another model; `fileNotFound`, `notAStore`,
+    ///   `metadataInvalid` or `storeCorrupted` if the file is not a usable store.
     package convenience init(
         _ path: String, model: ManagedObjectModel, configuration: String? = nil, isReadOnly: Bool = false,
         busyTimeout: Int32 = 5_000, on system: any System = POSIXSystem()
@@ -93,14 +93,14 @@ package final class ObjectStore {
             external: ExternalStorage(store: resolved), file: (status.device, status.inode), system)
     }
 
-    /// The store that somebody has open already, such as a working copy; it stays theirs, and open. It may hold one
-    /// configuration of the model.
+    /// Opens a store over an existing connection, such as that of a working copy. The connection belongs to the caller
+    /// and stays open. The store may hold one configuration of the model.
     ///
-    /// What is written needs a journal for the transactions that do not end well.
+    /// A connection that writes needs a journal, so that transactions can be rolled back.
     ///
     /// - Parameters:
-    ///   - external: where its external data lie.
-    /// - Throws: as above.
+    ///   - external: the place of the store's external data.
+    /// - Throws: the same errors as for a path.
     package convenience init(
         over connection: Connection, model: ManagedObjectModel, external: ExternalStorage, isReadOnly: Bool = false,
         keepsHistory: Bool = true, on system: any System = POSIXSystem()
@@ -110,7 +110,7 @@ package final class ObjectStore {
             keepsHistory: keepsHistory, system)
     }
 
-    /// Makes a store that lives in memory, and only as long as this object does.
+    /// Creates a store in memory, which exists as long as this object does.
     package convenience init(
         inMemory model: ManagedObjectModel, configuration: String? = nil, identifier: UUID = UUID(),
         history: Bool = false, on system: any System = POSIXSystem()
@@ -152,7 +152,8 @@ package final class ObjectStore {
         history?.program = HistoryWriter.Program(processName: Path.name(of: CommandLine.arguments.first ?? ""))
     }
 
-    /// SQLite would go on writing into a file that was removed, and everything would be gone with the process.
+    /// Checks that the file is still in place. SQLite would continue to write to a removed file, and all changes would
+    /// be lost.
     ///
     /// - Throws: `fileNotFound` if the file at the path is not the one that was opened.
     func checkFile() throws {
@@ -165,12 +166,12 @@ package final class ObjectStore {
         }
     }
 
-    /// Ends the connection. Nothing can be asked of the store afterwards.
+    /// Closes the connection. The store cannot be used afterwards.
     package func close() { connection.close() }
 
     // MARK: - Entities
 
-    /// The properties of an entity's objects; nil for an entity that the store does not hold.
+    /// Returns the properties of an entity's objects; nil for an entity that the store does not hold.
     package func shape(of entityName: String) -> EntityShape? { writer.columns(of: entityName)?.shape }
 
     /// - Throws: `usage` for an entity that the store does not hold.
@@ -191,10 +192,10 @@ package final class ObjectStore {
         return origin
     }
 
-    /// The identity of an object of this store.
+    /// Returns the identity of an object of this store.
     package func id(_ entityName: String, key: Int64) -> ObjectID { ObjectID(origin(of: entityName), key: key) }
 
-    /// The key of an object of this store.
+    /// Returns the key of an object of this store.
     ///
     /// - Throws: `usage` for an object of another store and for one that was never saved.
     package func key(of id: ObjectID) throws -> Int64 {
@@ -206,12 +207,12 @@ package final class ObjectStore {
         return id.key
     }
 
-    /// The entity that a number of `Z_ENT` stands for.
+    /// Returns the entity with this number in `Z_ENT`.
     func entityName(_ number: Int64) -> String? { entityNames[number] }
 
-    // MARK: - Statements that are kept
+    // MARK: - Cached statements
 
-    /// The uniqueness constraints of the table of a root entity.
+    /// Returns the uniqueness constraints of the table of a root entity.
     func uniqueColumns(of root: String) -> [UniqueColumns] {
         if let known = constraints[root] { return known }
         let found = UniqueColumns.all(of: root, in: writer)
@@ -219,15 +220,15 @@ package final class ObjectStore {
         return found
     }
 
-    /// Inserts objects of an entity, one statement of its own for each caller.
+    /// Returns a new inserter of an entity's objects. Each caller gets a statement of its own.
     ///
-    /// - Throws: `usage` for an entity that the store does not hold or that is abstract.
+    /// - Throws: `usage` for an abstract entity, and for one that the store does not hold.
     package func newInserter(_ entityName: String) throws -> RowInserter {
         let entity = try columns(of: entityName)
         return try RowInserter(entity, positions: entity.writtenPositions, writer: writer)
     }
 
-    /// Inserts whole objects of an entity.
+    /// Returns the inserter of whole objects of an entity.
     func inserter(_ entity: EntityColumns) throws -> RowInserter {
         let name = entity.shape.entity.name
         if let known = inserters[name] { return known }
@@ -250,12 +251,12 @@ package final class ObjectStore {
         return updater
     }
 
-    /// Reads the present metadata of the store, with what applications keep there.
+    /// Reads the current metadata of the store, including the applications' own entries.
     package func metadata() throws -> StoreMetadata { try reading { try StoreMetadata(from: connection) } }
 
-    /// Changes what applications keep in the metadata, under names of their own: one step, over what is there now.
+    /// Changes the applications' own entries in the metadata, in one transaction over the current contents.
     ///
-    /// - Throws: `usage` where `body` adds one of Core Data's own entries; then nothing is written.
+    /// - Throws: `usage` if `body` adds one of Core Data's own entries; nothing is written then.
     package func updateMetadata<Result>(_ body: (inout [String: PropertyList]) throws -> Result) throws -> Result {
         try writing {
             var metadata = try StoreMetadata(from: connection)
@@ -274,18 +275,20 @@ package final class ObjectStore {
         }
     }
 
-    /// - Parameters: a pragma and a value, both plain words or numbers.
+    /// - Parameters:
+    ///   - name: the name of a pragma, a plain word.
+    ///   - value: a plain word or number.
     package func setPragma(_ name: String, _ value: String) throws {
         try connection.execute("PRAGMA \(name) = \(value)")
     }
 
-    /// Has SQLite count what its indexes hold, for better plans.
+    /// Collects statistics about the indexes, for better query plans.
     package func analyze() throws { try connection.execute("ANALYZE") }
 
     /// Rebuilds the file without its unused space.
     package func vacuum() throws { try connection.execute("VACUUM") }
 
-    /// The connection, for copying its pages; nothing else may be done with it.
+    /// Runs `body` with the connection, for copying pages, temporary tables and queries; it must not change the store.
     package func withConnection<Result>(_ body: (Connection) throws -> Result) rethrows -> Result {
         try body(connection)
     }

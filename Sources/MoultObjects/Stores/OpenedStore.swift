@@ -9,21 +9,21 @@ import MoultStore
     import Foundation
 #endif
 
-/// The facts found about a store when it is opened, after a check that the model is the one that made it.
+/// The facts about a store, collected when it is opened, after a check that the model is the one that made it.
 struct OpenedStore {
     let layout: StoreLayout
     let identifier: UUID
-    /// The version hashes that the store's metadata name.
+    /// The version hashes in the store's metadata.
     var hashes: VersionHashes { snapshot.hashes }
-    /// SQLite's counter of changes to the tables.
+    /// SQLite's `schema_version`, which every change to the tables increments.
     let schemaVersion: Int64
-    /// The rows of `Z_PRIMARYKEY` that persistent history has.
+    /// The rows of `Z_PRIMARYKEY` for persistent history.
     let historyRows: [PrimaryKeyRow]
     private let snapshot: StoreSnapshot
 
     /// - Parameters:
-    ///   - part: what the store is to hold of the model; nil for what it holds.
-    ///   - requiresExpected: whether rows are to be written to a store that an app has made.
+    ///   - part: the part of the model that the store must hold; nil for whatever it holds.
+    ///   - requiresExpected: whether the tables must be as expected, because rows will be written to an app's store.
     init(
         _ connection: Connection, model: ManagedObjectModel, part: StorePart?, path: String, requiresExpected: Bool
     ) throws {
@@ -33,7 +33,7 @@ struct OpenedStore {
         try Self.check(snapshot.hashes, expected.hashes, path: path)
         layout = try StoreLayout(actual: snapshot, model: part == nil ? expected.model : model)
         if let fault = layout.noticed.first(where: { $0.severity == .error }) {
-            // Of an entity whose hash was not compared, another version is the likelier cause than damage.
+            // If an entity's hash was not compared, another model version is a likelier cause than damage.
             let isOther = snapshot.hashes.entities.contains { expected.hashes.entities[$0.key] != $0.value }
             guard !isOther else { throw Self.differs(fault.message, path) }
             throw MigrationError(
@@ -51,10 +51,10 @@ struct OpenedStore {
         schemaVersion = try connection.integer("PRAGMA schema_version") ?? 0
     }
 
-    /// The names of a table's columns.
+    /// Returns the names of a table's columns.
     func columns(_ table: String) -> [String] { (snapshot.columns[table] ?? []).map(\.name) }
 
-    /// A hash that is not certain is not compared: Moult's guess may be wrong.
+    /// Compares version hashes. An uncertain hash is not compared, because Moult may have computed it wrongly.
     private static func check(_ stored: VersionHashes, _ expected: VersionHashes, path: String) throws {
         let names = Set(stored.entities.keys).union(expected.entities.keys)
         let different = names.filter { name in
@@ -77,7 +77,7 @@ struct OpenedStore {
 }
 
 extension ObjectStore {
-    /// Checks, inside a transaction, that the tables are those that the store was opened with.
+    /// Checks, inside a transaction, that the tables are still those with which the store was opened.
     ///
     /// - Throws: `storeAhead` if another process has migrated the store.
     func checkSchema() throws {
@@ -86,8 +86,8 @@ extension ObjectStore {
         statement.reset()
         guard version != schemaVersion else { return }
         let snapshot = try StoreSnapshot(connection)
-        // A vacuum, an index that somebody made, or the end of deferred work changes the counter and nothing that matters
-        // here: columns are asked for by name.
+        // A vacuum, a new index, or the end of deferred work changes the counter, but nothing that matters here:
+        // columns are accessed by name.
         guard let now = try? StoreLayout(actual: snapshot, model: model), now.continues(layout),
             snapshot.hashes == hashes, now.entityNumbers == layout.entityNumbers,
             now.triggers == layout.triggers, now.hasHistory == layout.hasHistory,
@@ -100,7 +100,7 @@ extension ObjectStore {
         schemaVersion = version
     }
 
-    /// Runs `body` over one state of the store; inside another transaction, as a part of that.
+    /// Runs `body` on one state of the store; inside another transaction, as a part of that.
     package func reading<Result>(_ body: () throws -> Result) throws -> Result {
         if connection.isInTransaction { return try body() }
         try writer.statement("BEGIN DEFERRED").run()
@@ -111,8 +111,8 @@ extension ObjectStore {
 }
 
 extension StoreLayout {
-    /// Whether each property is where it was in an earlier layout of the store, in whatever order the columns stand, and
-    /// none but columns of no property have left.
+    /// Whether each property is where an earlier layout of the store had it. The order of columns may differ, and
+    /// columns without a property may be gone.
     fileprivate func continues(_ earlier: StoreLayout) -> Bool {
         guard tables.count == earlier.tables.count, joinTables.count == earlier.joinTables.count else { return false }
         return tables.allSatisfy { table in

@@ -3,17 +3,18 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Reads rows of one entity's table as snapshots: the list of columns to select, and what becomes of a row of them.
+/// A reader of rows of one entity's table as snapshots. It has the list of columns to select, and decodes their rows.
 package final class SnapshotReader {
-    /// The columns, separated by commas, of the row that ``init(of:includingSubentities:in:alias:)`` was told of.
+    /// The columns to select, separated by commas, for the reader that ``init(of:includingSubentities:in:alias:)``
+    /// creates.
     package let selectList: String
     /// The table to select from.
     package let table: String
     private let variants: [Int64: Variant]
-    /// The fields that read what does not lie in the row plainly.
+    /// The fields that decode values not stored in plain form.
     private let readings: [RowField]
     private var builder: StoredRow.Builder
-    /// Of the names of entities, among those of the rows' destinations.
+    /// The index of each entity name among the rows' destination entities.
     private let places: [String: Int]
 
     /// The way to read the rows of one entity.
@@ -22,19 +23,19 @@ package final class SnapshotReader {
         let fields: [Field]
     }
 
-    /// The way to read a property of each row. It holds nothing, so that looking through those of each row counts no
-    /// references.
+    /// The way to read a property of each row. It holds no references, so that iterating over a row's fields needs no
+    /// reference counting.
     private enum Field {
         case none
-        /// `reading` is the place of what reads a value that does not lie there plainly.
+        /// `reading` is the index of the field that decodes a value not stored in plain form.
         case attribute(AttributeType, isExternal: Bool, isOptional: Bool, column: Int, reading: Int)
-        /// `only` is the place among the names of entities of the one that it may lead to; nil for several.
+        /// `only` is the index of the entity name, if all destinations are of one entity; nil for several.
         case toOne(column: Int, only: Int?, reading: Int)
     }
 
     /// - Parameters:
-    ///   - alias: the name that the query gives the table.
-    ///   - properties: those to read; empty for all.
+    ///   - alias: the table's alias in the query.
+    ///   - properties: the properties to read; empty for all.
     /// - Throws: `usage` for an entity that the store does not hold.
     package convenience init(
         of entityName: String, includingSubentities: Bool = true, in store: ObjectStore, alias: String = "t",
@@ -83,9 +84,9 @@ package final class SnapshotReader {
         table = entities.first?.table ?? ""
     }
 
-    /// The object of the present row.
+    /// Returns the object in the current row.
     ///
-    /// - Parameter first: the place of the list's first column in the row.
+    /// - Parameter first: the index of the list's first column in the row.
     /// - Throws: `storeCorrupted` for a row of an entity that does not belong to the table.
     package func snapshot(_ row: Statement, from first: Int = 0) throws -> ObjectSnapshot {
         let key = row.integer(first)
@@ -108,7 +109,8 @@ package final class SnapshotReader {
         return builder.row()
     }
 
-    /// Nothing too for what cannot be what the model declares: one bad value does not hide the others of its object.
+    /// Adds a value; none if it does not fit the declared type, so that one bad value does not hide the object's
+    /// others.
     private func add(_ field: Field, _ row: Statement, _ first: Int, to builder: inout StoredRow.Builder) {
         switch field {
         case .none:
@@ -122,7 +124,7 @@ package final class SnapshotReader {
             }
             switch readings[reading].value(row, from: first) {
             case .attribute(let value): builder.add(value)
-            // As Core Data reads it. The row keeps the name until another value is set.
+            // Core Data reads a missing file as nil too. The row keeps the file's name until another value is set.
             case .undecodable(let value) where value.isMissingFile && isOptional: builder.addNull()
             case .undecodable, .toOne, .toMany: builder.addNothing()
             }
@@ -141,7 +143,7 @@ package final class SnapshotReader {
 }
 
 extension ObjectStore {
-    /// The present state of objects, in the order asked; those that the store does not have are left out.
+    /// Returns the current states of objects, in the given order; objects that the store does not have are left out.
     package func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot] {
         var found: [ObjectID: ObjectSnapshot] = [:]
         found.reserveCapacity(ids.count)
@@ -159,9 +161,9 @@ extension ObjectStore {
         return ids.compactMap { found[$0] }
     }
 
-    /// The destinations of a relationship for each of the owners, whose entities may differ.
+    /// Returns the destinations of a relationship for each of the owners, whose entities may differ.
     ///
-    /// - Returns: an entry for each owner, in the order of an ordered relationship, otherwise by key.
+    /// - Returns: an entry for each owner, in order if the relationship is ordered, otherwise by key.
     /// - Throws: `usage` for a relationship that is not stored.
     package func destinations(of relationship: String, owners: [ObjectID]) throws -> [ObjectID: [ObjectID]] {
         var found = Dictionary(owners.map { ($0, [ObjectID]()) }, uniquingKeysWith: { first, _ in first })
@@ -184,8 +186,8 @@ extension ObjectStore {
         return found
     }
 
-    /// Returns the value in the column of an attribute or a to-one relationship, as an SQL literal that gives it back
-    /// exactly; nil for NULL, and for what has no column. It is for values that are not what the model declares.
+    /// Returns the stored value of an attribute or a to-one relationship as an SQL literal that reproduces it exactly;
+    /// nil for NULL, and for a property without a column. It serves values that do not fit the declared type.
     package func storedLiteral(of name: String, in id: ObjectID) throws -> String? {
         guard let entity = model.entity(id.entityName) else { return nil }
         var place = layout.column(forAttribute: name, in: entity)

@@ -1,39 +1,39 @@
 import MoultModel
 
-/// Gathers what the changes of a context replace, so that they can be taken back: one ``ChangeStep`` at a time.
+/// A recorder of the values that changes in a context replace, for undo, one ``ChangeStep`` at a time.
 ///
-/// It notes an object before its first change of a step. Relationships that are changed while it records are read first,
-/// so that every list is known whole.
+/// It records an object before its first change of a step. A relationship that changes during recording is read first,
+/// so that every list is known in full.
 final class ChangeRecorder {
     fileprivate struct Origin {
         let object: Object
         let isThere: Bool
-        /// Empty of an object that was a fault.
+        /// The values; empty for an object that was a fault.
         var values: PositionedValues
     }
 
-    /// Takes each step; called under the lock of the context's tree.
+    /// Receives each step; called under the lock of the context's tree.
     let register: (ChangeStep) -> Void
-    /// Whether changes are not recorded: those that a merge brings, and those that a save makes.
+    /// Whether recording is paused, as it is during merges and saves.
     var isPaused = false
-    /// The permanent identities of temporary ones since recording began: steps name objects by the identities of their
-    /// time.
+    /// The permanent identities that have replaced temporary ones since recording began. Steps use the identities that
+    /// objects had at the time.
     private var permanent: [ObjectID: ObjectID] = [:]
-    /// The changes made by the end of new objects whose values others took, by object.
+    /// The changes made by merging a new object into another with the same unique values, by new object.
     private var upserts: [ObjectIdentifier: ChangeStep] = [:]
     private var origins: [Origin] = []
     private var places: [ObjectIdentifier: Int] = [:]
 
     init(_ register: @escaping (ChangeStep) -> Void) { self.register = register }
 
-    /// Notes what an object holds; called before each change of it.
+    /// Records the values of an object; called before each change to it.
     func note(_ object: Object) {
         guard !isPaused, places[ObjectIdentifier(object)] == nil else { return }
         places[ObjectIdentifier(object)] = origins.count
         origins.append(Origin(object: object, isThere: object.isThere, values: object.values))
     }
 
-    /// Notes a list that is about to change and was read after its object was noted.
+    /// Records a list that is about to change and was read after its object was recorded.
     func noteList(of object: Object, at position: Int) {
         guard !isPaused, let place = places[ObjectIdentifier(object)], origins[place].isThere,
             position < origins[place].values.count, origins[place].values[position] == nil
@@ -43,7 +43,7 @@ final class ChangeRecorder {
 
     func noteIdentities(_ identities: [ObjectID: ObjectID]) { permanent.merge(identities) { $1 } }
 
-    /// Keeps what `body` changes, to be taken back with the insertion of the object that it ends.
+    /// Records the changes that `body` makes, to be undone with the insertion of the object that it deletes.
     func noteUpsert(of object: Object, _ body: () throws -> Void) rethrows {
         let wasPaused = isPaused
         isPaused = false
@@ -52,7 +52,7 @@ final class ChangeRecorder {
         upserts[ObjectIdentifier(object)] = takeStep()
     }
 
-    /// Removes and returns the changes made by the end of an object whose values another took.
+    /// Removes and returns the changes made by merging a new object into another.
     func takeUpsert(of object: Object) -> ChangeStep? { upserts.removeValue(forKey: ObjectIdentifier(object)) }
 
     func forget() {
@@ -62,7 +62,7 @@ final class ChangeRecorder {
         permanent = [:]
     }
 
-    /// Takes the changes since the last step; nil if nothing changed.
+    /// Returns the changes since the last step, and begins a new step; nil if nothing changed.
     func takeStep() -> ChangeStep? {
         guard !origins.isEmpty else { return nil }
         let noted = origins
@@ -70,7 +70,7 @@ final class ChangeRecorder {
         places = [:]
         let changes = noted.compactMap { origin -> ChangeStep.Change? in
             let object = origin.object
-            // Nothing is known of a fault whose row was gone.
+            // The values of a fault whose row was gone are unknown.
             if origin.isThere, !object.isThere, object.values.isEmpty { return nil }
             let before = origin.isThere ? origin.whole : nil
             let after = object.isThere ? object.values : nil
@@ -80,7 +80,7 @@ final class ChangeRecorder {
         return changes.isEmpty ? nil : ChangeStep(changes: changes)
     }
 
-    /// A value with the identities that its objects have by now.
+    /// Returns a value with the current identities of its objects.
     func current(_ value: ObjectValue) -> ObjectValue {
         switch value {
         case .attribute: value
@@ -94,9 +94,9 @@ final class ChangeRecorder {
 package struct ChangeStep {
     struct Change {
         let object: Object
-        /// Nil where the object was not there.
+        /// Nil if the object did not exist.
         let before: PositionedValues?
-        /// Nil where it is no longer there.
+        /// Nil if the object no longer exists.
         let after: PositionedValues?
 
         var reversal: Reversal { before == nil ? .insertion : after == nil ? .deletion : .update }
@@ -104,14 +104,14 @@ package struct ChangeStep {
 
     let changes: [Change]
 
-    /// The kind of change to an object that an undo takes back.
+    /// The kind of change to an object that an undo reverses.
     package enum Reversal {
         case insertion, deletion, update
     }
 }
 
 extension ChangeRecorder.Origin {
-    /// The values; what had not been read of an object that was deleted is known by now.
+    /// The values. For a deleted object, values that had not been read are filled in from the deletion.
     fileprivate var whole: PositionedValues {
         if values.isEmpty { return object.values }
         guard !object.isThere else { return values }
@@ -124,7 +124,7 @@ extension ChangeRecorder.Origin {
 }
 
 extension Object {
-    /// Whether it is an object of its context, and not deleted; one that is being inserted is not there yet.
+    /// Whether it belongs to its context and is not deleted. An object that is just being inserted does not count yet.
     var isThere: Bool {
         if !state.isDisjoint(with: [.detached, .deleted]) { return false }
         return !state.contains(.inserted) || state.contains(.listed)
@@ -134,7 +134,7 @@ extension Object {
         (kind.persistent + kind.transient).contains { hasDifference(before, after, at: $0) }
     }
 
-    /// A list that was read in between is no difference.
+    /// Whether the values at a position differ. A list that was only read in the meantime does not.
     func hasDifference(_ before: PositionedValues, _ after: PositionedValues, at position: Int) -> Bool {
         guard !before.shares(position, with: after), let old = before[position], let new = after[position] else {
             return false
@@ -144,9 +144,9 @@ extension Object {
 }
 
 extension ObjectContext {
-    /// Has every change noted, so that it can be taken back; nil ends it.
+    /// Records every change for undo; nil ends the recording.
     ///
-    /// - Parameter register: takes each group of changes, which ``takeBack(_:)`` takes back.
+    /// - Parameter register: receives each group of changes, which ``takeBack(_:)`` undoes.
     package func recordChanges(_ register: ((ChangeStep) -> Void)?) {
         lock.withLock {
             takeChangeStep()
@@ -154,22 +154,23 @@ extension ObjectContext {
         }
     }
 
-    /// Ends a group of changes: what changes from now on is taken back by itself.
+    /// Ends a group of changes: later changes are undone separately.
     package func takeChangeStep() {
         lock.withLock {
             guard let recorder else { return }
-            // A deletion that cannot be followed yet is followed later, and is a part of a later step.
+            // If a deletion's rules cannot be followed yet, it becomes a part of a later step.
             _ = try? settle()
             if let step = recorder.takeStep() { recorder.register(step) }
         }
     }
 
-    /// Puts the objects of a step back into the state before it. That is a change like any other: it is recorded as a
-    /// step of its own, and the next save writes it.
+    /// Restores the objects of a step to their earlier state. This is a change like any other: it is recorded as a step
+    /// of its own, and the next save writes it.
     ///
-    /// An object whose deletion was saved is inserted again under its identity. One that others have deleted is left out.
-    /// - Returns: the objects of the step, each with what was taken back.
-    /// - Throws: an error of reading.
+    /// An object whose deletion was saved is inserted again under its identity. An object that was deleted elsewhere is
+    /// left out.
+    /// - Returns: the objects of the step, each with the kind of change that was undone.
+    /// - Throws: any error while reading objects.
     package func takeBack(_ step: ChangeStep) throws -> [(Object, ChangeStep.Reversal)] {
         try lock.withLock {
             try settle()
@@ -178,7 +179,7 @@ extension ObjectContext {
                 change.reversal == .insertion && !change.object.isThere ? recorder?.takeUpsert(of: change.object) : nil
             }
             let changes = upserts.flatMap(\.changes) + step.changes
-            // An object that the step has changed and that is gone was deleted by others.
+            // An object that the step changed and that no longer exists was deleted elsewhere.
             for change in changes where change.object.isThere || change.after == nil {
                 if let values = change.before {
                     try change.object.take(values, over: change.object.isThere ? change.after : nil, in: self)
@@ -193,7 +194,7 @@ extension ObjectContext {
         }
     }
 
-    /// Deletes objects whose delete rules are not followed: what they led to is a part of the step too.
+    /// Deletes objects without following their delete rules, because the step contains their destinations too.
     private func remove(_ objects: [Object]) throws {
         let objects = try objects.filter { try loaded($0.identity) != nil }
         guard !objects.isEmpty else { return }
@@ -206,7 +207,7 @@ extension ObjectContext {
             if object.state.contains(.inserted) {
                 discard(object)
             } else {
-                // They lead back no more, which a rule that denies the deletion would not see.
+                // The other ends no longer lead back, which a deny rule would not notice.
                 for case let link? in object.kind.links where link.deleteRule == .deny {
                     object.values[link.position] = link.isToMany ? .toMany([]) : .toOne(nil)
                 }
@@ -214,7 +215,7 @@ extension ObjectContext {
         }
     }
 
-    /// Objects that hold again what the store holds have no changes.
+    /// Removes objects from the changed ones if they are equal to the store again.
     private func forgetEqualChanges() {
         for object in changed where object.state.isDisjoint(with: [.inserted, .deleted, .fault]) {
             guard object.deltas.isEmpty, object.changedPositions(object.kind.persistent + object.kind.transient).isEmpty
@@ -224,13 +225,13 @@ extension ObjectContext {
         changed.removeAll { !$0.state.contains(.listed) }
     }
 
-    /// Runs what ends a new object in favour of another, so that an undo of the insertion takes that back too.
+    /// Runs code that merges a new object into another, so that undoing the insertion undoes the merge too.
     func recordingUpsert(of object: Object, _ body: () throws -> Void) rethrows {
         guard let recorder else { return try body() }
         try recorder.noteUpsert(of: object, body)
     }
 
-    /// Runs what changes objects without being a change that anybody could take back.
+    /// Runs code whose changes to objects cannot be undone.
     func withoutRecording<Result>(_ body: () throws -> Result) rethrows -> Result {
         guard let recorder, !recorder.isPaused else { return try body() }
         takeChangeStep()
@@ -241,7 +242,7 @@ extension ObjectContext {
 }
 
 extension Object {
-    /// Holds these values from now on, where they differ from `others`.
+    /// Sets these values where they differ from `others`.
     fileprivate func take(_ target: PositionedValues, over others: PositionedValues?, in context: ObjectContext) throws
     {
         if !isThere {
@@ -263,7 +264,7 @@ extension Object {
         if isChanged || state.contains(.inserted) { noteUpdate() }
     }
 
-    /// Comes back into its context as a new object, under the identity that it had.
+    /// Returns to its context as a new object, under its earlier identity.
     private func attach(in context: ObjectContext) {
         state = .inserted
         committed = []

@@ -3,24 +3,24 @@ import MoultModel
 import MoultStore
 import Synchronization
 
-/// The properties of an entity by position, inherited ones included: what every object of it has values for.
+/// The properties of an entity by position, inherited ones included. Every object of the entity has values for them.
 ///
-/// One is made for each entity when a model is first used and shared by all objects, so that a value is found by a
-/// number. Fetched properties are not among them: they are asked for, never kept.
+/// One shape is made for each entity when a model is first used, and all objects share it, so that an index is enough
+/// to find a value. Fetched properties are not included, because they are fetched on demand and never stored.
 package final class EntityShape: Sendable {
     package let entity: EntityDescription
-    /// In the byte order of their names.
+    /// The properties, in the byte order of their names.
     package let properties: [Property]
     private let positions: [String: Int]
-    /// The names by their lengths in UTF-8, with their positions. Few names are of one length, and a length is known
-    /// without hashing: an app's code looks properties up by name for every object.
+    /// The names, ordered by their length in UTF-8, with their positions. Few names have the same length, and a length
+    /// needs no hashing: an app's code looks properties up by name for every object.
     private let names: [(name: String, position: Int)]
-    /// The indexes in that list at which the names of each length begin, and behind the longest its end.
+    /// The indexes in that list at which the names of each length begin, followed by the end of the list.
     private let starts: [Int]
 
     package enum Property: Sendable {
-        /// Transient and derived ones too. A composite attribute is not one property but one for each of its
-        /// elements, named by its path, `attribute.element`.
+        /// An attribute, transient and derived ones included. A composite attribute is not one property but one for
+        /// each of its elements, named by its path, `attribute.element`.
         case attribute(name: String, AttributeDescription)
         case relationship(RelationshipDescription, inverse: RelationshipDescription?)
 
@@ -61,7 +61,7 @@ package final class EntityShape: Sendable {
         return positions[name]
     }
 
-    /// Whether the path names a composite attribute, or one inside another: its elements are properties.
+    /// Whether the path names a composite attribute, or one inside another. Only its elements are properties.
     package func isComposite(_ path: String) -> Bool {
         guard position(of: path) == nil else { return false }
         let start = path + "."
@@ -73,8 +73,8 @@ package final class EntityShape: Sendable {
 
 /// The properties that an app's code has read from the objects of a store, by concrete entity.
 ///
-/// A property counts as read when a value of one object was asked for, or when a fetch named it in its predicate, its
-/// sort terms or its columns. A fetch alone reads nothing.
+/// A property counts as read when code reads its value from an object, or when a fetch names it in its predicate, its
+/// sort terms or its columns. Fetching an object alone reads nothing.
 package final class PropertyReads: Sendable {
     private struct State {
         var read: [String: Set<String>] = [:]
@@ -87,8 +87,8 @@ package final class PropertyReads: Sendable {
 
     package init() {}
 
-    /// - Parameter name: the property; a leaf of a composite one by its path.
-    /// - Returns: false where nothing is noted at present.
+    /// - Parameter name: the property; the path of a composite attribute's element.
+    /// - Returns: false while recording is paused.
     @discardableResult
     package func note(_ name: String, of entity: String) -> Bool {
         state.withLock { state in
@@ -102,7 +102,7 @@ package final class PropertyReads: Sendable {
         state.withLock { _ = $0.carried[entity, default: []].insert(name) }
     }
 
-    /// Whether code has read the property, or a composite one that it is a leaf of.
+    /// Whether code has read the property, or a composite attribute that contains it.
     package func isRead(_ name: String, of entity: String) -> Bool {
         let keys = name.split(separator: ".")
         return state.withLock { state in
@@ -115,14 +115,14 @@ package final class PropertyReads: Sendable {
         state.withLock { $0.carried[entity]?.contains(name) == true }
     }
 
-    /// Runs what reads values for its own purposes, such as a validation.
+    /// Runs code that reads values for its own purposes, such as a validation, without recording them as read.
     package func pausing<Result>(_ body: () throws -> Result) rethrows -> Result {
         state.withLock { $0.pauses += 1 }
         defer { state.withLock { $0.pauses -= 1 } }
         return try body()
     }
 
-    /// Notes the properties that a fetch names.
+    /// Records the properties that a fetch names.
     package func note(_ fetch: ObjectFetch, in model: ManagedObjectModel) {
         guard let entity = model.entity(fetch.entityName) else { return }
         let kinds = fetch.includesSubentities ? [entity] + model.descendants(of: entity) : [entity]
@@ -135,7 +135,7 @@ package final class PropertyReads: Sendable {
         for path in paths { note(path.split(separator: ".").map(String.init), from: kinds, in: model) }
     }
 
-    /// All properties of an entity, as a fetch of dictionaries without columns reads them.
+    /// Records all properties of an entity, as a fetch of dictionaries without columns reads them.
     package func noteAll(of fetch: ObjectFetch, in model: ManagedObjectModel) {
         guard let entity = model.entity(fetch.entityName) else { return }
         for kind in [entity] + (fetch.includesSubentities ? model.descendants(of: entity) : []) {
@@ -162,12 +162,12 @@ package final class PropertyReads: Sendable {
 }
 
 extension ObjectContext {
-    /// Runs what reads values for its own purposes and not for the app's code.
+    /// Runs code that does not read values for the app's code, without recording them as read.
     package func withoutNotingReads<Result>(_ body: () throws -> Result) rethrows -> Result {
         guard let reads = coordinator.reads else { return try body() }
         return try reads.pausing(body)
     }
 
-    /// Notes what a fetch names, where somebody asks for that.
+    /// Records the properties that a fetch names, if reads are recorded.
     package func noteReads(of fetch: ObjectFetch) { coordinator.reads?.note(fetch, in: coordinator.model) }
 }

@@ -1,16 +1,16 @@
 import MoultModel
 
-/// The value of a property of an object, temporary objects among its destinations.
+/// The value of a property of an object. Its destinations may be temporary objects.
 package enum ObjectValue: Sendable, Hashable {
-    /// Nil for no value.
+    /// The value of an attribute; nil for no value.
     case attribute(AttributeValue?)
     case toOne(ObjectID?)
-    /// In the order of an ordered relationship, otherwise by key.
+    /// The destinations, in order if the relationship is ordered, otherwise by key.
     case toMany([ObjectID])
 
     var isAttribute: Bool { if case .attribute = self { true } else { false } }
 
-    /// A phrase for the kind of value; messages never say the value itself.
+    /// A phrase for the kind of value; messages never contain the value itself.
     var kindPhrase: String {
         switch self {
         case .attribute(let value): value?.kindPhrase ?? "no value"
@@ -20,8 +20,8 @@ package enum ObjectValue: Sendable, Hashable {
     }
 }
 
-/// The values of one object, one for each property of its ``EntityShape``: as its row holds them, with what was set
-/// since, or as a list where there is no row yet.
+/// The values of one object, one for each property of its ``EntityShape``: its row with the values set since, or a list
+/// if there is no row yet.
 package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollection, ExpressibleByArrayLiteral {
     private var form: Form
 
@@ -31,9 +31,9 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         case list([ObjectValue?])
     }
 
-    /// A row with the values that were set since, which take precedence over those that the row holds.
+    /// A row with the values set since, which take precedence over the row's own.
     private final class ChangedRow: @unchecked Sendable {
-        // Sendable because only who alone refers to it changes it.
+        // `Sendable` is safe, because only a sole owner changes it.
         let row: StoredRow
         @exclusivity(unchecked) private(set) var changes: [Change]
 
@@ -59,15 +59,15 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         var value: ObjectValue?
     }
 
-    /// The facts about a value that are known without making it.
+    /// The presence of a value, known without decoding it.
     package enum Presence {
-        /// There is none, for one of the reasons of ``ObjectSnapshot/values``.
+        /// There is no value, for one of the reasons in ``ObjectSnapshot/values``.
         case missing
         /// NULL, or no destination.
         case empty
-        /// A list of a to-many relationship too, were it without destinations.
+        /// A value, or a list of a to-many relationship, even an empty one.
         case present
-        /// A decimal that the row keeps as a number of no more digits than any `Decimal` has.
+        /// A decimal that the row stores as a number, with no more digits than a `Decimal` has.
         case decimal
     }
 
@@ -96,7 +96,7 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         }
         set {
             let form = form
-            // Nobody else has the list then, and it is not copied.
+            // The list then has no other owner and is not copied.
             self.form = .list([])
             switch consume form {
             case .row(let row):
@@ -114,7 +114,7 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         }
     }
 
-    /// Each by itself.
+    /// The values as a list.
     package var list: [ObjectValue?] {
         if case .list(let list) = form { return list }
         return Array(self)
@@ -129,8 +129,7 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         }
     }
 
-    /// The positions at which values that share a row with others may differ from them, ascending; nil if they share
-    /// none.
+    /// Returns the positions, ascending, at which values that share a row may differ; nil if they share none.
     func positionsSet(over other: Self) -> [Int]? {
         switch (form, other.form) {
         case (.row(let row), .row(let base)) where row.isSame(as: base): []
@@ -142,7 +141,7 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         }
     }
 
-    /// Whether both have the value of one row there, which is known without making it.
+    /// Whether both have the value of the same row at this position, known without decoding it.
     func shares(_ position: Int, with other: Self) -> Bool {
         guard let row = untouchedRow(at: position), let others = other.untouchedRow(at: position) else { return false }
         return row.isSame(as: others)
@@ -167,10 +166,10 @@ extension PositionedValues: Hashable {
 /// The state of one object in its store at one moment: `NSIncrementalStoreNode`.
 package struct ObjectSnapshot: Sendable, Hashable {
     package let id: ObjectID
-    /// `Z_OPT`: 1 when the object was made, one more for each save.
+    /// The `Z_OPT`: 1 for a new object, and one more for each save.
     package let version: Int64
-    /// One for each property of the object's ``EntityShape``; nil for a to-many relationship, which is read by itself,
-    /// for a transient property, and for a value of the store that cannot be what the model declares.
+    /// One for each property of the object's ``EntityShape``; nil for a to-many relationship, which is read separately,
+    /// for a transient property, and for a stored value that does not fit the declared type.
     package let values: PositionedValues
 
     package init(id: ObjectID, version: Int64, values: PositionedValues) {

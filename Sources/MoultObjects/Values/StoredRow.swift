@@ -1,14 +1,14 @@
 import MoultModel
 import MoultStore
 
-/// The values of one row in one block of memory. Each value is made when it is requested.
+/// The values of one row in one block of memory. Each value is decoded when it is requested.
 ///
-/// Most values of most fetched objects are never requested. An object with a separate block for each value takes half as
-/// much memory again, and far longer to release.
+/// Most values of most fetched objects are never requested. With a separate block for each value, an object would take
+/// half as much memory again, and far longer to release.
 struct StoredRow: @unchecked Sendable {
-    // Sendable because it is never changed after it was made.
-    /// A word and a tag for each value, then the bytes of texts and blobs. The tag says what the word means. For texts
-    /// and blobs the word is the offset and the number of their bytes.
+    // `Sendable` is safe, because a row never changes after its creation.
+    /// A word and a tag for each value, followed by the bytes of texts and blobs. The tag gives the meaning of the
+    /// word. For texts and blobs, the word is the offset and the number of their bytes.
     private let memory: ManagedBuffer<Header, UInt8>
 
     private struct Header {
@@ -17,27 +17,27 @@ struct StoredRow: @unchecked Sendable {
         let others: [ObjectValue]
     }
 
-    /// The entities that the to-one relationships of the rows of a fetch may lead to, which all of these rows share.
+    /// The possible destination entities of to-one relationships in the rows of a fetch, shared by all of these rows.
     final class Destinations: Sendable {
         let origins: [ObjectID.Origin]
         init(_ origins: [ObjectID.Origin]) { self.origins = origins }
     }
 
-    /// The meaning of a word. From ``firstDestination`` on, a tag means the key of a destination, and the difference is
-    /// the number of the destination's entity.
+    /// The meaning of a word. Tags from ``firstDestination`` on mark the key of a destination; the difference is the
+    /// index of the destination's entity.
     fileprivate enum ValueTag: UInt8 {
-        /// No value, for one of the reasons of ``ObjectSnapshot/values``.
+        /// No value, for one of the reasons in ``ObjectSnapshot/values``.
         case missing
         case null, noDestination
         case integer, boolean, double, date
         case wholeDecimal, realDecimal
         case string, uri, binary, uuid, transformable
-        /// Among the others.
+        /// An index in the list of other values.
         case other
     }
 
     fileprivate static let firstDestination: UInt8 = 32
-    /// Longer ones are made once and kept, so that looking at one twice does not cost more than looking at it.
+    /// Longer values are decoded when the row is built and kept, so that repeated reads do not copy them again.
     fileprivate static let longest = 128
 
     // The header is read through its address: it is constant, so reading it needs no check for exclusive access.
@@ -47,7 +47,7 @@ struct StoredRow: @unchecked Sendable {
 
     func isSame(as other: Self) -> Bool { memory === other.memory }
 
-    /// Whether there is a value, which is known without making it.
+    /// Returns the presence of a value without decoding it.
     func presence(at position: Int) -> PositionedValues.Presence {
         switch tag(at: position) {
         case ValueTag.missing.rawValue: .missing
@@ -90,7 +90,7 @@ struct StoredRow: @unchecked Sendable {
         return memory.withUnsafeMutablePointerToElements { $0[count * 8 + position] }
     }
 
-    /// The word at a position that ``tag(at:)`` has checked.
+    /// Returns the word at a position that ``tag(at:)`` has checked.
     private func word(at position: Int) -> UInt64 {
         memory.withUnsafeMutablePointerToElements {
             UnsafeRawPointer($0).loadUnaligned(fromByteOffset: position * 8, as: UInt64.self)
@@ -109,7 +109,7 @@ struct StoredRow: @unchecked Sendable {
 }
 
 extension StoredRow {
-    /// Builds rows, one after the other.
+    /// A builder of rows, one after another.
     struct Builder {
         private let destinations: Destinations
         private var words: [UInt64] = []
@@ -139,7 +139,7 @@ extension StoredRow {
             }
         }
 
-        /// - Parameter index: of the entity, among ``Destinations/origins``.
+        /// - Parameter index: the index of the entity in ``Destinations/origins``.
         mutating func addDestination(_ index: Int, _ key: Int64) {
             guard let tag = UInt8(exactly: index + Int(firstDestination)) else {
                 return add(other: .toOne(ObjectID(destinations.origins[index], key: key)))
@@ -148,7 +148,7 @@ extension StoredRow {
             tags.append(tag)
         }
 
-        /// A value that was made already.
+        /// Adds a value that is already decoded.
         mutating func add(_ value: AttributeValue?) {
             switch value {
             case nil: addNull()
@@ -173,7 +173,7 @@ extension StoredRow {
             bytes.append(contentsOf: more)
         }
 
-        /// The row of what was added since the last one.
+        /// Returns the row of the values added since the last one.
         mutating func row() -> StoredRow {
             defer {
                 words.removeAll(keepingCapacity: true)

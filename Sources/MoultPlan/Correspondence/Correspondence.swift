@@ -3,12 +3,12 @@ import MoultModel
 
 /// The correspondence between the entities and properties of two versions.
 ///
-/// Names, renaming identifiers with their history, and recorded answers decide. Anything else is a question; until it
-/// is answered, the thing counts as removed and added.
+/// It is determined by names, renaming identifiers with their history, and recorded answers. Anything else is a
+/// question; until it is answered, the entity or property counts as removed and added.
 package struct Correspondence: Sendable {
     package let source: ResolvedModel
     package let destination: ResolvedModel
-    /// The version names that answers go by.
+    /// The version names that answers use.
     package let from: String
     package let to: String
     /// Source entity by destination entity.
@@ -19,10 +19,10 @@ package struct Correspondence: Sendable {
     let answers: EdgeAnswers
     /// Destination entity by source entity.
     let entityDestinations: [String: String]
-    /// The entities that are as they were, as is all that their relationships lead to.
+    /// The unchanged entities whose relationships lead only to unchanged entities.
     private(set) var kept: Set<String>
 
-    /// - Throws: `usage` if an answer fits no question that the versions have.
+    /// - Throws: `usage` if an answer does not fit any question about the versions.
     package init(
         from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()
@@ -68,7 +68,7 @@ package struct Correspondence: Sendable {
         questions = asked.questions
     }
 
-    /// The same in the reverse direction, for the reverse mapping of an edge. It asks no questions.
+    /// Reverses a correspondence, for the reverse mapping of an edge. It asks no questions.
     init(reversing other: Correspondence) {
         var properties: [String: [String: String]] = [:]
         properties.reserveCapacity(other.propertySources.count)
@@ -83,7 +83,7 @@ package struct Correspondence: Sendable {
             entitySources: other.entityDestinations, propertySources: properties, questions: [], kept: other.kept)
     }
 
-    /// A correspondence that is already known.
+    /// Wraps a correspondence that is already known.
     init(
         source: ResolvedModel, destination: ResolvedModel, from: String, to: String,
         entitySources: [String: String], propertySources: [String: [String: String]], questions: [Question],
@@ -95,7 +95,7 @@ package struct Correspondence: Sendable {
         entityDestinations = Dictionary(entitySources.map { ($0.value, $0.key) }) { first, _ in first }
     }
 
-    /// An entity of the destination with the one it comes from.
+    /// An entity of the destination with its source entity.
     struct Pair {
         var source: ResolvedEntity
         var destination: ResolvedEntity
@@ -108,13 +108,13 @@ package struct Correspondence: Sendable {
         return Pair(source: old, destination: new)
     }
 
-    /// Whether an entity of the destination has its name and its properties from one that is identical.
+    /// Whether a destination entity has its name and all its property names from an identical source entity.
     func isSame(_ name: String) -> Bool {
         guard entitySources[name] == name, let entity = destination[name], entity === source[name] else { return false }
         return propertySources[name] == entity.sameNames
     }
 
-    /// The source property of a destination property, in the entity named or one that inherits it.
+    /// Returns the source property of a destination property, in the named entity or one that inherits the property.
     func source(of property: String, in destinationEntity: String) -> String? {
         propertySources[destinationEntity]?[property]
     }
@@ -149,7 +149,7 @@ extension Correspondence {
         )
     }
 
-    /// A relationship whose inverse is matched is matched by it: the two are one link, seen from its two ends.
+    /// Matches relationships whose inverses are matched: both are ends of the same link.
     private mutating func matchInverses(of entities: [String], except ambiguous: [String: [String: [String]]]) {
         for name in entities {
             guard let pair = pair(name), propertySources[name] != pair.destination.sameNames else { continue }
@@ -176,14 +176,13 @@ extension Correspondence {
         return old
     }
 
-    /// Creates the correspondence between the entities and properties of any two versions, through every version
-    /// between them, so that a chain of renames is one rename. The direction may be from a later version to an earlier
-    /// one.
+    /// Creates the correspondence of any two versions, through every version between them, so that a chain of renames
+    /// is one rename. The first version may be the later one.
     ///
-    /// What is removed on the way and added again counts as removed and added.
+    /// An entity or property that is removed on the way and added again counts as removed and added.
     ///
-    /// - Parameter answers: by neighbouring versions, as for a plan.
-    /// - Throws: `usage` if an answer fits no question, `noPath` if there is no such version.
+    /// - Parameter answers: the answers about neighbouring versions, as for a plan.
+    /// - Throws: `usage` if an answer does not fit any question, `noPath` if there is no such version.
     package init(_ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none) throws(MigrationError) {
         guard from <= to else {
             self.init(reversing: try Correspondence(versions, from: to, to: from, answers: answers))
@@ -199,7 +198,7 @@ extension Correspondence {
         self.init(joining: steps, from: first, to: last)
     }
 
-    /// - Parameter steps: neighbours in their order, the first and the last included.
+    /// - Parameter steps: the correspondences of neighbouring versions in order, including the first and the last.
     private init(joining steps: [Correspondence], from first: Correspondence, to last: Correspondence) {
         var entities = first.entitySources
         var properties = first.propertySources
@@ -217,9 +216,9 @@ extension Correspondence {
 }
 
 extension ModelDiff {
-    /// Compares any two versions of one model, with renames followed through the versions between them.
+    /// Compares any two versions of one model, following renames through the versions between them.
     ///
-    /// - Throws: `noPath` for a name there is not, `usage` if an answer fits no question.
+    /// - Throws: `noPath` for an unknown name, `usage` if an answer does not fit any question.
     package init(_ versions: ModelVersions, from: String, to: String, answers: Answers = .none) throws(MigrationError) {
         let (start, end) = (try versions.knownPosition(of: from), try versions.knownPosition(of: to))
         self.init(try Correspondence(versions, from: start, to: end, answers: answers))
@@ -227,11 +226,12 @@ extension ModelDiff {
 }
 
 extension Correspondence {
-    /// The way back along the way forward: what has become of each thing there leads back to it, whatever names it had
-    /// on the way. What the way forward has lost, and what was added under a name of the older version, goes by its name.
+    /// Creates the correspondence of the way back by reversing the way forward, so that renames lead back to the
+    /// original. Anything that the way forward removed, or that was added under a name of the older version, is matched
+    /// by name.
     ///
-    /// - Parameter answers: about the way back: values for required attributes.
-    /// - Throws: `usage` if an answer fits no question.
+    /// - Parameter answers: the answers about the way back, with values for required attributes.
+    /// - Throws: `usage` if an answer does not fit any question.
     init(wayBackAlong forward: Correspondence, answers: EdgeAnswers) throws(MigrationError) {
         let back = Correspondence(reversing: forward)
         var (entities, properties) = (back.entitySources, back.propertySources)

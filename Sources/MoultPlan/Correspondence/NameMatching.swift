@@ -1,12 +1,12 @@
 import MoultBasics
 import MoultModel
 
-/// The matching of things of the destination with things of the source, by names and renaming identifiers alone.
+/// The matching of items of the destination with items of the source, by names and renaming identifiers alone.
 ///
-/// Both spellings of a chain are understood: an identifier may be the earliest name, kept through all renames (Core
-/// Data's own rule), or the name in the version before. In order: an answer decides; an identifier claims what bears
-/// or bore that name; an equal name matches; a source identifier that equals a destination's name matches. Where an
-/// identifier could mean two things, nothing is matched and the candidates are named.
+/// An identifier may be the earliest name, kept through all renames (Core Data's own rule), or the name in the version
+/// before. The rules apply in this order: an answer decides; an identifier claims the item with that name, past or
+/// present; equal names match; a source identifier matches an equal destination name. An ambiguous identifier matches
+/// nothing, and its candidates are listed.
 struct NameMatching {
     /// An entity or a property, with its current and former names.
     struct Item {
@@ -15,7 +15,7 @@ struct NameMatching {
         /// Its names in earlier versions, and its former identifiers.
         var formerNames: Set<String> = []
 
-        /// Whether its identifier is another name than its own.
+        /// Whether its identifier differs from its name.
         var isRenamed: Bool { identifier.map { $0 != name } ?? false }
 
         func isKnown(as name: String) -> Bool { identifier == name || formerNames.contains(name) }
@@ -26,11 +26,11 @@ struct NameMatching {
     /// Destination names whose identifier is ambiguous, with the source names it could mean.
     private(set) var ambiguities: [String: [String]] = [:]
 
-    /// - Parameter answers: by destination name: the old name, or nil in the optional for a thing that is new.
+    /// - Parameter answers: by destination name, the old name, or an inner nil for a new item.
     init(from source: [Item], to destination: [Item], answers: [String: String?] = [:]) {
         let sourceNames = Set(source.map(\.name))
         guard !answers.isEmpty || source.contains(where: \.isRenamed) || destination.contains(where: \.isRenamed) else {
-            // Then only equal names match.
+            // Without answers or renames, only equal names match.
             sources.reserveCapacity(destination.count)
             for item in destination where sourceNames.contains(item.name) { sources[item.name] = item.name }
             return
@@ -69,7 +69,7 @@ struct NameMatching {
         var claims: [String: [String]] = [:]
         for item in open {
             guard item.isRenamed, let identifier = item.identifier else { continue }
-            // Unchanged since it was renamed.
+            // The item has not changed since its rename.
             if let same = byName[item.name], same.isKnown(as: identifier) { continue }
             if let candidates = known[identifier] { claims[item.name] = candidates }
         }
@@ -92,7 +92,7 @@ struct NameMatching {
 
 /// The former names of the entities and properties of one version, through all earlier versions.
 ///
-/// It has entries only for renamed things, so it costs nothing for the rest.
+/// Only renamed entities and properties have entries, so the others cost nothing.
 package struct RenamingHistory: Sendable, Equatable {
     private(set) var entities: [String: Set<String>] = [:]
     /// By entity, inherited properties included.
@@ -106,7 +106,7 @@ package struct RenamingHistory: Sendable, Equatable {
     /// Returns the names of a property in earlier versions.
     package func names(of property: String, in entity: String) -> Set<String> { properties[entity]?[property] ?? [] }
 
-    /// The history one version later.
+    /// Returns the history up to the next version.
     package func advanced(along correspondence: Correspondence) -> RenamingHistory {
         var next = RenamingHistory()
         let hasNames = !entities.isEmpty || !properties.isEmpty || correspondence.source.hasRenamingIdentifiers

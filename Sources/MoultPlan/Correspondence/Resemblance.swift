@@ -1,7 +1,7 @@
 import MoultBasics
 import MoultModel
 
-/// The removed things that an added one could be, with the evidence.
+/// The removed entities and properties that an added one could be, with the evidence.
 struct Resemblance {
     private let removedAttributes: [AttributeDescription]
     private let removedRelationships: [RelationshipDescription]
@@ -28,7 +28,7 @@ struct Resemblance {
             .sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
-    /// In the order of names; only what has a candidate.
+    /// Returns the candidates of each added property that has any, ordered by name.
     func candidates(for added: Added) -> [(name: String, candidates: [Question.Candidate])] {
         let attributes = added.attributes.filter { $0.isStored && $0.derivation == nil }.map { attribute in
             (
@@ -94,7 +94,8 @@ struct Resemblance {
 
     // MARK: - Entities
 
-    /// The removed entity as a candidate for the added one, if at least half of the properties of each are the same.
+    /// Returns the removed entity as a candidate for the added one, if they share at least half of the properties of
+    /// each.
     static func candidate(_ removed: ResolvedEntity, for added: ResolvedEntity) -> Question.Candidate? {
         let old = signatures(removed)
         let new = signatures(added)
@@ -120,7 +121,7 @@ struct Resemblance {
     private static func signatures(_ entity: ResolvedEntity) -> Set<Signature> {
         let attributes = entity.attributes.values.filter(\.isStored).map { Signature(name: $0.name, type: $0.type) }
         let relationships = entity.relationships.values.filter { !$0.isTransient }.map {
-            // One that points to its own entity is renamed with it.
+            // A relationship to its own entity is renamed with that entity.
             let isOwn = $0.destinationEntityName == entity.name
             return Signature(
                 name: $0.name, type: nil, destination: isOwn ? nil : $0.destinationEntityName, isToMany: $0.isToMany)

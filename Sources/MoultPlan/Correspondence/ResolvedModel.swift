@@ -1,17 +1,17 @@
 import MoultModel
 
-/// A model with inheritance and composite attributes resolved: every entity with all its properties, each found by name
-/// at once. A composite attribute is there as its leaves, each named by its path, so that all that is known of
-/// attributes, from a rename to a default value, holds for them.
+/// A model with inheritance and composite attributes resolved: every entity with all its properties, by name. The
+/// leaves of a composite attribute replace it, each named by its path, so everything that applies to attributes, from
+/// renames to default values, applies to them.
 package final class ResolvedModel: Sendable {
     let model: ManagedObjectModel
-    /// Of the entities, in byte order.
+    /// The names of the entities, in byte order.
     let names: [String]
     let entities: [String: ResolvedEntity]
     let hasRenamingIdentifiers: Bool
 
-    /// - Parameter previous: the version before, whose unchanged entities are taken over as they are: what is
-    ///   identical need not be compared again.
+    /// - Parameter previous: the version before; its unchanged entities are reused, because identical objects need no
+    ///   further comparison.
     init(_ model: ManagedObjectModel, after previous: ResolvedModel? = nil) {
         self.model = model
         names = model.entities.map(\.name)
@@ -26,13 +26,14 @@ package final class ResolvedModel: Sendable {
 
     subscript(name: String) -> ResolvedEntity? { entities[name] }
 
-    /// The entity of that name and every one below it.
+    /// Returns the named entity and its descendants.
     func family(of name: String) -> [String] {
         guard let entity = model.entity(name) else { return [] }
         return [name] + model.descendants(of: entity).map(\.name)
     }
 
-    /// Returns the named entities whose relationships lead to no others, here and in a later version.
+    /// Returns those of the named entities whose relationships lead only to others of them, here and in a later
+    /// version.
     func closed(_ names: Set<String>, with later: ResolvedModel) -> Set<String> {
         let whole = names.filter { name in
             [self, later].allSatisfy { !$0.model.hasSubentities(name) || names.isSuperset(of: $0.family(of: name)) }
@@ -41,29 +42,29 @@ package final class ResolvedModel: Sendable {
     }
 }
 
-/// One entity with its own and its inherited properties. Identical means that nothing of it changed.
+/// One entity with its own and its inherited properties. Versions that share the object have the entity unchanged.
 package final class ResolvedEntity: Sendable {
     let description: EntityDescription
-    /// The entity as its model has it, then those above it, nearest first.
+    /// The entity as its model declares it, followed by its ancestors, nearest first.
     let declared: [EntityDescription]
     let attributes: [String: AttributeDescription]
     let relationships: [String: RelationshipDescription]
-    /// The same with the leaves of composite attributes in place of these.
+    /// As `declared`, with composite attributes replaced by their leaves.
     let lineage: [EntityDescription]
     /// Each attribute and relationship as its own source.
     let sameNames: [String: String]
-    /// Takes over the entity as it is: each stored property is its own source, unless it is derived.
+    /// The mapping that keeps the entity as it is: each stored property is its own source, unless it is derived.
     let same: ResolvedEntityMapping
-    /// The entities that the relationships lead to, and those of the lineage.
+    /// The entities of the lineage, and those that the relationships lead to.
     let reach: Set<String>
     /// Whether one of the properties has a renaming identifier.
     let hasRenamedProperties: Bool
-    /// Whether the entity has a renaming identifier, or what it declares itself.
+    /// Whether the entity or a property that it declares has a renaming identifier.
     let hasRenamingIdentifiers: Bool
-    /// The entity that declares a property, for the inherited ones alone.
+    /// The entity that declares each inherited property.
     private let inheritedFrom: [String: String]
 
-    /// - Parameter declared: the entity, then those above it; never empty.
+    /// - Parameter declared: the entity, followed by its ancestors; never empty.
     init(_ declared: [EntityDescription]) {
         let lineage = declared.map(\.flattened)
         var attributes: [String: AttributeDescription] = [:]
@@ -93,7 +94,7 @@ package final class ResolvedEntity: Sendable {
             || relationships.values.contains { $0.renamingIdentifier != nil }
     }
 
-    /// Whether an entity of a model, and those above it, are the ones that this one was made of.
+    /// Whether the object was made from an entity of a model and its ancestors.
     func isDeclared(by entity: EntityDescription, in model: ManagedObjectModel) -> Bool {
         guard declared.first == entity else { return false }
         return entity.superentityName == nil || declared == model.lineage(of: entity)
@@ -105,14 +106,14 @@ package final class ResolvedEntity: Sendable {
     var name: String { description.name }
     var rootName: String { lineage.last?.name ?? name }
 
-    /// The entity that declares the property.
+    /// Returns the entity that declares the property.
     func declaringEntity(of property: String) -> String { inheritedFrom[property] ?? name }
 
     func isKind(of ancestor: String) -> Bool { lineage.contains { $0.name == ancestor } }
 }
 
 extension EntityDescription {
-    /// The entity with the leaves of its composite attributes in place of these.
+    /// The entity with its composite attributes replaced by their leaves.
     fileprivate var flattened: EntityDescription {
         guard attributes.contains(where: { $0.type == .composite }) else { return self }
         var entity = self
@@ -122,13 +123,13 @@ extension EntityDescription {
 }
 
 extension ManagedObjectModel {
-    /// Whether an entity or a property has a renaming identifier, or an element of a composite attribute.
+    /// Whether any entity, property or element of a composite attribute has a renaming identifier.
     var hasRenamingIdentifiers: Bool { entities.indices.contains { entities[$0].hasRenamingIdentifiers } }
 }
 
 extension EntityDescription {
     fileprivate var hasRenamingIdentifiers: Bool {
-        // By place: a closure would be given a copy of each.
+        // Access elements by index: a closure would receive a copy of each.
         renamingIdentifier != nil || attributes.indices.contains { attributes[$0].hasRenamingIdentifier }
             || relationships.indices.contains { relationships[$0].renamingIdentifier != nil }
     }

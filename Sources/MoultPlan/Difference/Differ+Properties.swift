@@ -60,7 +60,7 @@ extension Differ {
         }
     }
 
-    /// A property that stays where it was declared may be lost to entities that leave the hierarchy.
+    /// Reports a property that keeps its declaring entity but is lost to entities that leave the hierarchy.
     private mutating func reportLosers(of source: PropertyID) {
         let old = correspondence.source[source.entity]
         for entity in fates[source]?.losers ?? [] {
@@ -78,7 +78,7 @@ extension Differ {
         }
     }
 
-    /// - Parameter name: the entity's name in the newer version, where it has one.
+    /// - Parameter name: the entity's name in the newer version, if it is still there.
     mutating func reportRemovedProperties(of entity: EntityDescription, named name: String) {
         let stays = correspondence.source.family(of: entity.name).contains {
             correspondence.entityDestinations[$0] != nil

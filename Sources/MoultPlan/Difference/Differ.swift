@@ -5,12 +5,12 @@ import MoultModel
 struct Differ {
     let correspondence: Correspondence
     private(set) var changes: [ModelChange] = []
-    /// For each property that the source declares: what it becomes.
+    /// By property that the source declares, its fate.
     private(set) var fates: [PropertyID: Fate] = [:]
-    /// For each property that the destination declares: the properties it comes from.
+    /// By property that the destination declares, its source properties.
     private(set) var origins: [PropertyID: [PropertyID]] = [:]
 
-    /// A property by the entity that declares it.
+    /// The identity of a property: its name and the entity that declares it.
     struct PropertyID: Hashable {
         var entity: String
         var name: String
@@ -19,9 +19,9 @@ struct Differ {
 
     struct Fate {
         var isCarried = false
-        /// The entities, by their names in the destination, whose objects lose its values.
+        /// The entities, by their names in the destination, whose objects lose the property's values.
         var losers: [String] = []
-        /// Whether objects of some entity lose its values.
+        /// Whether objects of some entity lose the property's values.
         var losesData: Bool { !losers.isEmpty }
     }
 
@@ -46,7 +46,7 @@ struct Differ {
     private var entityNames: [String] {
         let names = correspondence.destination.names
         let removed = correspondence.source.names.filter { correspondence.entityDestinations[$0] == nil }
-        // Those of one version are in order.
+        // The names of each version are already in order.
         return removed.isEmpty ? names : Set(removed + names).sorted { $0.precedesInByteOrder($1) }
     }
 
@@ -69,12 +69,12 @@ struct Differ {
         }
     }
 
-    /// Whether an answer gives the objects that have no value of a property one.
+    /// Whether an answer supplies a value for objects without a value of the property.
     private func hasValue(_ member: String?, of entity: String) -> Bool {
         member.flatMap { correspondence.answers.property($0, declaredBy: entity) }?.is == .value
     }
 
-    /// Follows each property through every entity that has it, so that a move up or down the hierarchy is seen.
+    /// Follows each property through every entity that has it, so that moves up or down the hierarchy are found.
     private mutating func tracePropertiesThroughEntities() {
         for oldName in correspondence.source.names {
             guard let source = correspondence.source[oldName] else { continue }
@@ -92,7 +92,7 @@ struct Differ {
                 }
                 fates[id, default: Fate()].isCarried = true
                 let goalID = PropertyID(entity: pair.destination.declaringEntity(of: goal), name: goal)
-                // Most have one; sub-entities name an inherited one again.
+                // Most properties have one origin; sub-entities repeat an inherited one.
                 if origins[goalID]?.contains(id) != true { origins[goalID, default: []].append(id) }
             }
         }
@@ -130,7 +130,7 @@ struct Differ {
             ModelChange(
                 .entityRemoved, entity: entity.name, old: summary(entity), isHashed: true,
                 losesData: !entity.isAbstract))
-        // Its sub-entities may stay and miss what they inherited.
+        // Its sub-entities may stay, without the inherited properties.
         reportRemovedProperties(of: entity, named: entity.name)
     }
 
@@ -191,7 +191,7 @@ extension Differ {
     }
 
     mutating func compareConstraints(_ old: EntityDescription, _ new: EntityDescription) {
-        // By the names that the properties have now: a constraint follows a rename.
+        // Use the present names of the properties: a constraint follows a rename.
         let names = Dictionary(
             (correspondence.propertySources[new.name] ?? [:]).map { ($0.value, $0.key) }
         ) { first, _ in first }
@@ -207,7 +207,7 @@ extension Differ {
         }
     }
 
-    /// Compares two lists of named parts; `text` says everything about one.
+    /// Compares two lists of named parts; `text` returns a full description of a part.
     private mutating func compareLists<Part>(
         _ old: [Part], _ new: [Part], name: (Part) -> String, entity: String?,
         kinds: (added: ModelChange.Kind, removed: ModelChange.Kind, changed: ModelChange.Kind),
@@ -233,7 +233,7 @@ extension Differ {
         compareLists(
             old.configurations, new.configurations, name: \.name, entity: nil,
             kinds: (.configurationAdded, .configurationRemoved, .configuration),
-            // A store of the configuration has the hashes of its entities only.
+            // A store of a configuration has the hashes of that configuration's entities only.
             hashed: Set(
                 new.configurations.filter { configuration in
                     old.entities(inConfiguration: configuration.name).map { Set($0.map(\.name)) }
@@ -261,7 +261,7 @@ extension Differ {
                 isHashed: false))
     }
 
-    /// The entities that stay in the model and leave a configuration, whose stores lose their objects.
+    /// Reports the entities that stay in the model but leave a configuration, so that its stores lose their objects.
     private mutating func compareConfigurations(_ old: ManagedObjectModel, _ new: ManagedObjectModel) {
         for configuration in new.configurations {
             let held = Set(configuration.entityNames)

@@ -1,19 +1,19 @@
 import MoultBasics
 import MoultModel
 
-/// One fact about an entity, attribute or relationship, and what a change of it means.
+/// One fact about an entity, attribute or relationship, and the effect of a change.
 struct Fact<Subject: Sendable>: Sendable {
     var kind: ModelChange.Kind
-    /// Whether the version hash contains it.
+    /// Whether the version hash includes it.
     var isHashed = false
-    /// The fact as a person reads it; nil for none.
+    /// The fact in readable form; nil if it is absent.
     var read: @Sendable (Subject) -> String?
     var losesData: @Sendable (Subject, Subject) -> Bool = { _, _ in false }
     var mayFail: @Sendable (Subject, Subject) -> Bool = { _, _ in false }
 }
 
 extension [String: String] {
-    /// In the order of names: `a = 1, b = 2`; nil if empty.
+    /// The entries ordered by name, as in `a = 1, b = 2`; nil if empty.
     var listed: String? {
         isEmpty
             ? nil
@@ -22,7 +22,7 @@ extension [String: String] {
 }
 
 extension AttributeValue {
-    /// The value as a person reads it.
+    /// The value in readable form.
     package var text: String {
         switch self {
         case .integer(let value): String(value)

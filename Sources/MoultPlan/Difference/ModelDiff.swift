@@ -6,11 +6,12 @@ package struct ModelDiff: Sendable, Equatable {
     /// The names of the versions.
     package let from: String
     package let to: String
-    /// Entities in the order of their names, then the model as a whole.
+    /// The changes of the entities, ordered by name, then those of the model as a whole.
     package internal(set) var changes: [ModelChange]
 
-    /// - Parameter answers: recorded answers about the two versions; what is not answered counts as removed and added.
-    /// - Throws: `usage` if an answer fits no question that the versions have.
+    /// - Parameter answers: recorded answers about the two versions; without an answer, an entity or property counts as
+    ///   removed and added.
+    /// - Throws: `usage` if an answer does not fit any question about the versions.
     package init(
         from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()
@@ -28,16 +29,17 @@ package struct ModelDiff: Sendable, Equatable {
 
     package var isEmpty: Bool { changes.isEmpty }
 
-    /// The changes that change a version hash, so that Core Data migrates for them.
+    /// The changes that alter a version hash, so that Core Data migrates for them.
     package var hashed: [ModelChange] { changes.filter(\.isHashed) }
-    /// The changes that change no version hash. Core Data does not migrate for them.
+    /// The changes that alter no version hash. Core Data does not migrate for them.
     package var unhashed: [ModelChange] { changes.filter { !$0.isHashed } }
     /// The changes that may leave values or rows behind.
     package var losses: [ModelChange] { changes.filter(\.losesData) }
 
     /// The renames that Core Data forbids in a store that is mirrored to CloudKit.
     ///
-    /// - Parameter newer: the version that they lead to. Where it marks configurations for CloudKit, these alone are mirrored.
+    /// - Parameter newer: the newer version of the two. If it marks configurations for CloudKit, only these are
+    ///   mirrored.
     package func renamesForbiddenByCloudKit(in newer: ManagedObjectModel) -> [ModelChange] {
         let mirrored = Set(newer.configurations.filter(\.usedWithCloudKit).flatMap(\.entityNames))
         return hashed.filter { change in
@@ -64,14 +66,14 @@ extension ModelChange {
 }
 
 extension ManagedObjectModel {
-    /// Whether the model says that its stores, or those of one of its configurations, are mirrored to CloudKit.
+    /// Whether the model marks its stores, or those of one configuration, as mirrored to CloudKit.
     package var isUsedWithCloudKit: Bool {
         documentAttributes["usedWithCloudKit"] == "YES" || configurations.contains(where: \.usedWithCloudKit)
     }
 }
 
 extension MigrationPlan {
-    /// One warning for each rename on the way of a store that is mirrored to CloudKit.
+    /// Returns one warning for each rename on the way of a store that is mirrored to CloudKit.
     package func cloudKitFindings(in versions: ModelVersions) -> [Finding] {
         edges.flatMap { edge in
             edge.diff.renamesForbiddenByCloudKit(in: versions.versions[edge.newer].model).map { change in
@@ -84,17 +86,17 @@ extension MigrationPlan {
     }
 }
 
-/// The step in the number of a model's version that a difference calls for.
+/// The part of a model's version number to increase for a difference.
 ///
-/// It is independent of the kind of migration: an additive change may need a mapping model, and a breaking one may be
+/// The kind of migration is irrelevant: an additive change may need a mapping model, and a breaking one may be
 /// inferred.
 package struct VersionBump: Sendable, Equatable {
     package enum Level: String, Sendable, Comparable, CaseIterable {
-        /// Nothing that a store notices.
+        /// The change does not affect stores.
         case patch
-        /// Something is added, and what an older app or query uses is still there.
+        /// Something is added, and everything that an older app or query uses is still there.
         case minor
-        /// Something is removed, renamed or refused that older code or data has.
+        /// The change removes, renames or refuses something that older code or data uses.
         case major
 
         package static func < (left: Level, right: Level) -> Bool {
@@ -104,10 +106,10 @@ package struct VersionBump: Sendable, Equatable {
     }
 
     package let level: Level
-    /// The changes for which the level is not lower.
+    /// The changes that require this level.
     package let reasons: [ModelChange]
 
-    /// Nil for equal versions.
+    /// Returns nil for equal versions.
     package init?(_ diff: ModelDiff) {
         guard let level = diff.changes.map(\.level).max() else { return nil }
         self.level = level
@@ -134,7 +136,7 @@ package struct VersionNumber: Sendable, Equatable, Comparable, CustomStringConve
     package var minor: Int
     package var patch: Int
 
-    /// Nil for another text.
+    /// Returns nil for any other text.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { part in part.allSatisfy(\.isASCIIDigit) ? Int(part) : nil }
@@ -144,7 +146,7 @@ package struct VersionNumber: Sendable, Equatable, Comparable, CustomStringConve
 
     package var description: String { "\(major).\(minor).\(patch)" }
 
-    /// The next number at a level; a number that cannot rise stays.
+    /// Returns the next number at a level; a number at the maximum stays as it is.
     package func next(_ level: VersionBump.Level) -> VersionNumber {
         func risen(_ number: Int) -> Int { number == .max ? number : number + 1 }
         var next = self

@@ -10,7 +10,7 @@ extension Inference {
             let old = pair.source.attributes[name], old.isStored
         else { return startAnew(attribute, at: place, in: pair) }
         if isWayBack, old.type != attribute.type, !old.type.widens(to: attribute.type) {
-            // A number may have an equal one of the older type; of other types nothing is the same.
+            // A number may have an equal value of the older type; no other type does.
             return attribute.type.isNumber && old.type.isNumber
                 ? .expression(.keyPath(name, of: .variable("source"))) : startAnew(attribute, at: place, in: pair)
         }
@@ -21,7 +21,7 @@ extension Inference {
         return .attribute(name, ifNil: firstValue(of: attribute, at: place, in: pair))
     }
 
-    /// Returns the value for an object without a value: the default value, otherwise what an answer gives.
+    /// Returns the value for an object without one: the default value, or else the value from an answer.
     private mutating func firstValue(
         of attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
     ) -> AttributeValue? {
@@ -43,14 +43,14 @@ extension Inference {
         return value
     }
 
-    /// A new attribute: its default in every object, whether optional or not, or nil.
+    /// Returns the source of a new attribute: its default value in every object, whether or not it is optional, or nil.
     private mutating func startAnew(
         _ attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
     ) -> AttributeSource {
         .constant(firstValue(of: attribute, at: place, in: pair))
     }
 
-    /// An abstract entity has no objects that could miss a value.
+    /// Refuses a required attribute without a default, unless the entity is abstract and so has no objects.
     private mutating func refuseMissingDefault(
         _ attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
     ) {
@@ -66,8 +66,8 @@ extension Inference {
             detail: DefaultExample.detail(of: attribute, at: place.description))
     }
 
-    /// A wider type keeps every value, as Core Data infers it. Any other change of type is never silent: an answer says
-    /// that the values are dropped.
+    /// Returns whether the values are kept. A wider type keeps every value, as in Core Data's own inference. Any other
+    /// change of type needs an answer that drops the values.
     private mutating func keepsValues(
         of old: AttributeDescription, in new: AttributeDescription, at place: Place, answer: Answer?
     ) -> Bool {
@@ -95,7 +95,7 @@ extension Inference {
     }
 }
 
-/// A property by the entity that declares it.
+/// The identity of a property: its name and the entity that declares it.
 struct Place: CustomStringConvertible {
     var entity: String
     var property: String
@@ -107,7 +107,7 @@ struct Place: CustomStringConvertible {
 
     var description: String { "\(entity).\(property)" }
 
-    /// The question whether values that cannot be kept may go.
+    /// Returns the question whether to drop values that cannot be kept.
     func conversion(
         _ sentence: String, old: String, evidence: String, isOfLinks: Bool = false, in correspondence: Correspondence
     ) -> Question {
@@ -121,10 +121,10 @@ struct Place: CustomStringConvertible {
 }
 
 extension AttributeType {
-    /// The types that hold every value of this one exactly, one step wider.
+    /// The next wider types, which hold every value of this one exactly.
     ///
-    /// Integer 16 and 32 fit the 24 and 53 bits of a Float and a Double; Integer 64 fits only Decimal's 38 digits. A
-    /// Double has no exact Decimal of 38 digits, a Boolean is 0 or 1.
+    /// A Float's 24 bits hold an Integer 16, a Double's 53 bits an Integer 32, and only a Decimal's 38 digits an
+    /// Integer 64. A Double has no exact Decimal of 38 digits. A Boolean is 0 or 1.
     private var nextWider: [AttributeType] {
         switch self {
         case .boolean: [.integer16]
@@ -136,8 +136,8 @@ extension AttributeType {
         }
     }
 
-    /// Whether every value of this type has exactly one equal value of the other, so that nothing is lost. A type
-    /// does not widen to itself. Widening of widening is widening.
+    /// Whether every value of this type has exactly one equal value of the other, so that nothing is lost. A type does
+    /// not widen to itself. The relation is transitive.
     package func widens(to other: AttributeType) -> Bool { nextWider.contains { $0 == other || $0.widens(to: other) } }
 
     private static let numbers: Set<AttributeType> = [
@@ -145,8 +145,8 @@ extension AttributeType {
     ]
     package var isNumber: Bool { Self.numbers.contains(self) }
 
-    /// Whether some values of this type have an equal value of the other: a text that is a number, a number without
-    /// fraction.
+    /// Whether some values of this type have an equal value of the other, such as a text that is a number, or a number
+    /// without a fraction.
     package func converts(to other: AttributeType) -> Bool {
         let numbers = Self.numbers
         let texts: Set<AttributeType> = [.string, .uri, .uuid]
@@ -163,7 +163,7 @@ extension AttributeType {
 }
 
 extension AttributeValue {
-    /// The equal value of a wider type; the value itself where nothing needs to be converted.
+    /// Returns the equal value of a wider type, or the value itself if no conversion is needed.
     package func widened(to type: AttributeType) -> AttributeValue {
         switch (self, type) {
         case (.boolean(let value), _) where type != .boolean:
@@ -203,7 +203,7 @@ extension Inference {
         return .relationship(name)
     }
 
-    /// Returns the destination entities of the objects that a relationship can lead to, without removed entities.
+    /// Returns the destination entities of the objects that a relationship can lead to, except removed ones.
     private func destinations(of old: RelationshipDescription) -> [ResolvedEntity] {
         correspondence.source.family(of: old.destinationEntityName).compactMap {
             correspondence.entityDestinations[$0].flatMap { correspondence.destination[$0] }
@@ -223,7 +223,7 @@ extension Inference {
                 isOfLinks: true, in: correspondence))
     }
 
-    /// A relationship has no default: a new one that may not be empty is refused, unless its inverse fills it.
+    /// Refuses new relationships that may not be empty, unless their inverse fills them. A relationship has no default.
     mutating func refuseUnfilledRelationships() {
         for name in correspondence.destination.names where !correspondence.kept.contains(name) {
             guard let pair = correspondence.pair(name), !pair.source.description.isAbstract else { continue }
@@ -250,13 +250,13 @@ extension Inference {
         }
     }
 
-    /// The relationship that feeds one of the destination, by the mapping made.
+    /// Returns the source relationship of a destination relationship in the mapping made so far.
     private func oldRelationship(_ name: String, of entity: String) -> String? {
         guard case .relationship(let old)? = known(entity)?.relationships[name] else { return nil }
         return old
     }
 
-    /// Two ends that were ends of two different links cannot become the ends of one.
+    /// Refuses relationships whose two ends would come from two different links.
     mutating func refuseDisagreeingInverses() {
         for name in correspondence.destination.names where !correspondence.kept.contains(name) {
             guard let pair = correspondence.pair(name) else { continue }
@@ -277,8 +277,8 @@ extension Inference {
         }
     }
 
-    /// "You can't merge entity hierarchies": several come under one root only where it is the root of one of them, whose
-    /// objects keep their keys. The others move into that hierarchy, and get new ones.
+    /// Refuses merged hierarchies ("You can't merge entity hierarchies"). Several hierarchies may share a root only if
+    /// it is the root of one of them, whose objects keep their keys. The objects of the others get new keys.
     mutating func refuseMergedHierarchies(_ mapping: ResolvedMapping) {
         let (source, destination) = (correspondence.source.model, correspondence.destination.model)
         for merged in mapping.mergedHierarchies(from: source, to: destination) {

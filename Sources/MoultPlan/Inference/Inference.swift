@@ -1,19 +1,19 @@
 import MoultBasics
 import MoultModel
 
-/// Makes the mapping of corresponding models, with a question or a refusal for each property that has no clear source.
+/// Infers the mapping of corresponding models, with a question or a refusal for each property without a clear source.
 struct Inference {
     let correspondence: Correspondence
-    /// Whether it leads to an older version. Then the rows say what fits.
+    /// Whether the mapping leads to an older version. Then the rows decide which values fit.
     let isWayBack: Bool
-    /// By destination entity, but for those that are kept.
+    /// By destination entity, without the unchanged ones.
     private var mappings: [String: ResolvedEntityMapping] = [:]
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
     /// On a way back: the required attributes without a value.
     private(set) var missing: [Refusal] = []
     private var usedAnswers: Set<Answer> = []
-    /// A property that several entities inherit is reported once.
+    /// The reports made so far. A property that several entities inherit is reported once.
     private var spokenOf: Set<String> = []
 
     init(_ correspondence: Correspondence, isWayBack: Bool = false) {
@@ -38,12 +38,12 @@ struct Inference {
         return mapping
     }
 
-    /// The mapping to an entity of the destination.
+    /// Returns the mapping to an entity of the destination.
     func known(_ entity: String) -> ResolvedEntityMapping? {
         mappings[entity] ?? (correspondence.kept.contains(entity) ? correspondence.destination[entity]?.same : nil)
     }
 
-    /// Adds a reason, once for a place.
+    /// Adds a refusal, once for each place.
     mutating func refuse(
         _ reason: Refusal.Reason, _ place: String, _ message: String, remedy: String, detail: Remedy = ""
     ) {
@@ -54,7 +54,7 @@ struct Inference {
 
     mutating func use(_ answer: Answer) { usedAnswers.insert(answer) }
 
-    /// It only makes sense to ask whether values are kept if a type or destination changes.
+    /// Refuses `keep` and `drop` answers where neither the type nor the destination changes.
     private func checkAnswers() throws(MigrationError) {
         for answer in correspondence.answers.all
         where (answer.is == .keep || answer.is == .drop) && !usedAnswers.contains(answer) {
@@ -65,7 +65,7 @@ struct Inference {
         }
     }
 
-    /// Adds a question, once for a place.
+    /// Adds a question, once for each place.
     mutating func ask(_ question: Question) {
         guard spokenOf.insert("question " + question.place).inserted else { return }
         questions.append(question)
@@ -76,7 +76,7 @@ struct Inference {
         var mapping = ResolvedEntityMapping(
             sourceEntityName: pair?.source.name, destinationEntityName: destination.name)
         if correspondence.isSame(destination.name) { mapping.attributes = destination.same.attributes }
-        // In order, as refusals and questions are listed as they are met.
+        // In order, because refusals and questions are listed as they occur.
         let open = destination.attributes.keys.filter { mapping.attributes[$0] == nil }
         for name in open.sorted(by: { $0.precedesInByteOrder($1) }) {
             guard let attribute = destination.attributes[name], attribute.isStored, attribute.derivation == nil
@@ -103,27 +103,27 @@ struct Inference {
 
 /// The result of inference between two versions: a mapping, or the questions and refusals that prevent it.
 package struct InferredMapping: Sendable, Equatable {
-    /// The mapping as far as it is known. Open or refused properties start empty in it.
+    /// The known part of the mapping. Open or refused properties start empty in it.
     private let draft: ResolvedMapping
     package let questions: [Question]
     package let refusals: [Refusal]
-    /// On a way back: the required attributes that objects, if there are any, have no value for.
+    /// On a way back, the required attributes that existing objects would have no value for.
     package let missing: [Refusal]
 
     /// The mapping; nil while a question is open or a change cannot be inferred.
     package var mapping: ResolvedMapping? { questions.isEmpty && refusals.isEmpty ? draft : nil }
 
-    /// - Throws: `usage` if an answer fits no question that the versions have.
+    /// - Throws: `usage` if an answer does not fit any question about the versions.
     package init(_ correspondence: Correspondence) throws(MigrationError) { try self.init(Inference(correspondence)) }
 
-    /// The way back from a version to an older one, along the way forward: its renaming identifiers and answers say what
-    /// became of what. Whether the values of the newer version fit the older one is for the rows to say.
+    /// Infers the way back to an older version from the renaming identifiers and answers of the way forward. The rows
+    /// decide whether the values of the newer version fit the older one.
     ///
     /// - Parameters:
-    ///   - newer: need not be among `versions`; then the names of the two alone tell what corresponds.
-    ///   - answers: those of the way forward, and about the way back (from the newer version to the older one) values
-    ///     for required attributes.
-    /// - Throws: `usage` if an answer fits no question.
+    ///   - newer: the newer version; if it is not among `versions`, only names determine the correspondence.
+    ///   - answers: the answers of the way forward, and values for required attributes on the way back, from the newer
+    ///     version to the older one.
+    /// - Throws: `usage` if an answer does not fit any question.
     package init(
         back newer: ModelVersion, to older: ModelVersion, in versions: ModelVersions, answers: Answers = .none
     ) throws(MigrationError) {
@@ -147,7 +147,7 @@ package struct InferredMapping: Sendable, Equatable {
         missing = inference.missing
     }
 
-    /// - Throws: `question` or `cannotInfer`, with all questions or all reasons.
+    /// - Throws: `question` with all questions, or `cannotInfer` with all reasons.
     package func requireMapping(from: String, to: String) throws(MigrationError) -> ResolvedMapping {
         guard questions.isEmpty else { throw .unanswered(questions) }
         guard refusals.isEmpty else { throw .cannotInfer(refusals, from: from, to: to) }
@@ -156,10 +156,10 @@ package struct InferredMapping: Sendable, Equatable {
 }
 
 extension ResolvedMapping {
-    /// The mapping between two neighbouring versions, without anybody writing it.
+    /// Infers the mapping between two neighbouring versions.
     ///
-    /// - Throws: `question` if the models leave open what a thing is, `cannotInfer` with a reason for each change that
-    ///   inference does not cover, `usage` if an answer fits no question.
+    /// - Throws: `question` if the models leave a correspondence open, `cannotInfer` with a reason for each change that
+    ///   inference does not cover, `usage` if an answer does not fit any question.
     package init(
         inferring older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()

@@ -13,12 +13,12 @@ package struct Refusal: Sendable, Hashable {
     }
 
     package var reason: Reason
-    /// `Entity.property` or `Entity`, by the names of the version after.
+    /// `Entity.property` or `Entity`, by its names in the newer version.
     package var place: String
     package var message: String
-    /// The remedy, in words that hold for a model in files and in code alike.
+    /// The remedy, in words that fit models in files and in code.
     package var remedy: String
-    /// The way to do it in a model file and on the command line; empty if there is nothing to add.
+    /// The change to make in a model file, or the command to use; empty if there is nothing to add.
     package var detail: Remedy = ""
 
     /// The remedy for a model in files, with ``detail``.
@@ -30,7 +30,7 @@ package struct Refusal: Sendable, Hashable {
 }
 
 extension MigrationError {
-    /// All reasons at once, each with its place and remedy.
+    /// Returns an error with all reasons at once, each with its place and remedy.
     package static func cannotInfer(_ refusals: [Refusal], from: String, to: String) -> MigrationError {
         let reasons = refusals.map { "\n  [\($0.finding.rule ?? "")] \($0.message) \($0.wholeRemedy)" }.joined()
         return MigrationError(
@@ -41,13 +41,13 @@ extension MigrationError {
 
     private static func example(_ questions: [Question]) -> [Remedy.Setting] {
         guard let question = questions.first, let answer = question.answers.first else { return [] }
-        // Where several versions ask about one place.
+        // Needed if several versions ask about one place.
         let versions: [Remedy.Setting] =
             questions.count { $0.place == question.place } > 1 ? [.from(question.from), .to(question.to)] : []
         return versions + [.set("\(question.place)=\(answer.choice)")]
     }
 
-    /// All questions at once, each with its evidence and its answers.
+    /// Returns an error with all questions at once, each with its evidence and answers.
     package static func unanswered(_ questions: [Question]) -> MigrationError {
         let count = Quantity.count(questions.count, "question is", plural: "questions are")
         let texts = questions.map { "\n\($0.text)" }.joined()
@@ -66,7 +66,7 @@ package struct DefaultExample: Sendable {
     package let name: String
     package let value: String
 
-    /// Nil for a type that has no default value in a model file, and where the value might break a validation rule.
+    /// Returns nil for a type without default values in a model file, or if the value might violate a validation rule.
     package init?(for attribute: AttributeDescription) {
         let rules = attribute.validation
         guard rules.minimum == nil, rules.maximum == nil, rules.regularExpression == nil, rules.rules.isEmpty,

@@ -12,7 +12,7 @@ struct Composer {
     private let second: [String: ResolvedEntityMapping]
     private let next: ResolvedMapping
     private let removed: [ResolvedEntityMapping]
-    /// The entities that the second mapping leaves as they are, as is all that their relationships lead to.
+    /// The entities that the second mapping keeps unchanged, and whose relationships lead only to such entities.
     private let kept: Set<String>
 
     /// - Parameters:
@@ -52,7 +52,7 @@ struct Composer {
             var mapping = ResolvedEntityMapping(sourceEntityName: before?.sourceEntityName, destinationEntityName: name)
             let isSame = takesOverAttributes(next)
             if isSame, let before { mapping.attributes = before.attributes }
-            // In order: the first reason is printed.
+            // In order, because the first reason is printed.
             for (property, source) in next.attributes.sorted(by: { $0.key < $1.key }) where !isSame {
                 switch compose(source, for: property, of: name, after: before) {
                 case .joined(let source): mapping.attributes[property] = source
@@ -73,7 +73,7 @@ struct Composer {
         return .joined(ResolvedMapping(entityMappings: joined + gone))
     }
 
-    /// Whether the second mapping leaves every attribute of an entity as it is, and the entity too.
+    /// Whether the second mapping keeps an entity and all its attributes unchanged.
     private func takesOverAttributes(_ next: ResolvedEntityMapping) -> Bool {
         guard let name = next.sourceEntityName, let before = first[name], let entity = middle[name],
             entity === destination[next.destinationEntityName ?? ""]
@@ -132,14 +132,15 @@ struct Composer {
             guard before.sourceEntityName != nil, isFilledByInverse(middleName, of: middleEntity) else {
                 return .joined(.empty)
             }
-            // Its inverse filled it in the intermediate version, and fills it now if it still leads back.
+            // The inverse filled it in the intermediate version. It still does if it also leads back in the last
+            // version.
             return inverseGoesAlong(middleName, of: middleEntity, to: name, of: entity)
                 ? .joined(.empty) : .apart("\(entity).\(name) was filled by its inverse in the intermediate version")
         }
     }
 
-    /// Whether the second mapping keeps every link of a relationship. If the first one has to choose among links, it
-    /// must not choose one that the second one drops.
+    /// Whether the second mapping keeps every link of a relationship. If the first mapping has to choose among links,
+    /// it must not choose one that the second drops.
     private func bothEndsStay(_ name: String, of entity: String) -> Bool {
         guard let owner = middle[entity], let relationship = owner.relationships[name] else { return false }
         let heirs = next.bySource
@@ -152,7 +153,7 @@ struct Composer {
         guard let relationship = middle[entity]?.relationships[name], let inverse = relationship.inverseName else {
             return false
         }
-        // A sub-entity of the destination may have a source where the destination has none.
+        // A sub-entity of the destination may have a source even if the destination has none.
         return middle.family(of: relationship.destinationEntityName).contains {
             if case .relationship? = first[$0]?.relationships[inverse] { true } else { false }
         }
@@ -175,7 +176,7 @@ struct Composer {
 struct LinkShape: Equatable {
     var isToMany: Bool
     var isOrdered: Bool
-    /// Without an inverse, any number may lead to the same object.
+    /// Without an inverse, any number of objects may link to the same one.
     var isInverseToMany: Bool
     var isInverseOrdered: Bool
     var hasInverse: Bool
@@ -192,7 +193,7 @@ struct LinkShape: Equatable {
         hasInverse = inverse != nil
     }
 
-    /// Whether the other shape may hold fewer links or forget their order.
+    /// Whether the other shape may hold fewer links or lose their order.
     func isNarrowed(to other: LinkShape) -> Bool {
         isToMany && !other.isToMany || isInverseToMany && !other.isInverseToMany
             || isOrdered && !other.isOrdered || isInverseOrdered && !other.isInverseOrdered
@@ -201,8 +202,8 @@ struct LinkShape: Equatable {
 
 /// Consecutive inferred edges, composed into one mapping from the first version to the last.
 ///
-/// A part that one edge removes and a later one adds again is a question: edge by edge its values would be lost, and
-/// with the composed mapping they would be kept.
+/// A part that one edge removes and a later one adds again raises a question: edge by edge its values would be lost,
+/// but the composed mapping would keep them.
 struct ComposedEdges {
     /// The position of the first version.
     let start: Int
@@ -229,10 +230,10 @@ struct ComposedEdges {
         var end: Int
     }
 
-    /// Composes the mapping with one more edge.
+    /// Extends the mapping by one more edge.
     ///
     /// - Returns: the reason why the edge cannot be composed; nil if it was.
-    /// - Throws: `usage` if an answer asks for what cannot be kept.
+    /// - Throws: `usage` if an answer asks to keep values that cannot be kept.
     mutating func append(_ edge: Edge, versions: [ModelVersion], answers: Answers) throws(MigrationError) -> String? {
         if let reason = reasonForKeys(edge) { return reason }
         let composer = Composer(mapping, edge.mapping, from: startModel, through: edge.older, to: edge.newer)
@@ -252,7 +253,8 @@ struct ComposedEdges {
         return nil
     }
 
-    /// Objects that move into another hierarchy get new keys, which must be those that the edge alone would give.
+    /// Returns the reason why new keys prevent composing an edge. Objects that move into another hierarchy must get the
+    /// same keys that the edge alone would give.
     private func reasonForKeys(_ edge: Edge) -> String? {
         guard end != start else { return nil }
         let merged =

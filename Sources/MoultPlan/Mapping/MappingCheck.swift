@@ -2,8 +2,8 @@ import MoultBasics
 import MoultModel
 
 extension MappingModel {
-    /// Checks a mapping against its two models: for each concrete entity and stored property of the destination without
-    /// a source, how it starts, or why it cannot.
+    /// Checks a mapping against its two models. For each concrete entity and stored property of the destination without
+    /// a source, a finding says how it starts, or why it cannot.
     ///
     /// Errors prevent the migration, warnings lose data, and notes say why something starts empty.
     package func findings(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> [Finding] {
@@ -62,7 +62,7 @@ struct MappingCheck {
         }
         guard let new else { return }
         checkNames(entityMapping, new)
-        // What is added has no objects that could miss a value.
+        // An added entity has no objects that could lack a value.
         guard let old else { return }
         checkAttributes(entityMapping, old, new)
         checkRelationships(entityMapping, old, new)
@@ -161,7 +161,7 @@ struct MappingCheck {
         }
     }
 
-    /// The value expression of an attribute.
+    /// Checks the value expression of an attribute.
     mutating func check(
         _ expression: Expression, for attribute: AttributeDescription, of old: EntityDescription, place: String,
         hasPolicy: Bool
@@ -190,8 +190,8 @@ struct MappingCheck {
         }
     }
 
-    /// Reports calls of policy functions inside an expression. Where a policy makes the objects, its functions are
-    /// called with values that SQL has read: their results cannot go back into an expression.
+    /// Reports calls of policy functions inside an expression. If a policy makes the objects, its functions get values
+    /// that SQL has read, and their results cannot be used in an expression.
     private mutating func checkCalls(in expression: Expression, place: String) {
         var inner = [expression]
         if case .message(_, .variable("entityPolicy"), let arguments) = expression { inner = arguments }
@@ -217,7 +217,7 @@ struct MappingCheck {
         return source.attribute(last, of: entity)
     }
 
-    /// Every key path from `$source` must lead somewhere, and every mapping that is named must be there.
+    /// Checks that every key path from `$source` and every named mapping exists.
     mutating func checkPaths(in expression: Expression, of old: EntityDescription, place: String) {
         switch expression {
         case .keyPath(let path, .variable("source")): check(path, of: old, place: place)
@@ -270,13 +270,13 @@ struct MappingCheck {
 }
 
 extension AttributeType {
-    /// Whether an attribute of the other type takes every value of this one as it is. Core Data takes any number for
-    /// another, and cuts off what does not fit.
+    /// Whether an attribute of the other type takes every value of this one unchanged. Core Data accepts any number for
+    /// another, and truncates those that do not fit.
     fileprivate func isTaken(by other: AttributeType) -> Bool { self == other || widens(to: other) }
 }
 
 extension Expression {
-    /// The names of the policy's functions that it calls, wherever in it.
+    /// The names of all policy functions that the expression calls, at any depth.
     fileprivate var policyCalls: [String] {
         var names: [String] = []
         _ = replacing { part in

@@ -8,13 +8,13 @@ package struct MappingMatch: Sendable, Hashable {
 }
 
 extension MappingMatch {
-    /// Finds the two versions by the hashes of the entities that the mapping maps. It says nothing of the others; so a
-    /// version of which it maps every concrete entity is preferred, and one that equals the model that the mapping's
-    /// file holds is preferred to that.
+    /// Finds the two versions by the hashes of the entities that the mapping maps. Other entities have no hashes in it.
+    /// A version whose concrete entities are all mapped is therefore preferred, and one that equals the model in the
+    /// mapping's file is preferred to that.
     ///
     /// - Parameters:
-    ///   - name: what errors call the mapping.
-    ///   - held: the models that the file holds, where it does.
+    ///   - name: the name of the mapping in errors.
+    ///   - held: the models that the file holds, if any.
     /// - Throws: `noPath` if no version fits, with the entity whose hash differs in the nearest one; `question` if
     ///   several fit, with all of them.
     package init(
@@ -65,7 +65,7 @@ extension MappingMatch {
 private struct MappingSide {
     let word: String
     let held: ModelVersion?
-    /// By entity; nil if the mapping does not say a hash.
+    /// By entity; nil if the mapping does not record a hash.
     private let hashes: [String: [UInt8]?]
 
     init(word: String, held: ModelVersion?, hashes: [(String, [UInt8]?)]) {
@@ -74,7 +74,7 @@ private struct MappingSide {
         self.hashes = Dictionary(hashes) { first, second in first ?? second }
     }
 
-    /// The positions of the versions that fit best.
+    /// Returns the positions of the best matching versions.
     func candidates(in versions: ModelVersions) -> [Int] {
         let fitting = versions.versions.indices.filter { differing(in: versions.versions[$0]).isEmpty }
         if let held {
@@ -87,7 +87,7 @@ private struct MappingSide {
         return complete.isEmpty ? fitting : complete
     }
 
-    /// The entities that the version does not have as they were, in byte order.
+    /// Returns the entities that the version lacks or has in another form, in byte order.
     private func differing(in version: ModelVersion) -> [String] {
         hashes.filter { name, hash in
             guard let actual = version.hashes.entities[name] else { return true }
@@ -98,7 +98,7 @@ private struct MappingSide {
     /// Returns the reason why the nearest version does not fit.
     func misfit(in versions: ModelVersions) -> String {
         let counted = versions.versions.map { (version: $0, entities: differing(in: $0)) }
-        // Of equally near ones the one that the file names: it was edited after the mapping was made.
+        // Among equally near versions, prefer the one that the file names: it was edited after the mapping was made.
         let ranked = counted.map { (rank: 2 * $0.entities.count + ($0.version.name == held?.name ? 0 : 1), at: $0) }
         guard let nearest = ranked.min(by: { $0.rank < $1.rank })?.at else { return "There are no versions." }
         let reasons = nearest.entities.map { reason($0, in: nearest.version, among: versions) }

@@ -1,8 +1,8 @@
 import MoultModel
 
 extension ResolvedMapping {
-    /// The entities and stored properties of the older version that the mapping does not carry over, not counted:
-    /// objects that no entity mapping takes, properties that no entity mapping reads.
+    /// Returns the entities and stored properties of the older version that the mapping does not carry over, without
+    /// counts: objects that no entity mapping takes, and properties that none reads.
     ///
     /// - Parameter version: the name of the newer version.
     package func leftBehind(
@@ -17,7 +17,8 @@ extension ResolvedMapping {
 }
 
 extension ManagedObjectModel {
-    /// Whether the objects of an older version's entity have an entity in this one, of the same name or renamed from it.
+    /// Whether the objects of an older version's entity have a concrete entity here, of the same name or renamed from
+    /// it.
     package func hasEntity(of older: String) -> Bool {
         entities.contains { !$0.isAbstract && ($0.name == older || $0.renamingIdentifier == older) }
     }
@@ -34,11 +35,11 @@ package struct PropertyPlace: Sendable, Hashable {
     }
 }
 
-// MARK: - What an entity mapping reads
+// MARK: - Properties that an entity mapping reads
 
 extension ResolvedEntityMapping {
-    /// The properties of the source whose values go into the destination's, by expressions of other entities too, and
-    /// the inverses of relationships among them, which hold the same links.
+    /// Returns the source properties whose values the destination's properties use, even in expressions of other
+    /// entities, and the inverses of the relationships among them, which hold the same links.
     package func carried(from model: ManagedObjectModel) -> Set<PropertyPlace> {
         guard let name = sourceEntityName, destinationEntityName != nil else { return [] }
         var paths: [[String]] = []
@@ -63,8 +64,8 @@ extension ResolvedEntityMapping {
 }
 
 extension ManagedObjectModel {
-    /// Every property that a key path goes through, for each entity that may be there, with the inverses of
-    /// relationships. A composite attribute stands for its leaves.
+    /// Returns every property on a key path, for each entity that the path may reach, with the inverses of
+    /// relationships. A composite attribute counts as its leaves.
     package func places(along path: [String], from name: String) -> Set<PropertyPlace> {
         var places: Set<PropertyPlace> = []
         var current = entity(name)
@@ -92,12 +93,12 @@ extension ManagedObjectModel {
     }
 }
 
-// MARK: - What no one reads
+// MARK: - Unread properties
 
 private struct LeftBehindSearch {
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
-    /// By statements.
+    /// The properties that statements carry over.
     let carried: Set<PropertyPlace>
     let version: String
     private let mappings: [String: [ResolvedEntityMapping]]
@@ -117,11 +118,11 @@ private struct LeftBehindSearch {
         guard !takers.isEmpty || hasPolicy else {
             let isInBoth = destination.hasEntity(of: entity.name)
             var loss = MigrationLoss(.rows, isInBoth ? .dropped : .removed, entity: entity.name, version: version)
-            // A mapping of type remove says so.
+            // A mapping of type remove states the removal itself.
             loss.isInBoth = isInBoth && all.allSatisfy { $0.written == nil }
             return [loss]
         }
-        // The objects of a policy without a destination entity are counted by what becomes of each.
+        // The objects of a policy without a destination entity are counted one by one, by their outcome.
         guard !takers.isEmpty else { return [] }
         func isLeft(_ name: String) -> Bool { !carried.contains(PropertyPlace(entity.name, name)) }
         let attributes = source.leaves(of: entity).filter { $0.isStored && $0.derivation == nil && isLeft($0.name) }
@@ -143,7 +144,7 @@ private struct LeftBehindSearch {
     }
 }
 
-/// The stored properties of what an entity mapping makes, by the names that they go by.
+/// The stored properties of the objects that an entity mapping makes, by each of their names.
 private struct MadeProperties {
     private let taker: ResolvedEntityMapping
     private var attributes: [String: [AttributeDescription]] = [:]
@@ -164,7 +165,7 @@ private struct MadeProperties {
     }
 
     /// Whether an attribute of the same name, or renamed from it, takes no other attribute's values. A composite
-    /// attribute and a plain one of its name are the same with another type.
+    /// attribute and a plain one of the same name count as one attribute whose type has changed.
     func has(_ old: AttributeDescription) -> Bool {
         (attributes[old.name, default: []] + attributes[old.root, default: []]).contains { new in
             guard new.isNamed(as: old) else { return false }
@@ -182,7 +183,7 @@ private struct MadeProperties {
 }
 
 extension AttributeDescription {
-    /// Whether a leaf goes by another's name, present or former.
+    /// Whether a leaf has another's name, present or former.
     fileprivate func isNamed(as old: AttributeDescription) -> Bool {
         name == old.name || renamingIdentifier == old.name || root == old.name || name == old.root
     }

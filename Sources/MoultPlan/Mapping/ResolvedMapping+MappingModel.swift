@@ -2,12 +2,12 @@ import MoultBasics
 import MoultModel
 
 extension ResolvedMapping {
-    /// A mapping model with everything it leaves open decided, between the two models it was made for.
+    /// Resolves a mapping model between the two models it was made for, and decides everything that it leaves open.
     ///
-    /// - Parameter policies: the migration policies that the program has. An entity mapping with one of them resolves
-    ///   with its name; what of its expressions statements cannot do is left out, because the policy makes the objects.
+    /// - Parameter policies: the migration policies that the program has. An entity mapping with one of them keeps the
+    ///   policy's name; expressions that statements cannot evaluate are left out, because the policy makes the objects.
     /// - Throws: `cannotInfer` with every reason why the mapping does not fit the models; `codeMissing` for a policy
-    ///   that is not there; `unsupported` for what statements cannot do.
+    ///   that the program lacks; `unsupported` for anything else that statements cannot do.
     package init(
         _ mapping: MappingModel, from source: ManagedObjectModel, to destination: ManagedObjectModel,
         policies: Set<String> = []
@@ -41,7 +41,7 @@ extension MigrationError {
     }
 }
 
-/// Decides for each entity and stored property of the destination where it comes from.
+/// Determines the source of each entity and stored property of the destination.
 private struct MappingResolver {
     let mapping: MappingModel
     let source: ManagedObjectModel
@@ -93,7 +93,8 @@ private struct MappingResolver {
     // MARK: Properties
 
     /// Returns the expression of a mapping for an attribute, or for a leaf of a composite one. For a leaf, a key path
-    /// to a composite is continued to its leaf of the same path; if there is no such leaf, the new one starts again.
+    /// to a composite is extended to its leaf of the same path; without such a leaf, the new one gets its default
+    /// value.
     private func expression(
         for leaf: AttributeDescription, of attribute: AttributeDescription, by maker: EntityMapping?
     ) throws(MigrationError) -> Expression? {
@@ -112,7 +113,7 @@ private struct MappingResolver {
         if attribute.type != .composite || expression == .constant(.null) || attribute.plain == leaf {
             return expression
         }
-        // A policy sets what an expression cannot.
+        // The policy sets attributes that an expression cannot.
         if maker.hasPolicy { return nil }
         throw unsupported(
             "\(attribute.name) is composite, and \(expression.format) gives one value",
@@ -126,7 +127,7 @@ private struct MappingResolver {
         switch expression {
         case .keyPath(let name, .variable("source")) where isTaken(name, of: maker, by: attribute):
             return .attribute(name, ifNil: nil)
-        // The words for an inferred mapping say so of a value that became required.
+        // An inferred mapping is written like this for a value that became required.
         case .conditional(let condition, .constant(let constant), .keyPath(let name, .variable("source")))
         where condition == .comparison(.init(.source(name), .equal, .constant(.null)))
             && isTaken(name, of: maker, by: attribute):
@@ -145,7 +146,7 @@ private struct MappingResolver {
         }
     }
 
-    /// Whether the attribute takes every value of a source attribute as it is; otherwise the value has to be converted.
+    /// Whether the attribute takes every value of a source attribute unchanged; otherwise the value needs a conversion.
     private func isTaken(_ name: String, of maker: EntityMapping, by attribute: AttributeDescription) -> Bool {
         guard let entity = maker.sourceEntityName.flatMap(source.entity),
             let from = source.attribute(name, of: entity), from.isStored
@@ -165,7 +166,7 @@ private struct MappingResolver {
                 "\(expression.format) is not read from the store", place: "\(maker.name).\(relationship.name)")
         }
         let name = call.kind == .ofEntityMapping ? call.name : nil
-        // A mapping without a source makes nothing.
+        // A mapping without a source makes no objects.
         if let name, mapping[name]?.sourceEntityName == nil { return .empty }
         if let key = path.first, path.count == 1, isWhole(key, of: maker, into: relationship, by: name) {
             return .relationship(key)
@@ -173,7 +174,7 @@ private struct MappingResolver {
         return .path(path, by: name)
     }
 
-    /// Whether the mapping of that name makes all that becomes of the destinations of a source relationship.
+    /// Whether the named mapping makes every object that the destinations of a source relationship become.
     private func isWhole(
         _ key: String, of maker: EntityMapping, into relationship: RelationshipDescription, by name: String?
     ) -> Bool {
@@ -200,13 +201,13 @@ private struct MappingResolver {
 
 extension EntityMapping {
     fileprivate var hasPolicy: Bool { entityMigrationPolicyClassName != nil }
-    /// Whether it takes objects, or a policy may make some.
+    /// Whether the mapping takes objects, or has a policy that may make some.
     fileprivate var takesPart: Bool { sourceEntityName != nil || hasPolicy }
 }
 
 extension Expression {
-    /// The names of the relationships from `$source`, without the operators that only join what they find into one
-    /// set; nil for any other expression.
+    /// The names of the relationships on a path from `$source`, without operators that only collect the results into
+    /// one set; nil for any other expression.
     fileprivate var sourcePath: [String]? {
         switch self {
         case .variable("source"): return []
@@ -224,7 +225,7 @@ extension Expression {
 }
 
 extension AttributeValue {
-    /// The constant as an attribute of that type holds it; nil if it is none.
+    /// Converts the constant to a value of the attribute type; nil if it is not one.
     fileprivate init?(_ constant: ExpressionValue, for type: AttributeType) {
         switch (type, constant) {
         case (.boolean, .boolean(let flag)): self = .boolean(flag)
@@ -249,7 +250,7 @@ extension AttributeValue {
 }
 
 extension MappingModel {
-    /// An inferred mapping as a mapping model, which does the same when it runs.
+    /// Converts an inferred mapping to a mapping model with the same effect.
     ///
     /// An abstract entity has no objects to map, so it is omitted. An entity that became abstract is removed.
     package init(_ mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel) {
@@ -267,7 +268,7 @@ extension MappingModel {
 
 extension EntityMapping {
     fileprivate init(_ mapping: ResolvedEntityMapping) {
-        // As Core Data names inferred mappings.
+        // Core Data names inferred mappings like this.
         let name = "\(mapping.sourceEntityName ?? "")_to_\(mapping.destinationEntityName ?? "")"
         self.init(from: mapping.sourceEntityName, to: mapping.destinationEntityName, name: name)
         attributeMappings = mapping.attributes.map { PropertyMapping($0, $1.expression) }
@@ -284,7 +285,7 @@ extension EntityMapping {
 }
 
 extension ResolvedEntityMapping {
-    /// Whether every property comes from the one of its name.
+    /// Whether every property comes from the property of the same name.
     fileprivate var keepsNames: Bool {
         attributes.allSatisfy { if case .attribute($0.key, _) = $0.value { true } else { false } }
             && relationships.allSatisfy { $0.value == .relationship($0.key) }

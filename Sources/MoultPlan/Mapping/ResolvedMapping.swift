@@ -9,7 +9,8 @@ import MoultModel
 package struct ResolvedMapping: Sendable, Hashable {
     /// Ordered by destination entity name, then the removed entities by source name.
     package var entityMappings: [ResolvedEntityMapping]
-    /// Whether it leads to an older version: the rows say what fits, and no code runs that could fill in what is missing.
+    /// Whether it leads to an older version: the rows decide what fits, and no code runs that could fill in missing
+    /// values.
     package var isWayBack = false
 
     package init(entityMappings: [ResolvedEntityMapping]) { self.entityMappings = entityMappings }
@@ -18,12 +19,12 @@ package struct ResolvedMapping: Sendable, Hashable {
         entityMappings.first { $0.destinationEntityName == name }
     }
 
-    /// The entity mapping that expressions of a mapping model call by that name.
+    /// Returns the entity mapping that expressions of a mapping model call by that name.
     package func mapping(named name: String) -> ResolvedEntityMapping? {
         entityMappings.first { !$0.name.isEmpty && $0.name == name }
     }
 
-    /// An entity may feed several entities of the destination.
+    /// Returns the mappings from an entity. An entity may feed several entities of the destination.
     package func mappings(fromEntity name: String) -> [ResolvedEntityMapping] {
         entityMappings.filter { $0.sourceEntityName == name }
     }
@@ -35,7 +36,7 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var name = ""
     /// Nil for an added entity.
     package var sourceEntityName: String?
-    /// The condition for the source entity's objects that the mapping takes; nil for all.
+    /// The condition that selects the source entity's objects; nil for all.
     package var predicate: Predicate?
     /// The name of the migration policy that makes the objects; nil if statements do.
     package var policy: String?
@@ -57,7 +58,7 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
         (self.attributes, self.relationships) = (attributes, relationships)
     }
 
-    /// Whether it has a source for each property that another mapping to the same entity, or to an identical one, has.
+    /// Whether it has a source for each property that another mapping to the same or an identical entity has.
     func hasProperties(of other: ResolvedEntityMapping) -> Bool {
         attributes.count == other.attributes.count && relationships.count == other.relationships.count
     }
@@ -65,9 +66,9 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
 
 /// The source of an attribute's value.
 package enum AttributeSource: Sendable, Hashable {
-    /// The source entity's attribute of that name. Where it is nil and `ifNil` is given, that value takes its place
-    /// (an optional attribute that became required). A difference of type is a lossless widening, which lowering
-    /// converts; a difference in external storage moves the bytes.
+    /// The source entity's attribute of that name. Where it is nil, `ifNil` takes its place if given (an optional
+    /// attribute that became required). Lowering converts the value if its type was widened, and moves the bytes if
+    /// external storage differs.
     case attribute(String, ifNil: AttributeValue?)
     /// The same value for every object: a new attribute's default, or nil.
     case constant(AttributeValue?)
@@ -82,26 +83,25 @@ package enum RelationshipSource: Sendable, Hashable {
     /// None: a new relationship, which its inverse may still fill.
     case empty
     /// The objects made from those at the end of a path of relationships that starts at the source object. An empty
-    /// path ends at the source object itself. They are made by the entity mapping of that name, or by any where it is
-    /// nil.
+    /// path ends at the source object itself. `by` names the entity mapping that makes the objects; nil means any.
     case path([String], by: String?)
 }
 
 extension ResolvedMapping {
-    /// A hierarchy of the destination that takes objects of several hierarchies of the source, and so of several
+    /// A hierarchy of the destination that takes objects from several hierarchies of the source, and so from several
     /// tables.
     package struct MergedHierarchy: Sendable, Equatable {
         package var root: String
-        /// By root entity of the source: the entities of the destination that its objects become, in their order.
+        /// By root entity of the source, the destination entities that its objects become, in order.
         package var members: [String: [String]]
     }
 
-    /// The hierarchies into which several are merged, ordered by the names of their roots. Not every object of such a
-    /// hierarchy keeps its key.
+    /// Returns the destination hierarchies that merge several source hierarchies, ordered by the names of their roots.
+    /// Not every object of such a hierarchy keeps its key.
     package func mergedHierarchies(from source: ManagedObjectModel, to destination: ManagedObjectModel)
         -> [MergedHierarchy]
     {
-        // Most models have no hierarchies, and most mappings one source for each entity.
+        // Most models have no hierarchies, and most mappings have one source for each entity.
         let names = entityMappings.compactMap(\.destinationEntityName)
         let haveOneSourceEach = names == destination.entities.map(\.name) || Set(names).count == names.count
         guard destination.entities.contains(where: { $0.superentityName != nil }) || !haveOneSourceEach else {
@@ -119,7 +119,7 @@ extension ResolvedMapping {
         return hierarchies.values.filter { $0.members.count > 1 }.sorted { $0.root.precedesInByteOrder($1.root) }
     }
 
-    /// The entities of the source whose objects move into another hierarchy, where they get new keys.
+    /// Returns the entities of the source whose objects move into another hierarchy, where they get new keys.
     package func movedEntities(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> Set<String> {
         let roots = mergedHierarchies(from: source, to: destination).flatMap { hierarchy in
             let own = mapping(toEntity: hierarchy.root)?.sourceEntityName ?? hierarchy.root
@@ -128,7 +128,7 @@ extension ResolvedMapping {
         return Set(source.entities.filter { roots.contains(source.root(of: $0).name) }.map(\.name))
     }
 
-    /// The mapping as a person reads it, a line for each entity and property; equal mappings have equal text.
+    /// The mapping in readable form, one line for each entity and property; equal mappings have equal text.
     package var lines: [String] { entityMappings.flatMap(\.lines) }
 }
 
@@ -178,10 +178,10 @@ extension ResolvedMapping {
         case apart(reason: String)
     }
 
-    /// This mapping followed by `next`, as one mapping that takes a single pass over a store.
+    /// Composes this mapping and `next` into one mapping that takes a single pass over a store.
     ///
     /// The result does to every store what the two mappings do one after the other. If no single mapping can, for
-    /// example for a relationship that is to-one only in the intermediate version, the two stay apart.
+    /// example because a relationship is to-one only in the intermediate version, the two stay apart.
     package func composed(
         with next: ResolvedMapping, from source: ManagedObjectModel, through middle: ManagedObjectModel,
         to destination: ManagedObjectModel
@@ -191,11 +191,11 @@ extension ResolvedMapping {
         ).compose()
     }
 
-    /// The mapping that keeps every object unchanged.
+    /// Creates the mapping that keeps every object unchanged.
     package init(identityOf model: ManagedObjectModel) { self.init(identityOf: ResolvedModel(model)) }
 
-    /// The mapping that keeps every object unchanged, including derived attributes, so that the next mapping can read
-    /// them.
+    /// Creates the mapping that keeps every object unchanged, including derived attributes, so that the next mapping
+    /// can read them.
     init(identityOf model: ResolvedModel) {
         self.init(
             entityMappings: model.names.compactMap { model[$0] }.map { entity in
@@ -217,7 +217,7 @@ extension ResolvedMapping {
         return mappings
     }
 
-    /// Without the removed entities.
+    /// The entity mappings by source entity, without removed entities.
     var bySource: [String: ResolvedEntityMapping] {
         var mappings: [String: ResolvedEntityMapping] = [:]
         for mapping in entityMappings where mapping.destinationEntityName != nil {
@@ -226,9 +226,9 @@ extension ResolvedMapping {
         return mappings
     }
 
-    /// The reverse mapping; nil if this mapping does more than keep, rename, add and remove.
+    /// Returns the reverse mapping; nil if this mapping does more than keep, rename, add and remove.
     ///
-    /// The reverse mapping cannot restore what this one removes: it starts with its default value, or empty.
+    /// The reverse mapping cannot restore a removed property: it starts with its default value, or empty.
     package func inverse(to source: ManagedObjectModel) -> ResolvedMapping? {
         var back: [ResolvedEntityMapping] = []
         for mapping in entityMappings {

@@ -3,7 +3,7 @@ import MoultModel
 
 /// The entities and properties that an earlier edge removed and this edge adds again under the same names.
 ///
-/// Their old values are kept or dropped as the answers say; without an answer it is a question.
+/// Answers decide whether their old values are kept or dropped. A part without an answer is a question.
 struct RestoredParts {
     let start: ResolvedModel
     let newer: ResolvedModel
@@ -32,7 +32,7 @@ struct RestoredParts {
         }
     }
 
-    /// The answer about a restored part. Without one it is nil, and the question is added to `questions`.
+    /// Returns the answer about a restored part. Without one, it returns nil and adds the question to `questions`.
     private mutating func verdict(_ entity: String, _ property: String?, version: Int, canKeep: Bool)
         throws(MigrationError) -> Answer.Verdict?
     {
@@ -93,7 +93,7 @@ extension RestoredParts {
 }
 
 extension AttributeSource {
-    /// The same source for an attribute that may have become required.
+    /// Returns the same source, adapted to an attribute that may have become required.
     fileprivate func filling(_ attribute: AttributeDescription) -> AttributeSource {
         guard case .attribute(let name, nil) = self, !attribute.isOptional else { return self }
         return .attribute(name, ifNil: attribute.defaultValue)
@@ -115,13 +115,13 @@ extension RestoredParts {
         let verdict = try verdict(entity.name, nil, version: version, canKeep: canKeep)
         guard verdict == .keep, let restored else { return }
         joined.entityMappings[position] = restored
-        // Its objects are not removed after all.
+        // The objects are not removed after all.
         joined.entityMappings.removeAll {
             $0.destinationEntityName == nil && $0.sourceEntityName == gone.sourceEntityName
         }
     }
 
-    /// The old mapping with the entity's current properties; nil if a required value would be missing.
+    /// Returns the old mapping with the entity's current properties; nil if a required value would be missing.
     private func restored(_ gone: ResolvedEntityMapping, to entity: ResolvedEntity) -> ResolvedEntityMapping? {
         guard let source = gone.sourceEntityName.flatMap({ start[$0] }) else { return nil }
         var mapping = ResolvedEntityMapping(sourceEntityName: gone.sourceEntityName, destinationEntityName: entity.name)
@@ -180,21 +180,21 @@ struct RemovedParts {
 
     enum Value {
         case attribute(AttributeDescription, AttributeSource)
-        /// The destination entity has its current name.
+        /// `destination` is the current name of the destination entity.
         case relationship(RelationshipDescription, RelationshipSource, destination: String)
     }
 
-    /// By the current name of the entity, and the former name of the property.
+    /// By the current name of the entity and the former name of the property.
     private(set) var properties: [String: [String: Property]] = [:]
     /// Removed entities by their former names, with their mapping from the first version.
     private(set) var entities: [String: (version: Int, mapping: ResolvedEntityMapping)] = [:]
 
-    /// Adds what one edge removes.
+    /// Records the parts that one edge removes.
     ///
     /// - Parameters:
     ///   - version: the position of the edge's older version.
     ///   - model: the edge's older version.
-    ///   - before: the mapping from the first version to it, by its entities.
+    ///   - before: the mapping from the first version to `model`, by the entities of `model`.
     ///   - edge: the mapping of the edge.
     mutating func pass(
         version: Int, model: ResolvedModel, before: [String: ResolvedEntityMapping], edge: ResolvedMapping
@@ -243,7 +243,7 @@ struct RemovedParts {
 }
 
 extension RemovedParts.Property {
-    /// The same with the new name of its destination; nil if the destination is removed.
+    /// Returns the property with the new name of its destination; nil if the destination is removed.
     fileprivate func following(_ newNames: [String: String]) -> Self? {
         guard case .relationship(let description, let source, let destination) = value else { return self }
         guard let name = newNames[destination] else { return nil }

@@ -6,10 +6,10 @@ import MoultModel
 package struct CarriedData: Sendable, Equatable {
     /// In the order of the older model.
     package var entities: [Entity]
-    /// The policies and steps on the way, which may change more than the mappings say.
+    /// The policies and steps on the way, which may change more than the mappings show.
     package var code: [String]
 
-    /// Every object of an entity of the older version, without those of its sub-entities.
+    /// The objects of an entity of the older version, without those of its sub-entities.
     package struct Entity: Sendable, Equatable {
         package var old: String
         package var new: String
@@ -88,7 +88,7 @@ extension CarriedData {
         code = policies.sorted { $0.precedesInByteOrder($1) }
     }
 
-    /// By source entity, the entity mapping that takes all of its objects, with their keys.
+    /// Returns, by source entity, the entity mapping that takes all of its objects with their keys.
     private static func takers(
         _ mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel
     ) -> [String: ResolvedEntityMapping] {
@@ -107,7 +107,7 @@ extension CarriedData {
 }
 
 extension AttributeType {
-    /// Whether a value stays equal under the other type.
+    /// Whether values stay equal when converted to the other type.
     fileprivate func hasEqualValues(in other: AttributeType) -> Bool {
         let integers: Set<AttributeType> = [.integer16, .integer32, .integer64]
         return self == other || integers.isSuperset(of: [self, other]) && widens(to: other)
@@ -115,7 +115,7 @@ extension AttributeType {
 }
 
 extension RelationshipDescription {
-    /// Whether the other has room for every link, in the same order.
+    /// Whether the other relationship has room for every link, in the same order.
     fileprivate func fits(into other: RelationshipDescription) -> Bool {
         guard other.isToMany else { return !isToMany }
         guard isToMany else { return true }

@@ -15,7 +15,7 @@ package struct LossRemedy {
         "\(code) \(isCarriedByCode ? "Or" : "Then") accept the loss: \(permit: .loss(loss.place))."
     }
 
-    /// Whether the code makes the loss one that needs no acceptance. What code makes of whole objects is not known.
+    /// Whether the code makes it unnecessary to accept the loss. The effect of code on whole objects is unknown.
     private var isCarriedByCode: Bool {
         loss.reason != .otherConfiguration && (loss.propertyName != nil || pass.style == .mapping)
     }
@@ -57,7 +57,7 @@ package struct LossRemedy {
         }
     }
 
-    /// The entity that the objects become, or the one of the same name.
+    /// The entity that the objects become, or else the one of the same name.
     private var target: String {
         guard case .mapping(let mapping) = pass.work else { return loss.entityName }
         return mapping.mappings(fromEntity: loss.entityName).compactMap(\.destinationEntityName).first

@@ -1,7 +1,7 @@
 import MoultBasics
 import MoultModel
 
-/// The change from one version to the next, with how it is done and what it risks.
+/// The change from one version to the next, with its means and its risks.
 package struct MigrationEdge: Sendable, Equatable {
     /// The positions of the two versions in their order.
     package var older: Int
@@ -12,25 +12,25 @@ package struct MigrationEdge: Sendable, Equatable {
     package var stage: RegisteredStage?
     let correspondence: Correspondence
 
-    /// The means by which the edge is done.
+    /// The means by which the edge is migrated.
     package enum Means: Sendable, Equatable {
-        /// Also for a stage that has code and no mapping of its own.
+        /// An inferred mapping, also for a stage that has code but no mapping of its own.
         case inferred(ResolvedMapping)
         case registered(RegisteredStage, ResolvedMapping)
-        /// Not yet, or not by inference: the questions and the reasons.
+        /// No mapping yet, with the questions and refusals that prevent one.
         case open(questions: [Question], refusals: [Refusal])
     }
 
     /// The way to go back.
     package enum Undo: Sendable, Equatable {
-        /// By the reverse mapping. Nothing that existed before is lost; what was added since is dropped.
+        /// By the reverse mapping. Nothing that existed before is lost; data added since is dropped.
         case mapping(ResolvedMapping)
-        /// As the registered stage says.
+        /// As the registered stage describes.
         case registered(String)
         /// Only by the backup, for the reason given.
         case backup(reason: String)
 
-        /// In one sentence.
+        /// The way back, in one sentence.
         package var sentence: String {
             switch self {
             case .mapping: "Reversible; going back drops what was added since."
@@ -40,8 +40,8 @@ package struct MigrationEdge: Sendable, Equatable {
         }
     }
 
-    /// The way to go back. The reverse edge is inferred like any other, if nothing was lost, each time that it is asked
-    /// for: only reports of a plan ask.
+    /// The way to go back. If nothing was lost, the reverse edge is inferred like any other. It is computed on each
+    /// access, because only reports of a plan need it.
     package var undo: Undo {
         if let sentence = stage?.undo { return .registered(sentence) }
         switch means {
@@ -62,14 +62,14 @@ package struct MigrationEdge: Sendable, Equatable {
         if let root = merged.first?.root {
             return .backup(reason: "objects that move into the hierarchy of \(root) get new keys.")
         }
-        // Only applying answers can throw, and the reverse has none.
+        // Only applying answers can throw, and the reverse edge has none.
         let back = try? InferredMapping(Correspondence(reversing: correspondence))
         if let mapping = back?.mapping { return .mapping(mapping) }
         let reason = back?.refusals.first?.message ?? back?.questions.first?.sentence
         return .backup(reason: reason ?? "the reverse mapping cannot be inferred.")
     }
 
-    /// Edges of the same versions by the same means: what corresponds follows from these.
+    /// Compares the versions, differences, means and stages of two edges; the correspondence follows from these.
     package static func == (left: Self, right: Self) -> Bool {
         left.older == right.older && left.newer == right.newer && left.diff == right.diff && left.means == right.means
             && left.stage == right.stage
@@ -85,7 +85,7 @@ package struct MigrationEdge: Sendable, Equatable {
     /// Whether success depends on the rows.
     package var mayFail: Bool { diff.changes.contains(where: \.mayFail) }
 
-    /// The edge with the changes that concern a store of this part of the model.
+    /// Returns the edge with only those changes that concern a store of this part of the model.
     func seen(by part: StorePart?) -> MigrationEdge {
         guard let part else { return self }
         var held: Set<String>?
@@ -103,7 +103,7 @@ package struct MigrationEdge: Sendable, Equatable {
         return seen
     }
 
-    /// One sentence for each change; for a registered stage what it does.
+    /// One sentence for each change, or for the effect of a registered stage.
     package var sentences: [String] {
         switch means {
         case .registered(let stage, _): [stage.sentence]
@@ -130,7 +130,7 @@ extension Question {
 }
 
 extension ModelChange {
-    /// The change as something that needs attention; nil if it neither loses data nor depends on them.
+    /// The finding about the change; nil if it neither loses data nor depends on the rows.
     package var finding: Finding? {
         guard losesData || mayFail else { return nil }
         return Finding(code: kind.rawValue, severity: .warning, place: place, message: sentence, remedy: remedy)
@@ -181,22 +181,22 @@ package struct MigrationPass: Sendable, Equatable {
     package var olderPosition: Int
     package var newerPosition: Int
     package var work: Work
-    /// The code steps that run on the objects when the work is done, in order.
+    /// The code steps that run on the objects after the work, in order.
     package var steps: [CodeStep] = []
     /// The stage that the pass belongs to, by name; nil for inferred mappings.
     package var stage: String?
-    /// The data that the stage may lose although both versions have it and no code reads it.
+    /// The accepted losses of the stage, of data that both versions have and no code reads.
     package var acceptedLosses = AcceptedLosses.none
     /// The earlier names of the entities and properties of the older version.
     package var formerNames = RenamingHistory()
     package var style = RegisteredStage.Style.mapping
-    /// The reason why this pass could not be joined to the one before; nil for the first one and next to a registered
-    /// stage.
+    /// The reason why this pass could not be combined with the previous one; nil for the first pass and next to a
+    /// registered stage.
     package var apart: String?
 
     package enum Work: Sendable, Equatable {
         case mapping(ResolvedMapping)
-        /// The schema stays: there are only steps, at the version that the store has.
+        /// The schema stays the same: there are only steps, at the store's present version.
         case none
     }
 }

@@ -4,22 +4,22 @@ import MoultModel
 /// The edges from one version of a model to another, whether or not each can be done.
 package struct MigrationPath: Sendable, Equatable {
     package let versions: ModelVersions
-    /// The positions of the versions it starts and ends with.
+    /// The positions of the first and the last version.
     package let from: Int
     package let to: Int
     /// In order; empty if both versions are the same.
     package let edges: [MigrationEdge]
-    /// The passes that will run: consecutive inferred edges joined, registered stages as they are. An edge that is
-    /// still open is in none.
+    /// The passes that will run: consecutive inferred edges combined, registered stages as they are. Open edges are in
+    /// none.
     package let passes: [MigrationPass]
-    /// Every question on the way, those of the edges first.
+    /// Every question on the way, with those of the edges first.
     package let questions: [Question]
 
     /// - Parameters:
     ///   - from: the position of the version to start at.
     ///   - to: the position of the version to end at.
-    ///   - stops: whether each version is to be stopped at, so that no edges are joined.
-    /// - Throws: `storeAhead` if the way would lead back, `usage` if an answer fits no question.
+    ///   - stops: whether to stop at each version, so that no edges are combined.
+    /// - Throws: `storeAhead` if `to` comes before `from`, `usage` if an answer does not fit any question.
     package init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none, registered: [RegisteredStage] = [],
         stops: Bool = false
@@ -33,7 +33,7 @@ package struct MigrationPath: Sendable, Equatable {
         questions = (edges.flatMap(\.questions) + walker.questions).map { $0.bound(to: versions) }
     }
 
-    /// Every reason why an edge cannot be inferred, edge by edge.
+    /// Every reason why an edge cannot be inferred, by edge.
     package var refusals: [(edge: MigrationEdge, refusals: [Refusal])] {
         edges.filter { !$0.refusals.isEmpty }.map { ($0, $0.refusals) }
     }
@@ -56,7 +56,7 @@ extension ModelVersions {
                     unknown.map { "there is no version \($0)" }
                         ?? "the versions \(names.joined(separator: " and ")) have other hashes")
             }
-            // A downgrade asks for it.
+            // Such an answer is meant for a downgrade.
             if from > to, answer.isForWayBack { continue }
             guard from < to else { throw answer.refused("\(answer.from) is not before \(answer.to)") }
             let isUnclear = versions[from].isInsideStore || versions[to].isInsideStore
@@ -64,7 +64,7 @@ extension ModelVersions {
         }
     }
 
-    /// The four cases in which there is no edge have four different errors.
+    /// Throws the error of each of the four cases in which there is no edge.
     fileprivate func checkDirection(from: Int, to: Int) throws(MigrationError) {
         guard versions.indices.contains(from), versions.indices.contains(to) else {
             throw MigrationError(
@@ -78,27 +78,28 @@ extension ModelVersions {
             remedy: "Use the program that knows \(versions[from].name), or restore a backup of \(versions[to].name).")
     }
 
-    /// The versions as a store goes through them, the positions that it starts and ends at, and what it holds at the end.
+    /// The versions on a store's way, the positions where it starts and ends, and the part that the store holds at the
+    /// end.
     struct StoreWay {
         var versions: ModelVersions
         let start: Int
         var end: Int
         let part: StorePart
-        /// The configurations that the store may be of just as well, and would end with other entities. Nobody has said
-        /// which it is.
+        /// Other configurations that the store may belong to, and with which it would end with other entities. The
+        /// caller has chosen none of them.
         var alternatives: [String] = []
     }
 
-    /// The way of a store to a version.
+    /// Returns the way of a store to a version.
     ///
-    /// Versions with equal hashes are one place on the way. A store of a configuration may differ between them all the
-    /// same: where the store has other entities than it is to hold there, its version and the one aimed at are two.
+    /// Versions with equal hashes are one place on the way. A store of a configuration can be an exception: if it
+    /// should hold other entities at the target than it holds now, its version and the target are two places.
     ///
     /// - Parameters:
-    ///   - target: the name of the version aimed at; nil for the current one.
-    ///   - part: what the store is to hold; nil for what it holds now.
+    ///   - target: the name of the target version; nil for the current one.
+    ///   - part: the part of the model to hold; nil for the part that the store holds now.
     /// - Returns: nil if the store is of none of the versions.
-    /// - Throws: `noPath` if there is no version of that name; `unsupported` where it lacks the configuration.
+    /// - Throws: `noPath` if there is no version of that name; `unsupported` if it lacks the configuration.
     func way(
         of hashes: VersionHashes, identifiers: [String], to target: String?, as part: StorePart?
     ) throws(MigrationError) -> StoreWay? {
@@ -132,7 +133,7 @@ extension ModelVersions {
 }
 
 extension ModelVersion {
-    /// The version by its first name only.
+    /// The version with its first name only.
     fileprivate var alone: ModelVersion {
         var alone = self
         alone.names = [name]
@@ -141,9 +142,9 @@ extension ModelVersion {
 }
 
 extension ModelVersions {
-    /// Every reason why there is no migration from one version to another; empty if there is one.
+    /// Returns every reason why there is no migration from one version to another; empty if there is one.
     ///
-    /// Version names are free text. Their order is the order of the versions, never of the names.
+    /// Version names are free text. Versions are ordered by position, never by name.
     package func pathIssues(
         from: String, to: String, answers: Answers = .none, registered: [RegisteredStage] = []
     ) -> [Finding] {
@@ -190,9 +191,9 @@ package struct VersionStep: Sendable {
 }
 
 extension ModelVersions {
-    /// Each version with the next one, as a plan over all of them looks at them.
+    /// Returns the steps from each version to the next, as a plan over all of them would use them.
     ///
-    /// - Throws: `usage` if an answer fits no question.
+    /// - Throws: `usage` if an answer does not fit any question.
     package func steps(answers: Answers = .none) throws(MigrationError) -> [VersionStep] {
         guard versions.count > 1 else { return [] }
         var walker = PathWalker(versions: self, answers: answers)

@@ -1,16 +1,16 @@
 import MoultBasics
 import MoultModel
 
-/// The plan of a migration: every edge, joined into passes. It is a value; the engine runs it.
+/// The plan of a migration: every edge, combined into passes. It is a value; the engine runs it.
 package struct MigrationPlan: Sendable, Equatable {
-    /// The versions it starts and ends with.
+    /// The first and the last version.
     package let from: ModelVersion
     package let to: ModelVersion
     package let edges: [MigrationEdge]
     package let passes: [MigrationPass]
-    /// The part of the model that the store holds at the end; nil for a plan of no store.
+    /// The part of the model that the store holds at the end; nil for a plan without a store.
     package let part: StorePart?
-    /// The configurations that the store may be of just as well.
+    /// Other configurations that the store may belong to.
     package private(set) var alternatives: [String] = []
 
     /// - Throws: `question` with all questions on the way, or `cannotInfer` with all reasons.
@@ -29,10 +29,11 @@ package struct MigrationPlan: Sendable, Equatable {
         self.part = part
     }
 
-    /// From one version to another, by name.
+    /// Plans a migration from one version to another, by name.
     ///
-    /// - Parameter to: nil for the current version, or the last where none is called current.
-    /// - Throws: `noPath` for a name there is not, `storeAhead` for a way back, `question`, `cannotInfer`, `usage`.
+    /// - Parameter to: nil for the current version, or the last if none is marked as current.
+    /// - Throws: `noPath` for an unknown name, `storeAhead` if `to` comes before `from`, `question`, `cannotInfer`,
+    ///   `usage`.
     package init(
         _ versions: ModelVersions, from: String, to: String? = nil, answers: Answers = .none,
         registered: [RegisteredStage] = []
@@ -42,13 +43,13 @@ package struct MigrationPlan: Sendable, Equatable {
             MigrationPath(versions.taking(to), from: start, to: end, answers: answers, registered: registered))
     }
 
-    /// From a store's version to another.
+    /// Plans a migration from a store's version to another.
     ///
     /// - Parameters:
-    ///   - identifiers: what the store's metadata call its version, where several have its hashes.
-    ///   - stops: whether each version is to be stopped at, so that no edges are joined.
-    ///   - part: what the store is to hold; nil for what it holds now.
-    /// - Throws: as above, and `storeUnknown` with the nearest version where the store is of none, `unsupported` where
+    ///   - identifiers: the version identifiers in the store's metadata, which tell versions with its hashes apart.
+    ///   - stops: whether to stop at each version, so that no edges are combined.
+    ///   - part: the part of the model to hold; nil for the part that the store holds now.
+    /// - Throws: the same errors, and `storeUnknown` with the nearest version if the store is of none, `unsupported` if
     ///   the version lacks the store's configuration.
     package init(
         _ versions: ModelVersions, from store: VersionHashes, identifiers: [String] = [], to: String? = nil,
@@ -64,10 +65,10 @@ package struct MigrationPlan: Sendable, Equatable {
         alternatives = way.alternatives
     }
 
-    /// Whether there is nothing to do: the two versions are one.
+    /// Whether there is nothing to do, because both versions are the same.
     package var isEmpty: Bool { edges.isEmpty }
-    /// Returns the part of the model that the store holds after a pass. A version in between that lacks the store's
-    /// configuration is passed with all entities, as for a store without a configuration.
+    /// Returns the part of the model that the store holds after a pass. At an intermediate version that lacks the
+    /// store's configuration, it holds all entities, like a store without a configuration.
     package func part(after pass: MigrationPass) -> StorePart? {
         guard case .configuration(let name) = part, pass.newer != to,
             !pass.newer.model.configurations.contains(where: { $0.name == name })
@@ -78,7 +79,7 @@ package struct MigrationPlan: Sendable, Equatable {
     /// The changes that may lose rows or values, which must be acknowledged.
     package var losses: [ModelChange] { edges.filter(\.isInferable).flatMap(\.diff.losses) }
     package var findings: [Finding] { edges.flatMap(\.findings) }
-    /// The names of the versions on the way, the first and the last included.
+    /// The names of the versions on the way, including the first and the last.
     package var versionNames: [String] { [from.name] + edges.map(\.to) }
 }
 
@@ -102,8 +103,8 @@ extension MigrationError {
 }
 
 extension MigrationPlan {
-    /// SHA-256 over what the plan does: versions, passes and mappings. A saved plan is still the plan when the
-    /// digests are equal; sentences may change from one release to the next without making it another plan.
+    /// SHA-256 over the effect of the plan: versions, passes and mappings. A saved plan is still valid if the digests
+    /// are equal; sentences may change from one release to the next without changing the digest.
     package var digest: [UInt8] {
         var text = ["Moult plan 1"]
         for pass in passes {
@@ -119,7 +120,7 @@ extension MigrationPlan {
 }
 
 extension ResolvedMapping {
-    /// The lines a person reads, with every value in full: two blobs of one length are two values.
+    /// The readable lines with every value in full, so that two blobs of equal length differ.
     fileprivate var digestLines: [String] {
         let values = entityMappings.flatMap { mapping in
             mapping.attributes.sorted { $0.key.precedesInByteOrder($1.key) }.compactMap { name, source in
@@ -134,7 +135,7 @@ extension AttributeSource {
     fileprivate var value: AttributeValue? {
         switch self {
         case .attribute(_, let value), .constant(let value): value
-        // Its line says everything.
+        // The line of an expression is already complete.
         case .expression: nil
         }
     }
@@ -150,29 +151,29 @@ extension AttributeValue {
 }
 
 extension Finding {
-    /// The rule of `moult lint` that reports the same from the models alone, such as `INFER005`; nil for what only a
-    /// store or code shows. The rule has the documentation; its findings have the sentences and remedies of this one.
+    /// The rule of `moult lint` that reports the same from the models alone, such as `INFER005`; nil for findings that
+    /// need a store or code. The rule has the documentation; its findings use the sentences and remedies of this one.
     package var rule: String? { Self.rules[code] }
 
-    /// The codes of the findings of a plan that a rule stands for.
+    /// Returns the codes of the plan findings that a rule covers.
     package static func codes(ofRule rule: String) -> [String] {
         rules.filter { $0.value == rule }.keys.sorted { $0.precedesInByteOrder($1) }
     }
 
     private static let rules: [String: String] = {
         var rules = [
-            // Questions, and what is refused.
+            // Questions and refusals.
             "question-rename": "INFER001", "question-returned": "INFER001",
             "question-ambiguous-identifier": "INFER002",
             "question-conversion": "INFER003", "type-not-convertible": "INFER003",
             "question-destination": "INFER004", "destination-not-convertible": "INFER004",
             "required-without-default": "INFER005",
             "required-relationship": "INFER006", "hierarchies-merged": "INFER007", "inverses-disagree": "INFER008",
-            // What the rows of a store show.
+            // Findings about the rows of a store.
             "rows-dropped": "DATA001", "values-dropped": "DATA002", "links-dropped": "DATA002",
             "order-dropped": "DATA005", "required-missing": "DATA006", "not-unique": "DATA007",
             "join-name-uncertain": "DATA009", "keys-shifted": "DATA011", "cloudkit-rename": "SYNC011",
-            // What only a SwiftData plan has.
+            // Findings that only a SwiftData plan has.
             "stage-missing": "OPEN009", "type-shared": "OPEN010", "values-unread": "DATA010",
             "lost-in-stage": "DATA010", "checksum-twice": "OPEN007", "class-renamed": "INFER001",
         ]

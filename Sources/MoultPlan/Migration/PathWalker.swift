@@ -6,9 +6,9 @@ struct PathWalker {
     let versions: ModelVersions
     let answers: Answers
     private(set) var questions: [Question] = []
-    /// Resolved when they are first needed.
+    /// The models, resolved on first use.
     private var resolved: [Int: ResolvedModel] = [:]
-    /// The history of renames up to each version that was passed, one after the other.
+    /// The history of renames up to each version visited so far.
     private var histories: [Int: RenamingHistory] = [:]
 
     init(versions: ModelVersions, answers: Answers) {
@@ -32,11 +32,11 @@ struct PathWalker {
             answers: EdgeAnswers(answers.about(from, to)), history: history)
     }
 
-    /// The history of renames up to a version: of all the versions before it, wherever a store starts.
+    /// Returns the history of renames up to a version, through all earlier versions, wherever the store starts.
     private mutating func history(upTo position: Int) throws(MigrationError) -> RenamingHistory {
         if let known = histories[position] { return known }
         var history = RenamingHistory()
-        // Without names of their own, renames are only told by answers.
+        // Without renaming identifiers, only answers record renames.
         guard position > 0,
             !answers.list.isEmpty || versions.versions.contains(where: { $0.model.hasRenamingIdentifiers })
         else { return history }
@@ -48,7 +48,7 @@ struct PathWalker {
 
     // MARK: - Edges
 
-    /// Each neighbouring pair of versions from one to another.
+    /// Returns the correspondence of each neighbouring pair of versions between two positions.
     mutating func correspondences(from: Int, to: Int) throws(MigrationError) -> [Correspondence] {
         var history = try history(upTo: from)
         var steps: [Correspondence] = []
@@ -82,7 +82,7 @@ struct PathWalker {
         var stage: RegisteredStage?
     }
 
-    /// The fewest hops from one version to another, over neighbours and registered shortcuts.
+    /// Returns the shortest route from one version to another, over neighbours and registered shortcuts.
     private func hops(from: Int, to: Int, registered: [RegisteredStage]) throws(MigrationError) -> [Hop] {
         var arrivals: [Int: [Hop]] = [:]
         for stage in RegisteredStage.joined(registered) {
@@ -181,7 +181,7 @@ struct PathWalker {
         apart = nil
     }
 
-    /// The passes of an edge that is joined with no other; none while it is open.
+    /// Returns the passes of an edge that is combined with no other; none while it is open.
     private func stagePasses(_ edge: MigrationEdge) -> [MigrationPass] {
         var pass = MigrationPass(
             older: versions.versions[edge.older], newer: versions.versions[edge.newer], olderPosition: edge.older,

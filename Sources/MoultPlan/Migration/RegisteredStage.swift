@@ -4,7 +4,7 @@ import MoultModel
 /// A mapping model or custom stage that is registered for an edge.
 ///
 /// It may span several versions. Such a shortcut is preferred to single edges. A stage with code is never composed with
-/// its neighbours: its code sees a whole store of exactly that version.
+/// its neighbours, because its code needs a complete store of exactly that version.
 package struct RegisteredStage: Sendable, Hashable {
     /// The version names.
     package var from: String
@@ -15,18 +15,19 @@ package struct RegisteredStage: Sendable, Hashable {
     package var sentence: String
     /// The way in which the stage is undone, in one sentence; nil if it cannot be.
     package var undo: String?
-    /// The mapping to follow, or why it cannot be; nil for the inferred one, whose questions and refusals still count.
+    /// The mapping to apply, or the error that prevents it; nil for the inferred one, whose questions and refusals
+    /// still count.
     package var mapping: Result<ResolvedMapping, MigrationError>?
     /// The code steps at the older version, before anything else.
     package var before: [CodeStep]
-    /// The code steps at the newer version, when the mapping has been followed.
+    /// The code steps at the newer version, after the mapping.
     package var after: [CodeStep]
-    /// The data that the stage may lose although both versions have it and no code reads it.
+    /// The accepted losses of the stage, of data that both versions have and no code reads.
     package var acceptedLosses = AcceptedLosses.none
-    /// The form in which the stage's code is written, for the remedy of a loss.
+    /// The form of the stage's code, for the remedy of a loss.
     package var style = Style.mapping
 
-    /// The place where the code of a stage is written.
+    /// The form in which the code of a stage is written.
     package enum Style: Sendable, Hashable {
         /// A mapping model, or the steps of a `VersionedMigration`.
         case mapping
@@ -44,7 +45,7 @@ package struct RegisteredStage: Sendable, Hashable {
         (self.undo, self.mapping, self.before, self.after) = (undo, mapping, before, after)
     }
 
-    /// A mapping and the code of the same edge may be registered apart: here they are one stage.
+    /// Returns the stages, with a mapping and code that are registered separately for one edge joined into one stage.
     static func joined(_ stages: [RegisteredStage]) -> [RegisteredStage] {
         var joined: [RegisteredStage] = []
         for stage in stages {
@@ -67,13 +68,14 @@ package struct RegisteredStage: Sendable, Hashable {
 
     package var hasCode: Bool { !before.isEmpty || !after.isEmpty }
 
-    /// A mapping model for the versions that it fits. One that cannot run is refused where the way leads over it.
+    /// Creates a stage from a mapping model, for the versions that it fits. One that cannot run is refused once a way
+    /// uses it.
     ///
     /// - Parameters:
-    ///   - name: what plans and errors call it.
-    ///   - held: the models that its file holds, where it does.
+    ///   - name: the name of the mapping in plans and errors.
+    ///   - held: the models that its file holds, if any.
     ///   - policies: the migration policies that the program has.
-    /// - Throws: `noPath` and `question` if it does not fit just two versions.
+    /// - Throws: `noPath` or `question` if it does not fit exactly two versions.
     package init(
         _ mapping: MappingModel, named name: String, held: (source: ModelVersion, destination: ModelVersion)? = nil,
         in versions: ModelVersions, policies: Set<String> = []
@@ -84,7 +86,7 @@ package struct RegisteredStage: Sendable, Hashable {
             policies: policies)
     }
 
-    /// A mapping model for the way between two versions. One that cannot run is refused where the way leads over it.
+    /// Creates a stage from a mapping model, between two versions. One that cannot run is refused once a way uses it.
     package init(
         _ mapping: MappingModel, named name: String, from: ModelVersion, to: ModelVersion, policies: Set<String>
     ) {
@@ -96,7 +98,7 @@ package struct RegisteredStage: Sendable, Hashable {
     }
 }
 
-/// One step of a stage that only an app's own code can do, as a plan names it; the code is found by name when it runs.
+/// One step of a stage that only an app's own code can perform. A plan names it, and the engine finds the code by name.
 package struct CodeStep: Sendable, Hashable {
     /// The key by which the engine finds the code.
     package var name: String

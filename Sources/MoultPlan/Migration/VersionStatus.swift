@@ -4,13 +4,13 @@ import MoultModel
 /// The relation of a store to the versions of a model. The five cases exclude each other.
 package enum VersionStatus: Sendable, Equatable {
     case current(version: String)
-    /// By so many versions, 1 or more.
+    /// The store is `by` versions older than the target, 1 or more.
     case behind(version: String, by: Int, target: String)
-    /// The store is of a later version than the one aimed at.
+    /// The store is of a later version than the target.
     case ahead(version: String, by: Int, target: String)
-    /// The store's hashes are of no version; the nearest one with what differs, nil if there are no versions.
+    /// The store's hashes match no version. The nearest one comes with its differences; nil if there are no versions.
     case unknown(nearest: Nearest?)
-    /// It is not a store of Core Data's at all.
+    /// The file is not a Core Data store.
     case notCoreData(reason: String)
 
     /// The version that comes closest to an unknown store.
@@ -35,11 +35,11 @@ package enum VersionStatus: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - hashes: what the store's metadata say.
-    ///   - identifiers: what they call the version, where several have these hashes.
-    ///   - target: the version aimed at; nil for the current one, or the last where none is called current.
-    ///   - part: what the store is to hold; nil for what it holds now.
-    /// - Throws: `noPath` if there is no version of that name; `unsupported` where it lacks the store's configuration.
+    ///   - hashes: the hashes in the store's metadata.
+    ///   - identifiers: the version identifiers there, which tell versions with these hashes apart.
+    ///   - target: the target version; nil for the current one, or the last if none is marked as current.
+    ///   - part: the part of the model to hold; nil for the part that the store holds now.
+    /// - Throws: `noPath` if there is no version of that name; `unsupported` if it lacks the store's configuration.
     package init(
         of hashes: VersionHashes, identifiers: [String] = [], in versions: ModelVersions, target: String? = nil,
         as part: StorePart? = nil
@@ -63,7 +63,7 @@ package enum VersionStatus: Sendable, Equatable {
         }
     }
 
-    /// The word that leaves the process.
+    /// The name of the status in machine-readable output.
     package var name: String {
         switch self {
         case .current: "current"
@@ -74,7 +74,7 @@ package enum VersionStatus: Sendable, Equatable {
         }
     }
 
-    /// The answer in one sentence.
+    /// The status in one sentence.
     package var sentence: String {
         switch self {
         case .current(let version): "The store is of the current version \(version)."
@@ -90,7 +90,7 @@ package enum VersionStatus: Sendable, Equatable {
 }
 
 extension ModelVersions {
-    /// The position of the version of that name, or without a name of the current version, otherwise of the last.
+    /// Returns the position of the named version; without a name, of the current version, or else of the last.
     ///
     /// - Throws: `noPath`.
     package func target(named name: String?) throws(MigrationError) -> Int {
@@ -112,7 +112,7 @@ extension ModelVersions {
             .noPath, "There is no version \(name).", place: name, remedy: "Name one of these: \(names).")
     }
 
-    /// The version with the fewest differing entities; of several the latest. Nil if there are no versions.
+    /// Returns the version with the fewest differing entities, the latest of several; nil if there are no versions.
     package func nearest(to hashes: VersionHashes) -> VersionStatus.Nearest? {
         let store = hashes.entities
         func difference(from version: ModelVersion) -> Int {

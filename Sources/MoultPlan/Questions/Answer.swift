@@ -8,28 +8,28 @@ package struct Answer: Sendable, Hashable, Codable {
         case rename
         /// It is new. The thing that resembles it was really removed.
         case new
-        /// Its values are kept: converted to a wider type, or carried over versions without it.
+        /// Its values are kept: converted to a wider type, or carried across versions without it.
         case keep
         /// Its values are dropped. It starts with its default value or nil.
         case drop
-        /// The objects that exist get ``Answer/value``: those without one, where the attribute is not new.
+        /// Existing objects get ``Answer/value``. If the attribute is not new, only those without a value do.
         case value
     }
 
-    /// The version before, by name.
+    /// The name of the older version.
     package var from: String
-    /// The version after, by name.
+    /// The name of the newer version.
     package var to: String
-    /// The checksums of the two versions' hashes, in base64, where names do not tell which versions they are: those inside
+    /// The checksums of the two versions' hashes, in base64, for versions that names do not identify: those inside
     /// stores.
     package var fromChecksum: String?
     package var toChecksum: String?
-    /// The entity, by its name in the version after.
+    /// The entity, by its name in the newer version.
     package var entity: String
-    /// The property, by its name in the version after; nil for the entity itself.
+    /// The property, by its name in the newer version; nil for the entity itself.
     package var property: String?
     package var `is`: Verdict
-    /// The name in the version before, for a rename.
+    /// The name in the older version, for a rename.
     package var old: String?
     /// The value as a person types it, for a required attribute without a default value.
     package var value: String?
@@ -44,7 +44,7 @@ package struct Answer: Sendable, Hashable, Codable {
         self.value = value
     }
 
-    /// Whether it is one that a way back, to an older version, asks for: what was renamed is told by the way forward.
+    /// Whether a way back to an older version uses the answer; the way forward already defines the renames.
     var isForWayBack: Bool { self.is == .value }
 
     /// `Entity.property`, or `Entity`.
@@ -81,16 +81,16 @@ package struct Answer: Sendable, Hashable, Codable {
         return "\"" + escaped.joined() + "\""
     }
 
-    /// The value that it gives an attribute; nil if it gives none, or one that is not of the attribute's type.
+    /// Returns the value that the answer gives an attribute; nil if it gives none, or one that does not fit the type.
     package func value(for attribute: AttributeDescription) -> AttributeValue? {
         value.flatMap { AttributeValue(answer: $0, type: attribute.type) }
     }
 }
 
 extension AttributeValue {
-    /// A value as a person types it. Dates are seconds since 2001-01-01 00:00:00 UTC, as in a model file.
+    /// Parses a value as a person types it. Dates are seconds since 2001-01-01 00:00:00 UTC, as in a model file.
     ///
-    /// Nil for a text that is no value of the type, and for a type whose values cannot be typed.
+    /// Returns nil for text that is not a value of the type, and for a type whose values cannot be typed.
     fileprivate init?(answer text: String, type: AttributeType) {
         switch type {
         case .integer16: self.init(integer: text, Int64(Int16.min)...Int64(Int16.max))
@@ -106,7 +106,7 @@ extension AttributeValue {
             guard let number = Double(text), number.isFinite else { return nil }
             self = type == .date ? .date(number) : .double(number)
         case .decimal:
-            // Exact digits, as short as they can be.
+            // Exact digits in their shortest form.
             guard text.wholeMatch(of: /-?[0-9]{1,19}(\.[0-9]{1,19})?/) != nil else { return nil }
             self = .decimal(text.shortDecimal)
         case .string: self = .string(text)
@@ -129,7 +129,7 @@ extension AttributeValue {
 }
 
 extension String {
-    /// A decimal number without zeros that say nothing.
+    /// The decimal number without redundant zeros.
     fileprivate var shortDecimal: String {
         let isNegative = hasPrefix("-")
         let parts = (isNegative ? dropFirst() : self[...]).split(separator: ".", maxSplits: 1).map(String.init)
@@ -140,14 +140,14 @@ extension String {
     }
 }
 
-// An answer about versions of a bundle goes by their names, which are the bundle's own. The version inside a store has
-// the name that its app has given it, which is that of another store's too: an answer about it goes by its hashes.
+// An answer about versions of a bundle uses their names, which are unique in the bundle. The version inside a store has
+// a name from its app, which another store may share: an answer about it uses its hashes.
 
 extension Answer {
-    /// Whether it goes by hashes.
+    /// Whether the answer identifies its versions by hashes.
     package var isBound: Bool { fromChecksum != nil && toChecksum != nil }
 
-    /// The answer with the hashes of the two versions, where names do not tell these.
+    /// Returns the answer with the hashes of the two versions, if names do not identify them.
     fileprivate func bound(to from: ModelVersion, _ to: ModelVersion) -> Answer {
         guard from.isInsideStore || to.isInsideStore else { return self }
         var answer = self
@@ -156,7 +156,7 @@ extension Answer {
         return answer
     }
 
-    /// Refuses an answer that goes by names where those say nothing.
+    /// The error for an answer that uses names where names do not identify the versions.
     var unbound: MigrationError {
         MigrationError(
             .usage,
@@ -169,14 +169,14 @@ extension Answer {
 }
 
 extension Question {
-    /// The question with answers that have the hashes of the two versions, where names do not tell these.
+    /// Returns the question with the hashes of the two versions in its answers, if names do not identify them.
     package func bound(to older: ModelVersion, _ newer: ModelVersion) -> Question {
         var question = self
         question.answers = answers.map { $0.bound(to: older, newer) }
         return question
     }
 
-    /// The same among versions of which no two have one name.
+    /// Returns the same among versions with distinct names.
     func bound(to versions: ModelVersions) -> Question {
         guard let from = versions.position(named: from), let to = versions.position(named: to) else { return self }
         return bound(to: versions.versions[from], versions.versions[to])
@@ -188,14 +188,14 @@ extension ModelVersion {
         checksum.map { $0 == hashes.checksum.base64 } ?? names.contains(name)
     }
 
-    /// Whether an answer means this version, by its hashes or else by one of its names.
+    /// Whether an answer refers to this version, by its hashes or else by one of its names.
     func isMeant(by name: String, _ checksum: String?) -> Bool {
         isCalled(name, checksum) && !(isInsideStore && checksum == nil)
     }
 }
 
 extension ModelVersions {
-    /// The positions of the versions that an answer is about; nil if one is not among them.
+    /// Returns the positions of the versions that an answer is about; nil if one is not among them.
     package func positions(of answer: Answer) -> (from: Int, to: Int)? {
         let from = versions.firstIndex { $0.isCalled(answer.from, answer.fromChecksum) }
         let to = versions.firstIndex { $0.isCalled(answer.to, answer.toChecksum) }
@@ -203,6 +203,6 @@ extension ModelVersions {
         return (from, to)
     }
 
-    /// Whether there are versions whose names do not tell which they are.
+    /// Whether any version is inside a store, so that its name does not identify it.
     package var areInsideStores: Bool { versions.contains(where: \.isInsideStore) }
 }

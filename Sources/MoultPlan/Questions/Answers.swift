@@ -7,7 +7,7 @@ import MoultModel
     import Foundation
 #endif
 
-/// The recorded answers, as a file keeps them: `{"format": 1, "answers": [...]}`.
+/// The recorded answers, in the form of a file: `{"format": 1, "answers": [...]}`.
 package struct Answers: Sendable, Equatable {
     package let list: [Answer]
 
@@ -26,7 +26,7 @@ package struct Answers: Sendable, Equatable {
                 throw .contradiction(other, answer)
             }
             guard answer.is == .rename else { continue }
-            // Two properties of one entity, or two entities, cannot both be the former one.
+            // Two properties of one entity, or two entities, cannot both be renamed from the same one.
             var heir = Key(answer, name: answer.old)
             if answer.property == nil { heir.entity = "" }
             if let other = heirs.updateValue(answer, forKey: heir), other != answer {
@@ -36,19 +36,19 @@ package struct Answers: Sendable, Equatable {
         self.list = list
     }
 
-    /// The answers with this one in place of what was answered about the same place before.
+    /// Returns the answers with this one in place of an earlier answer about the same place.
     ///
-    /// - Throws: `usage` if it contradicts the answer about another place.
+    /// - Throws: `usage` if it contradicts an answer about another place.
     package func replacing(with answer: Answer) throws(MigrationError) -> Answers {
         try Answers(list.filter { !$0.isAboutTheSame(as: answer) } + [answer])
     }
 
-    /// The answers without some of them; what does not contradict does not without them either.
+    /// Returns the answers without some of them. Removing answers cannot cause a contradiction.
     package func removing(where isRemoved: (Answer) -> Bool) -> Answers {
         Answers(unchecked: list.filter { !isRemoved($0) })
     }
 
-    /// These answers, and others that are about other versions.
+    /// Returns these answers and others, which are about other versions.
     package func joined(with others: Answers) -> Answers { Answers(unchecked: list + others.list) }
 
     private struct Key: Hashable {
@@ -63,7 +63,7 @@ package struct Answers: Sendable, Equatable {
         }
     }
 
-    /// The answers about the change from one version to another, each known by any of its names, or by its hashes.
+    /// Returns the answers about the change from one version to another, identified by any of their names or by hashes.
     package func about(_ from: ModelVersion, _ to: ModelVersion) -> [Answer] {
         list.filter { from.isMeant(by: $0.from, $0.fromChecksum) && to.isMeant(by: $0.to, $0.toChecksum) }
     }
@@ -77,7 +77,7 @@ extension Answers {
         var answers: [Answer]
     }
 
-    /// - Parameter place: what errors call the text, such as the file's path.
+    /// - Parameter place: the name of the text in errors, such as the file's path.
     /// - Throws: `usage` if the text is not an answers file of format 1, or its answers contradict each other.
     package init(json: [UInt8], place: String = "the answers file") throws(MigrationError) {
         let file: File
@@ -97,7 +97,7 @@ extension Answers {
         try self.init(file.answers)
     }
 
-    /// The file's text, one answer a line.
+    /// The file's text, with one answer per line.
     package var json: [UInt8] {
         let lines = list.map { "    \($0.json)" }.joined(separator: ",\n")
         return Array("{\n  \"format\": 1,\n  \"answers\": [\n\(lines)\n  ]\n}\n".utf8)
@@ -105,7 +105,7 @@ extension Answers {
 }
 
 extension Answer {
-    /// An answer that does not say which stores it is about is about any of these names.
+    /// Whether both answers are about the same place. An answer without hashes is about every store with these names.
     fileprivate func isAboutTheSame(as other: Answer) -> Bool {
         guard (entity, property) == (other.entity, other.property) else { return false }
         guard isBound, other.isBound else { return (from, to) == (other.from, other.to) }
@@ -161,10 +161,10 @@ struct EdgeAnswers: Sendable {
 
     func entity(_ name: String) -> Answer? { byEntity[name] }
 
-    /// The answer about a property, by the entity that declares it.
+    /// Returns the answer about a property, by the entity that declares it.
     func property(_ name: String, declaredBy entity: String) -> Answer? { byProperty[entity]?[name] }
 
-    /// The decided entity names alone, for `NameMatching`.
+    /// The answers about the names of entities, for `NameMatching`.
     var entityNames: [String: String?] { byEntity.compactMapValues(\.decidedName) }
 
     func propertyNames(of entity: ResolvedEntity) -> [String: String?] {
@@ -180,7 +180,7 @@ struct EdgeAnswers: Sendable {
 }
 
 extension Answer {
-    /// The old name of a rename, nil within for a new thing; nil if the answer decides neither.
+    /// The old name of a rename, or an inner nil for something new; nil if the answer decides neither.
     fileprivate var decidedName: String?? {
         switch self.is {
         case .rename: .some(old)

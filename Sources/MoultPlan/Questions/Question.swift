@@ -1,20 +1,20 @@
 import MoultBasics
 import MoultModel
 
-/// Something that the models leave open and that affects the data.
+/// A choice that the models leave open and that affects the data.
 package struct Question: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         /// An added thing resembles a removed one.
         case rename
         /// A renaming identifier is ambiguous.
         case ambiguousIdentifier = "ambiguous-identifier"
-        /// A property keeps its name and cannot simply keep its values: its type or destination changed.
+        /// A property keeps its name but cannot simply keep its values, because its type or destination changed.
         case conversion
         /// A thing is removed in one version and added under the same name in a later one.
         case returned
     }
 
-    /// A thing of the version before that it could be.
+    /// Something in the older version that it could have been.
     package struct Candidate: Sendable, Hashable {
         package var name: String
         /// The evidence for and against it, one phrase each.
@@ -25,15 +25,15 @@ package struct Question: Sendable, Hashable {
     /// The names of the two versions.
     package var from: String
     package var to: String
-    /// The entity and property, by their names in the version after.
+    /// The entity and property, by their names in the newer version.
     package var entity: String
     package var property: String?
     /// The question, in one sentence.
     package var sentence: String
     package var candidates: [Candidate]
-    /// Every answer there is, ready to be recorded.
+    /// Every possible answer, ready to be recorded.
     package var answers: [Answer]
-    /// Whether a conversion is of a relationship's links, and not of an attribute's values.
+    /// Whether a conversion concerns a relationship's links rather than an attribute's values.
     var isOfLinks = false
 
     package var place: String { [entity, property].compactMap { $0 }.joined(separator: ".") }
@@ -46,17 +46,17 @@ package struct Question: Sendable, Hashable {
         return "\(from) to \(to): \(sentence)\(evidence.joined())\(answers.map { "\n    \($0.json)" }.joined())"
     }
 
-    /// The finding behind the question, as a statement where the sentence asks to drop what is lost.
+    /// The question as a statement; for a conversion, the reason takes the place of the request to drop values.
     package var statement: String {
         guard kind == .conversion, let evidence = candidates.first?.evidence.first else { return sentence }
         let fact = sentence.split(separator: ".", omittingEmptySubsequences: false).dropLast().joined(separator: ".")
         return "\(fact). This is not inferred, because \(evidence.prefix { $0 != ":" })."
     }
 
-    /// The change to make in a model file, and the way to answer.
+    /// The change to make in a model file, and the command that answers.
     package var remedy: Remedy {
         let choices = answers.map { Remedy.Setting.set("\(place)=\($0.choice)") }
-        /// The first as a whole command, the others as what to put in its place.
+        /// Writes the first choice as a whole command, and the others as alternatives to its last option.
         func answering(_ choices: some Sequence<Remedy.Setting>) -> Remedy {
             let all = Array(choices)
             guard let first = all.first else { return "\(.answer, .anyModel) " }
@@ -81,12 +81,12 @@ package struct Question: Sendable, Hashable {
     }
 }
 
-/// Gathers the questions of one pair of versions.
+/// Collects the questions about one pair of versions.
 ///
-/// The rule is simple, so that a person can foresee it. An added entity is asked about when a removed one shares at
-/// least half of the properties of each, by name, kind and type. An added attribute is asked about when the entity it
-/// comes from loses one of the same type; an added relationship when the entity loses one of the same cardinality
-/// to the same destination. What holds no data of its own (abstract, transient, derived) is never asked about.
+/// The rule is simple, so that it is predictable. An added entity raises a question if a removed one shares at least
+/// half of the properties of each, by name, kind and type. An added attribute raises one if its source entity loses an
+/// attribute of the same type; an added relationship, if the entity loses one of the same cardinality to the same
+/// destination. Anything without data of its own (abstract, transient, derived) raises none.
 struct QuestionList {
     let from: String
     let to: String
@@ -98,7 +98,7 @@ struct QuestionList {
         self.to = to
     }
 
-    /// Adds a question, or its candidates to the question already asked about the same place.
+    /// Adds a question, or adds its candidates to an earlier question about the same place.
     private mutating func ask(_ question: Question) {
         guard let position = positions[question.place] else {
             positions[question.place] = questions.count
@@ -112,7 +112,7 @@ struct QuestionList {
         for answer in question.answers where !questions[position].answers.contains(answer) {
             questions[position].answers.append(answer)
         }
-        // The answer that it is new stays last.
+        // Keep the answer `new` last.
         questions[position].answers =
             questions[position].answers.filter { $0.is != .new }
             + questions[position].answers.filter { $0.is == .new }
@@ -167,7 +167,7 @@ struct QuestionList {
             askAboutIdentifiers(ambiguous, in: pair)
             guard !pair.source.description.isAbstract, sources != pair.destination.sameNames else { continue }
             let matched = Set(sources.values)
-            // What an entity inherits from a parent that it did not have is new to it, and not new in the parent.
+            // A property inherited from a new parent is new to the entity, but not to the parent.
             func isAdded(_ name: String) -> Bool {
                 sources[name] == nil
                     && correspondence.source(of: name, in: pair.destination.declaringEntity(of: name)) == nil
@@ -175,7 +175,7 @@ struct QuestionList {
             let added = Resemblance.Added(
                 attributes: pair.destination.attributes.values.filter { isAdded($0.name) },
                 relationships: pair.destination.relationships.values.filter { isAdded($0.name) })
-            // What was removed is all that an added one could be.
+            // Without a removed property, an added one has no candidates.
             guard !added.isEmpty, matched.count < pair.source.sameNames.count else { continue }
             let resemblance = Resemblance(correspondence, pair: pair, matched: matched)
             for (name, candidates) in resemblance.candidates(for: added) where ambiguous[name] == nil {
@@ -200,7 +200,7 @@ struct QuestionList {
 }
 
 extension String {
-    /// The text inside the quotes of an XML attribute.
+    /// The text escaped for a quoted XML attribute.
     package var escapedForXML: String {
         reduce(into: "") { text, character in
             switch character {

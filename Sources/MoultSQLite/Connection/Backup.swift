@@ -1,14 +1,14 @@
 import CSQLite
 import MoultBasics
 
-/// A copy of all pages of one database into another, by SQLite's backup API: one transaction of the destination.
+/// A copy of all pages of one database to another with SQLite's backup API. It is one transaction of the destination.
 package struct Backup: ~Copyable {
     private let destination: Connection
     // Kept so that the source outlives the copy.
     private let source: Connection
     private let handle: OpaquePointer
 
-    /// Nothing of the destination is touched before the first step.
+    /// Creates a copy. The destination stays untouched until the first step.
     package init(from source: Connection, schema: String = "main", to destination: Connection) throws {
         guard let handle = sqlite3_backup_init(destination.handle, "main", source.handle, schema) else {
             throw destination.error(destination.lastResult)
@@ -16,10 +16,11 @@ package struct Backup: ~Copyable {
         (self.handle, self.source, self.destination) = (handle, source, destination)
     }
 
-    /// An unfinished copy is undone.
+    /// Rolls back an unfinished copy.
     deinit { sqlite3_backup_finish(handle) }
 
-    /// Copies up to `pages` pages, all that are left when negative; true when the copy is whole and committed.
+    /// Copies up to `pages` pages, or all remaining pages if negative. Returns true once the copy is complete and
+    /// committed.
     package func step(pages: Int32) throws -> Bool {
         let result = sqlite3_backup_step(handle, pages)
         if result == SQLITE_DONE { return true }
@@ -28,13 +29,13 @@ package struct Backup: ~Copyable {
             result, sqlite3_errstr(result).map { String(cString: $0) } ?? "unknown", place: destination.path)
     }
 
-    /// Pages that are still to be copied, after the first step.
+    /// The number of pages still to copy, valid after the first step.
     package var remaining: Int { Int(sqlite3_backup_remaining(handle)) }
-    /// Pages of the source, after the first step.
+    /// The number of pages in the source, valid after the first step.
     package var pageCount: Int { Int(sqlite3_backup_pagecount(handle)) }
 
-    /// Copies everything. `progress` gets the pages done and all of them after each step, and ends the copy,
-    /// with the error `cancelled` and the destination as it was, by returning false.
+    /// Copies everything. `progress` receives the number of pages copied and the total after each step. If it returns
+    /// false, the copy fails with the error `cancelled`, and the destination is unchanged.
     package consuming func run(stepPages: Int32, progress: (_ done: Int, _ all: Int) throws -> Bool) throws {
         while try !step(pages: stepPages) {
             guard try progress(pageCount - remaining, pageCount) else {
@@ -46,23 +47,23 @@ package struct Backup: ~Copyable {
 }
 
 extension Connection {
-    /// The extended code of the last call that failed.
+    /// The extended result code of the last call that failed.
     var lastResult: Int32 { handle.map(sqlite3_extended_errcode) ?? SQLITE_MISUSE }
 }
 
-/// A digest of every page of a database, as SQLite reads it: two databases with the same digests hold the same bytes.
+/// A digest of every page of a database, as SQLite reads it. Databases with equal digests hold the same bytes.
 ///
-/// SQLite copies the pages into a database that is written nowhere (``UnwrittenFile``), so that the pages in a WAL count
-/// as they do for every reader. The digests differ between processes.
+/// SQLite copies the pages to a database that is never written to disk (``UnwrittenFile``), so pages in a WAL are
+/// included as they are for every reader. Digests are comparable only within one process.
 package struct PageDigests: Sendable, Equatable {
     private let digests: [Int]
 
     /// - Parameters:
-    ///   - source: without a transaction that writes.
-    ///   - again: whether each page is read from its file again. Otherwise a page in the connection's cache counts as it is
-    ///     there.
-    ///   - isCancelled: asked now and then; the digests are not made if it is.
-    /// - Throws: `cancelled`; what SQLite says.
+    ///   - source: the database to read; it must have no open write transaction.
+    ///   - again: whether to read each page from its file again. Otherwise a page in the connection's cache is used as
+    ///     cached.
+    ///   - isCancelled: called from time to time; if it returns true, the computation is cancelled.
+    /// - Throws: `cancelled`, or SQLite's error.
     package init(_ source: Connection, again: Bool = true, isCancelled: () -> Bool = { false }) throws {
         if again { try source.forgetPages() }
         let sink = PageSink()
@@ -73,14 +74,14 @@ package struct PageDigests: Sendable, Equatable {
         digests = sink.digests
     }
 
-    /// The digests of a file that no connection writes to, read through a connection of its own.
+    /// Computes the digests of a file that no connection writes to, through a connection of its own.
     package init(ofFile path: String, isCancelled: () -> Bool = { false }) throws {
         let connection = try Connection(path, mode: .immutable)
         defer { connection.close() }
         try self.init(connection, isCancelled: isCancelled)
     }
 
-    /// The number of the first page that is not the same; nil if all are.
+    /// Returns the number of the first page that differs; nil if all pages are the same.
     package func firstDifference(from other: PageDigests) -> Int? {
         if let place = zip(digests, other.digests).enumerated().first(where: { $0.element.0 != $0.element.1 })?.offset {
             return place + 1
@@ -89,14 +90,14 @@ package struct PageDigests: Sendable, Equatable {
     }
 }
 
-/// A receiver of the pages that are written to an ``UnwrittenFile``.
+/// A receiver of the pages written to an ``UnwrittenFile``.
 final class PageSink: Sendable {
     // SQLite uses a connection, and with it its files, on one thread at a time.
     nonisolated(unsafe) private(set) var digests: [Int] = []
     nonisolated(unsafe) private(set) var size: Int64 = 0
 
-    /// The bytes of the header that each copy has of its own: how it is journalled, the file change counter, the schema
-    /// cookie, and who wrote it last (the SQLite file format, section 1.3).
+    /// The header bytes that differ between copies: the journal format, the file change counter, the schema cookie, and
+    /// the version of the last writer (the SQLite file format, section 1.3).
     private static let own = [18..<20, 24..<28, 40..<44, 92..<100]
 
     func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
@@ -112,7 +113,7 @@ final class PageSink: Sendable {
         } else {
             hasher.combine(bytes: bytes)
         }
-        // SQLite does not write the page of its locks.
+        // SQLite never writes the lock-byte page.
         while digests.count <= page { digests.append(0) }
         digests[page] = hasher.finalize()
         size = max(size, offset + Int64(bytes.count))
@@ -120,16 +121,17 @@ final class PageSink: Sendable {
 }
 
 extension Connection {
-    /// Has SQLite read every page from its file again: what is changed is written, and the rest of the cache is forgotten.
+    /// Makes SQLite read every page from its file again: writes the changed pages, and discards the rest of the cache.
     ///
-    /// A page that a statement is reading stays.
+    /// A page that a statement is reading stays in the cache.
     package func forgetPages() throws {
         if isInTransaction { _ = try flushPages() }
         try check(sqlite3_db_release_memory(handle))
     }
 
-    /// Writes what is changed, reads what has been written to the database and its WAL since the last call, and compares
-    /// it with what SQLite gave to the file system. Only a connection that was opened with `isProven` does so.
+    /// Writes the changed pages, reads back everything written to the database and its WAL since the last call, and
+    /// compares it with the bytes that SQLite passed to the file system. Does nothing unless the connection was opened
+    /// with `isProven`.
     ///
     /// - Throws: `inputOutput` if a byte differs.
     package func proveWrites() throws {

@@ -5,7 +5,7 @@ extension Connection {
     /// Compiles one statement.
     package func prepare(_ sql: String) throws -> Statement { try Statement(self, sql) }
 
-    /// Runs every statement of a script; rows are dropped.
+    /// Runs every statement of a script and discards any rows.
     package func execute(_ sql: String) throws {
         var text = sql
         try text.withUTF8 { bytes in
@@ -17,10 +17,10 @@ extension Connection {
         }
     }
 
-    /// Runs one statement to its end.
+    /// Runs one statement to completion.
     package func run(_ sql: String, _ values: [SQLiteValue] = []) throws { try forEachRow(sql, values) { _ in } }
 
-    /// Calls `body` for each row; the statement's columns are valid inside it only.
+    /// Calls `body` for each row. The statement's columns are valid only inside the call.
     package func forEachRow(_ sql: String, _ values: [SQLiteValue] = [], _ body: (Statement) throws -> Void) throws {
         let statement = try prepare(sql)
         defer { statement.finalise() }
@@ -28,7 +28,7 @@ extension Connection {
         while try statement.step() { try body(statement) }
     }
 
-    /// Every row, as `transform` makes of it.
+    /// Returns the result of `transform` for every row.
     package func rows<Element>(
         _ sql: String, _ values: [SQLiteValue] = [], _ transform: (Statement) throws -> Element
     ) throws -> [Element] {
@@ -37,7 +37,7 @@ extension Connection {
         return elements
     }
 
-    /// The first column of the first row; nil when there is no row.
+    /// Returns the first column of the first row; nil if there is no row.
     package func value(_ sql: String, _ values: [SQLiteValue] = []) throws -> SQLiteValue? {
         let statement = try prepare(sql)
         defer { statement.finalise() }
@@ -45,24 +45,25 @@ extension Connection {
         return try statement.step() ? statement.value(0) : nil
     }
 
-    /// ``value(_:_:)`` where it is an integer.
+    /// Returns ``value(_:_:)`` if it is an integer.
     package func integer(_ sql: String, _ values: [SQLiteValue] = []) throws -> Int64? {
         try value(sql, values)?.integer
     }
 
-    /// ``value(_:_:)`` where it is a text.
+    /// Returns ``value(_:_:)`` if it is text.
     package func text(_ sql: String, _ values: [SQLiteValue] = []) throws -> String? { try value(sql, values)?.text }
 
-    /// Rows that the last INSERT, UPDATE or DELETE changed.
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     package var changes: Int64 { sqlite3_changes64(handle) }
-    /// Rows changed since the connection was opened.
+    /// The number of rows changed since the connection was opened.
     package var totalChanges: Int64 { sqlite3_total_changes64(handle) }
     package var isInTransaction: Bool { handle != nil && sqlite3_get_autocommit(handle) == 0 }
-    /// Writes the pages that the open transaction has changed to the WAL, or to the database after its journal.
+    /// Writes the pages that the open transaction has changed to the WAL, or to the database once its journal is
+    /// written.
     ///
-    /// A page that a statement is reading stays in memory, and so does the first page.
+    /// A page that a statement is reading stays in memory, as does the first page.
     ///
-    /// - Returns: whether no statement was reading.
+    /// - Returns: whether the pages were written; false if a statement was reading.
     package func flushPages() throws -> Bool {
         var statement = sqlite3_next_stmt(handle, nil)
         while let next = statement {
@@ -77,19 +78,19 @@ extension Connection {
 
     // MARK: - Settings
 
-    /// Whether the last connection to close leaves the WAL as it is instead of writing it back into the database.
+    /// Sets whether the last connection to close leaves the WAL as it is instead of checkpointing it.
     package func keepWALOnClose(_ isKept: Bool) throws {
         try check(moult_sqlite_set(handle, Int32(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE), isKept ? 1 : 0))
     }
 
-    /// Whether the database counts as empty, whatever its file holds: what is written then replaces all of it in one
-    /// transaction, and a file that is no database, or a damaged one, is no error.
+    /// Sets whether to treat the database as empty, whatever its file holds. The next transaction then replaces all of
+    /// its contents, and a damaged file, or one that is not a database, is not an error.
     package func ignoresContents(_ isIgnored: Bool) throws {
         try check(moult_sqlite_set(handle, Int32(SQLITE_DBCONFIG_RESET_DATABASE), isIgnored ? 1 : 0))
     }
 
-    /// Sets the folder where SQLite writes what does not fit into memory, such as large sorts. It is one setting for
-    /// the whole process and must not be changed while a statement runs.
+    /// Sets the folder where SQLite writes data that does not fit in memory, such as large sorts. The setting applies
+    /// to the whole process; do not change it while a statement runs.
     package func setTemporaryFolder(_ folder: String) throws {
         guard try text("PRAGMA temp_store_directory") != folder else { return }
         try execute("PRAGMA temp_store_directory = \(folder.quotedLiteral)")
@@ -103,8 +104,8 @@ extension Connection {
         case exclusive = "EXCLUSIVE"
     }
 
-    /// Commits what `body` does, or takes it back when it throws. What is written is proven before the commit and after
-    /// it (``proveWrites()``).
+    /// Commits the changes made by `body`, or rolls them back if it throws. Verifies the written bytes before and after
+    /// the commit (``proveWrites()``).
     package func transaction<Result>(_ kind: TransactionKind = .immediate, _ body: () throws -> Result) throws -> Result
     {
         try execute("BEGIN \(kind.rawValue)")
@@ -115,7 +116,7 @@ extension Connection {
             try proveWrites()
             return result
         } catch {
-            // SQLite may have rolled back by itself, for instance when the disk is full.
+            // SQLite may have rolled back already, for instance when the disk is full.
             if isInTransaction { try? execute("ROLLBACK") }
             throw error
         }
@@ -123,8 +124,8 @@ extension Connection {
 
     /// Returns the result of `body`; nil if it fails.
     ///
-    /// - Throws: what has failed where SQLite has rolled the transaction around it back, as for a lack of memory: the
-    ///   statements that come after it would be transactions of their own.
+    /// - Throws: the error of `body` if SQLite has rolled back the surrounding transaction, for example when out of
+    ///   memory. Any statements that follow would otherwise run in transactions of their own.
     package func attempt<Result>(_ body: () throws -> Result) throws -> Result? {
         let wasInTransaction = isInTransaction
         do {
@@ -135,14 +136,14 @@ extension Connection {
         }
     }
 
-    /// Runs a statement that edits the text of one object of `main`, inside of the transaction that is open, and has
-    /// every connection read the schema again (sqlite.org/lang_altertable.html, 7).
+    /// Runs a statement that edits the SQL text of one object of `main`, inside the open transaction, and makes every
+    /// connection read the schema again (sqlite.org/lang_altertable.html, 7).
     ///
-    /// - Throws: `unsupported` if this SQLite does not allow it; `dataConflict` if the object is not as it was.
+    /// - Throws: `unsupported` if this SQLite does not allow it; `dataConflict` if the object has changed.
     package func editSchema(_ sql: String) throws {
         let version = Int32(truncatingIfNeeded: try integer("PRAGMA main.schema_version") ?? 0)
         try execute("PRAGMA writable_schema = ON")
-        // It also has this connection forget the old text.
+        // RESET also makes this connection discard the old schema.
         defer { try? execute("PRAGMA writable_schema = RESET") }
         guard try integer("PRAGMA writable_schema") == 1 else {
             throw MigrationError(
@@ -158,7 +159,7 @@ extension Connection {
         try execute("PRAGMA main.schema_version = \(version &+ 1)")
     }
 
-    /// Adds another database under a name of its own.
+    /// Attaches another database under the given schema name.
     package func attach(_ path: String, as schema: String, mode: Mode = .immutable) throws {
         let uri = Self.uri(path, isImmutable: mode == .immutable, isReadOnly: mode == .readOnly)
         try run("ATTACH ? AS \(schema.quotedName)", [.text(uri)])
@@ -166,9 +167,9 @@ extension Connection {
 
     package func detach(_ schema: String) throws { try run("DETACH \(schema.quotedName)") }
 
-    /// Compiles a query that a person has written: one statement that returns rows and writes nothing.
+    /// Compiles a query written by a user: one statement that returns rows and writes nothing.
     ///
-    /// - Throws: `usage` with SQLite's own words for a text that is no such statement.
+    /// - Throws: `usage`, with SQLite's message, if the text is not such a statement.
     package func query(_ sql: String) throws -> Statement {
         var text = sql
         return try text.withUTF8 { bytes in
@@ -182,9 +183,9 @@ extension Connection {
         }
     }
 
-    /// Takes a statement that a person has written one row further.
+    /// Advances a statement written by a user to its next row.
     ///
-    /// - Throws: `usage` with SQLite's own words for one that fails by itself.
+    /// - Throws: `usage`, with SQLite's message, if the statement itself fails.
     package func step(query: Statement) throws -> Bool {
         do {
             return try query.step()
@@ -201,7 +202,7 @@ extension Connection {
         }
     }
 
-    /// The last error of this connection.
+    /// The last error of this connection, as a usage error.
     private var wrongQuery: MigrationError {
         let words = handle.flatMap(sqlite3_errmsg).map { String(cString: $0) } ?? "unknown"
         return Self.wrongQuery("SQLite does not accept the query: \(words).")

@@ -3,22 +3,22 @@ import MoultBasics
 
 /// A connection to one SQLite database, used by one thread at a time.
 ///
-/// It is strict, because what it opens may be hostile: a schema may call no function that is not harmless, a word
-/// in double quotes is never a string, and every cell is checked before it is trusted.
-/// Errors are `MigrationError`s with SQLite's own message as their cause.
+/// The connection is strict, because the database may be hostile: a schema may call only functions marked as innocuous,
+/// a word in double quotes is never a string, and every cell is checked before it is used. Errors are `MigrationError`s
+/// with SQLite's own message as their cause.
 package final class Connection {
     package enum Mode: Sendable, Hashable {
-        /// Takes part in locking; in WAL mode SQLite makes a `-shm` file next to the database.
+        /// Takes part in locking. In WAL mode SQLite creates a `-shm` file next to the database.
         case readOnly
         /// The database must exist.
         case readWrite
         case create
-        /// For a file that does not change while it is open: no locks, no side files, journals ignored.
+        /// For a file that does not change while it is open: no locks and no side files; journals are ignored.
         case immutable
     }
 
     package let path: String
-    /// The path that errors name: ``path``, or that of the store of which this is a private copy.
+    /// The path that errors name: ``path``, or the path of the store if this is a private copy of it.
     package let place: String
     private(set) var handle: OpaquePointer?
     private var statements: [ObjectIdentifier: Unmanaged<Statement>] = [:]
@@ -29,9 +29,9 @@ package final class Connection {
     /// - Parameters:
     ///   - busyTimeout: milliseconds to wait for another connection's lock.
     ///   - vfs: the name of a registered VFS, for tests that inject faults.
-    ///   - followsLinks: false where another user may have put a symbolic link into the path.
-    ///   - isProven: whether what is written is noted, and can be proven (``proveWrites()``).
-    ///   - place: what errors name in place of the path.
+    ///   - followsLinks: false if another user may have put a symbolic link into the path.
+    ///   - isProven: whether to record the written bytes so that they can be verified (``proveWrites()``).
+    ///   - place: the path that errors name instead.
     package init(
         _ path: String, mode: Mode, busyTimeout: Int32 = 0, vfs: String? = nil, followsLinks: Bool = true,
         isProven: Bool = false, naming place: String? = nil
@@ -60,7 +60,7 @@ package final class Connection {
 
     deinit { close() }
 
-    /// Ends every statement and closes the file. Nothing can be asked of the connection afterwards.
+    /// Finalises every statement and closes the file. The connection cannot be used afterwards.
     package func close() {
         for statement in statements.values { statement.takeUnretainedValue().finalise() }
         statements = [:]
@@ -72,13 +72,13 @@ package final class Connection {
         var options = [
             SQLITE_DBCONFIG_TRUSTED_SCHEMA: false, SQLITE_DBCONFIG_DQS_DML: false, SQLITE_DBCONFIG_DQS_DDL: false,
         ]
-        // Apple's SQLite has it on, and the text of a table could not be edited.
+        // Apple's SQLite turns this on by default, which would prevent editing the text of a table.
         options[SQLITE_DBCONFIG_DEFENSIVE] = isReadOnly
         for (option, isOn) in options { try check(moult_sqlite_set(handle, Int32(option), isOn ? 1 : 0)) }
         try execute("PRAGMA cell_size_check = ON")
     }
 
-    /// The path as a URI that `sqlite3_open_v2` and ATTACH take, every unusual byte escaped.
+    /// Returns the path as a URI for `sqlite3_open_v2` and ATTACH, with every unusual byte escaped.
     static func uri(_ path: String, isImmutable: Bool, isReadOnly: Bool = false) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var text = Array((path.hasPrefix("/") ? "file://" : "file:").utf8)
@@ -96,7 +96,7 @@ package final class Connection {
         return String(decoding: text, as: UTF8.self) + query
     }
 
-    // MARK: - For the other types of this target
+    // MARK: - Internal interface
 
     func register(_ statement: Statement) {
         statements[ObjectIdentifier(statement)] = Unmanaged.passUnretained(statement)
@@ -104,22 +104,22 @@ package final class Connection {
 
     func unregister(_ statement: Statement) { statements[ObjectIdentifier(statement)] = nil }
 
-    /// Throws the error of any result but OK.
+    /// Throws the error for any result other than OK.
     func check(_ result: Int32, sql: String? = nil) throws {
         if result != SQLITE_OK { throw error(result, sql: sql) }
     }
 
-    /// The error of a result, or what a registered function threw.
+    /// Returns the error that a registered function threw, or else the error for a result code.
     func error(_ result: Int32, sql: String? = nil) -> any Error {
         if let thrown = functionError {
             functionError = nil
             return thrown
         }
-        // Not every call leaves its error with the connection; sqlite3_db_cacheflush does not.
+        // Not every call records its error on the connection; sqlite3_db_cacheflush does not.
         let message =
             handle.flatMap { sqlite3_errcode($0) == result ? sqlite3_errmsg($0) : nil } ?? sqlite3_errstr(result)
         let text = message.map { String(cString: $0) } ?? "unknown"
-        // After a call that is not the connection's own, its message may be of another call.
+        // If the failed call did not record its error, the system error number may belong to an earlier call.
         return MigrationError.sqlite(
             result, text, place: place, sql: sql, system: handle.map(sqlite3_system_errno) ?? 0)
     }
@@ -131,8 +131,8 @@ final class ProgressBox {
 }
 
 extension Connection {
-    /// Calls `isWanted` about every `instructions` steps of SQLite's machine while a statement runs; when it returns
-    /// false the statement ends with the error `cancelled`. Nil takes the handler away.
+    /// Calls `isWanted` about every `instructions` virtual machine instructions while a statement runs. If it returns
+    /// false, the statement fails with the error `cancelled`. Pass nil to remove the handler.
     package func onProgress(every instructions: Int32 = 10_000, _ isWanted: (() -> Bool)?) {
         guard let isWanted else {
             sqlite3_progress_handler(handle, 0, nil, nil)
@@ -149,10 +149,10 @@ extension Connection {
             }, Unmanaged.passUnretained(box).toOpaque())
     }
 
-    /// Has SQLite keep no account of its memory, for which every allocation of every thread waits at one lock: a
-    /// migration and the proof of its backup, side by side, wait for each other often.
+    /// Turns off SQLite's memory statistics, which make every allocation in every thread wait for one lock. A migration
+    /// and the verification of its backup, running in parallel, would often wait for each other.
     ///
-    /// It holds for the whole process, in which `sqlite3_memory_used` and heap limits mean nothing then: only a program
-    /// may ask for it, never a library. Once a connection was opened, it has no effect.
+    /// The setting applies to the whole process and disables `sqlite3_memory_used` and heap limits, so only a program
+    /// may use it, never a library. It has no effect once a connection has been opened.
     package static func keepNoMemoryStatistics() { _ = moult_sqlite_keep_no_memory_statistics() }
 }

@@ -8,19 +8,19 @@ import MoultBasics
 #endif
 
 extension MigrationError {
-    /// The error for a result code of SQLite's, with SQLite's own words as its cause: without the literals that SQLite
-    /// quotes of statements, of an app's own triggers and constraints.
+    /// Returns the error for a SQLite result code, with SQLite's own message as its cause. Literals that SQLite quotes
+    /// from statements, and from an app's own triggers and constraints, are left out.
     ///
     /// - Parameters:
     ///   - result: the extended result code.
     ///   - place: the path of the database.
-    ///   - sql: the statement at fault, shortened in the cause.
-    ///   - system: the system's own number for it; 0 where it is not known.
+    ///   - sql: the failed statement, shortened in the cause.
+    ///   - system: the operating system's error number; 0 if unknown.
     package static func sqlite(
         _ result: Int32, _ message: String, place: String, sql: String? = nil, system: Int32 = 0
     ) -> MigrationError {
         let shortened = sql.map { sql in
-            // A literal may be long; one that is cut off goes to the end.
+            // A literal may be long. One that is cut off counts as ending with the text.
             let text = String(sql.prefix(2_000)).withoutSQLLiterals()
             return text.count > 200 ? "\(text.prefix(200))…" : text
         }
@@ -38,29 +38,29 @@ extension MigrationError {
         return MigrationError(code, found, place: place, remedy: remedy, cause: cause)
     }
 
-    /// Whether it is a lack of space that SQLite calls otherwise: the index of a WAL cannot grow, or a file cannot be
-    /// made.
+    /// Whether the error means a full volume although SQLite reports another code: a WAL index that cannot grow, or a
+    /// file that cannot be created.
     private static func isFull(_ result: Int32, _ place: String, _ system: Int32) -> Bool {
         if result == IOError.shmSize { return true }
         guard [SQLITE_IOERR, SQLITE_CANTOPEN].contains(result & 0xff) else { return false }
         if [ENOSPC, EDQUOT].contains(system) { return true }
-        // SQLite tries to open for reading what it could not make, and that error is the one it keeps.
+        // If SQLite cannot create a file, it tries to open it for reading, and reports the error of that attempt.
         var volume = statvfs()
         let folder = place.lastIndex(of: "/").map { String(place[...$0]) } ?? "."
         guard result & 0xff == SQLITE_CANTOPEN, statvfs(folder, &volume) == 0 else { return false }
         return volume.f_bavail == 0 || volume.f_files > 0 && volume.f_favail == 0
     }
 
-    /// `SQLITE_ERROR_MISSING_COLLSEQ`, which is no damage.
+    /// `SQLITE_ERROR_MISSING_COLLSEQ`, which does not mean damage.
     package static let missingCollation: Int32 = SQLITE_ERROR | 1 << 8
 
-    /// SQLite's message without what it quotes.
+    /// Returns SQLite's message without the parts it quotes.
     private static func words(of message: String, _ result: Int32) -> String {
         switch result {
-        // The words of an app's own trigger, virtual table or function.
+        // The message comes from an app's own trigger, virtual table or function.
         case SQLITE_CONSTRAINT | 7 << 8, SQLITE_CONSTRAINT | 9 << 8, SQLITE_CONSTRAINT | 4 << 8:
             return String(cString: sqlite3_errstr(result))
-        // The constraint's name, or its expression where it has none.
+        // The constraint's name, or its expression if it has no name.
         case SQLITE_CONSTRAINT | 1 << 8:
             return message.withoutSQLLiterals()
         default: return message.withoutQuotedParts

@@ -1,13 +1,13 @@
 import CSQLite
 
-/// A function of SQL that is written in Swift.
+/// A SQL function implemented in Swift.
 package struct SQLiteFunction: Sendable {
     package var name: String
-    /// -1 for any number.
+    /// The number of arguments; -1 for any number.
     package var argumentCount: Int32
     /// Whether equal arguments always give an equal result.
     package var isDeterministic: Bool
-    /// Whether a trigger or view of the database may call it, which may be hostile.
+    /// Whether triggers and views of the database, which may be hostile, may call it.
     package var isCallableFromSchema: Bool
     package var body: @Sendable (SQLiteArguments) throws -> SQLiteValue
 
@@ -19,8 +19,8 @@ package struct SQLiteFunction: Sendable {
         (self.isCallableFromSchema, self.body) = (isCallableFromSchema, body)
     }
 
-    /// Functions that the triggers of Core Data's stores call and that only Core Data has: here they do nothing,
-    /// so that a row can be written. What such a trigger keeps up to date has to be computed by whoever writes.
+    /// Stubs for functions that the triggers of Core Data's stores call and that exist only in Core Data. They do
+    /// nothing, so that rows can be written. The writer must compute the values that such a trigger keeps up to date.
     static let coreDataStubs: [SQLiteFunction] = [
         "NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue",
         "NSCoreDataTriggerUpdateAffectedObjectValue", "NSCoreDataNow",
@@ -29,7 +29,7 @@ package struct SQLiteFunction: Sendable {
     }
 }
 
-/// The arguments of one call of a function, read where SQLite keeps them; valid during the call only.
+/// The arguments of one function call, in SQLite's own memory; valid only during the call.
 package struct SQLiteArguments {
     let values: UnsafeMutablePointer<OpaquePointer?>?
     package let count: Int
@@ -54,7 +54,7 @@ package struct SQLiteArguments {
 
 private final class FunctionBox {
     let body: @Sendable (SQLiteArguments) throws -> SQLiteValue
-    // The connection owns the function, which must not own the connection.
+    // Unowned, because the connection owns the function.
     unowned let connection: Connection
 
     init(_ function: SQLiteFunction, _ connection: Connection) {
@@ -64,23 +64,23 @@ private final class FunctionBox {
 }
 
 extension Connection {
-    /// Makes ``SQLiteFunction/coreDataStubs`` known, so that rows of a store with triggers can be written.
+    /// Registers ``SQLiteFunction/coreDataStubs``, so that rows of a store with triggers can be written.
     package func registerCoreDataStubs() throws {
         for stub in SQLiteFunction.coreDataStubs { try register(stub) }
     }
 
-    /// Makes the function known to this connection's statements. What it throws is what the statement's step throws.
+    /// Registers the function with this connection. If the function throws, the statement's step throws the same error.
     package func register(_ function: SQLiteFunction) throws {
         var flags = SQLITE_UTF8
         if function.isDeterministic { flags |= SQLITE_DETERMINISTIC }
-        // With the schema not trusted, a trigger may only call what is marked as harmless.
+        // With an untrusted schema, a trigger may call only functions marked as innocuous.
         flags |= function.isCallableFromSchema ? SQLITE_INNOCUOUS : SQLITE_DIRECTONLY
         let box = Unmanaged.passRetained(FunctionBox(function, self)).toOpaque()
         let result = sqlite3_create_function_v2(
             handle, function.name, function.argumentCount, flags, box,
             { context, count, values in
                 guard let pointer = sqlite3_user_data(context) else { return }
-                // SQLite keeps the box as long as it knows the function.
+                // SQLite keeps the box while the function is registered.
                 Unmanaged<FunctionBox>.fromOpaque(pointer)._withUnsafeGuaranteedRef { box in
                     do {
                         setResult(try box.body(SQLiteArguments(values: values, count: Int(count))), context)
@@ -117,11 +117,11 @@ func setResult(_ value: SQLiteValue, _ context: OpaquePointer?) {
     }
 }
 
-/// A function of SQL over the rows of a group, written in Swift.
+/// A SQL aggregate function implemented in Swift.
 package struct SQLiteAggregate: Sendable {
     package var name: String
     package var argumentCount: Int32
-    /// The closure that makes the initial state of one group.
+    /// A closure that creates the initial state of one group.
     package var start: @Sendable () -> any SQLiteAggregation
 
     package init(_ name: String, argumentCount: Int32, start: @escaping @Sendable () -> any SQLiteAggregation) {
@@ -129,14 +129,14 @@ package struct SQLiteAggregate: Sendable {
     }
 }
 
-/// The aggregation of one group of rows to a value.
+/// The aggregation of one group of rows to a single value.
 package protocol SQLiteAggregation: AnyObject {
-    /// Takes in one row, in the order in which SQLite meets them.
+    /// Adds one row. Rows arrive in the order in which SQLite visits them.
     func add(_ arguments: SQLiteArguments) throws
     func value() throws -> SQLiteValue
 }
 
-/// A group that SQLite holds.
+/// The state of one group, retained by SQLite.
 private final class AggregationBox {
     let aggregation: any SQLiteAggregation
     init(_ aggregation: any SQLiteAggregation) { self.aggregation = aggregation }
@@ -144,7 +144,7 @@ private final class AggregationBox {
 
 private final class AggregateBox {
     let start: @Sendable () -> any SQLiteAggregation
-    // The connection owns the function, which must not own the connection.
+    // Unowned, because the connection owns the function.
     private unowned let connection: Connection
 
     init(_ aggregate: SQLiteAggregate, _ connection: Connection) {
@@ -163,7 +163,7 @@ private final class AggregateBox {
 }
 
 extension Connection {
-    /// Makes the aggregate known to this connection's statements. What it throws is what the statement's step throws.
+    /// Registers the aggregate with this connection. If it throws, the statement's step throws the same error.
     package func register(_ aggregate: SQLiteAggregate) throws {
         let box = Unmanaged.passRetained(AggregateBox(aggregate, self)).toOpaque()
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
@@ -184,7 +184,7 @@ extension Connection {
             },
             { context in
                 guard let box = aggregateBox(context) else { return }
-                // A group without rows has no place.
+                // A group without rows has no state.
                 let group = groupPlace(context, byteCount: 0)?.pointee
                     .map { Unmanaged<AggregationBox>.fromOpaque($0).takeRetainedValue().aggregation }
                 box.guarding(context) { setResult(try (group ?? box.start()).value(), context) }
@@ -200,7 +200,7 @@ private func aggregateBox(_ context: OpaquePointer?) -> AggregateBox? {
     sqlite3_user_data(context).map { Unmanaged<AggregateBox>.fromOpaque($0).takeUnretainedValue() }
 }
 
-/// Returns the place where SQLite keeps, for one group, the reference to Swift's state of it; zero at first.
+/// Returns the memory where SQLite keeps the reference to a group's Swift state; initially zero.
 private func groupPlace(_ context: OpaquePointer?, byteCount: Int32) -> UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 {
     sqlite3_aggregate_context(context, byteCount)?.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)

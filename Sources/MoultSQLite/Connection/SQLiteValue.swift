@@ -8,7 +8,7 @@ package enum SQLiteValue: Sendable, Hashable {
     case text(String)
     case blob([UInt8])
 
-    /// The words of SQLite's `typeof`.
+    /// The names that SQLite's `typeof` returns.
     package enum StorageClass: String, Sendable, Hashable {
         case null, integer, real, text, blob
     }
@@ -34,8 +34,8 @@ extension SQLiteValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, 
     package init(nilLiteral: ()) { self = .null }
 }
 
-/// The type affinity of a column, by which SQLite converts the values that it is given. It follows from the column's
-/// declared type (sqlite.org/datatype3.html, 3.1).
+/// The type affinity of a column, which determines how SQLite converts the values stored in it. It follows from the
+/// column's declared type (sqlite.org/datatype3.html, 3.1).
 package enum ColumnAffinity: Sendable {
     case integer, text, blob, real, numeric
 
@@ -50,10 +50,10 @@ package enum ColumnAffinity: Sendable {
     }
 }
 
-/// One value where SQLite keeps it: a column of the present row, or an argument of a function. It is good until the
+/// One value in SQLite's own memory: a column of the current row, or an argument of a function. It is valid until the
 /// statement continues, or the function returns.
 ///
-/// No other thread uses a connection at the same time, so its values may be looked into without a lock.
+/// No other thread uses the connection at the same time, so its values can be read without a lock.
 package struct SQLiteCell {
     let value: OpaquePointer?
 
@@ -69,25 +69,26 @@ package struct SQLiteCell {
         }
     }
 
-    /// The value converted as SQLite does; zero for NULL.
+    /// The value converted to an integer by SQLite's rules; zero for NULL.
     package var integer: Int64 { sqlite3_value_int64(value) }
-    /// The value converted as SQLite does; zero for NULL.
+    /// The value converted to a floating-point number by SQLite's rules; zero for NULL.
     package var real: Double { sqlite3_value_double(value) }
 
-    /// The value converted to text as SQLite does, bytes that are no UTF-8 replaced; nil for NULL.
+    /// The value converted to text by SQLite's rules, with invalid UTF-8 replaced; nil for NULL.
     package var text: String? {
-        // Asking for the text first has SQLite convert another encoding to UTF-8.
+        // Asking for the text first makes SQLite convert other encodings to UTF-8.
         guard let start = sqlite3_value_text(value) else { return nil }
         return String(decoding: bytes(from: start), as: UTF8.self)
     }
 
-    /// The text of a value that is one; nil for one of another storage class.
+    /// Returns the text of a text value; nil for any other storage class.
     ///
-    /// - Parameter room: bytes that can be appended to a text of more than 15 bytes without another allocation.
+    /// - Parameter room: the number of bytes that can be appended to a text of more than 15 bytes without another
+    ///   allocation.
     package func ownText(room: Int) -> String? {
         guard sqlite3_value_type(value) == SQLITE_TEXT, let start = sqlite3_value_text(value) else { return nil }
         let bytes = bytes(from: start)
-        // Shorter ones lie in the String itself.
+        // Shorter texts are stored inline in the String.
         guard bytes.count > 15 else { return String(decoding: bytes, as: UTF8.self) }
         return String(unsafeUninitializedCapacity: bytes.count + room) { $0.initialize(fromContentsOf: bytes) }
     }
@@ -96,13 +97,14 @@ package struct SQLiteCell {
         UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     }
 
-    /// The bytes of a text in UTF-8 where SQLite keeps them: until the row is left, or asked for it in another form.
+    /// The UTF-8 bytes of a text in SQLite's own memory, valid until the statement leaves the row or the value is
+    /// converted to another form.
     package var ownText: UnsafeRawBufferPointer {
         guard let start = sqlite3_value_text(value) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         return UnsafeRawBufferPointer(bytes(from: start))
     }
 
-    /// The bytes of a blob where SQLite keeps them, as long as ``ownText`` is there.
+    /// The bytes of a blob in SQLite's own memory, valid for as long as ``ownText`` would be.
     package var ownBytes: UnsafeRawBufferPointer {
         let start = sqlite3_value_blob(value)
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
@@ -111,7 +113,7 @@ package struct SQLiteCell {
     /// A copy of the bytes of a blob or text; empty for NULL.
     package var bytes: [UInt8] { withBytes { Array($0) } }
 
-    /// The bytes of a blob or text where SQLite keeps them, valid inside `body` only; empty for NULL.
+    /// Calls `body` with the bytes of a blob or text in SQLite's own memory, valid only inside `body`; empty for NULL.
     package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try body(ownBytes)
     }

@@ -20,7 +20,7 @@ package final class Statement {
         self.init(connection, sql, handle)
     }
 
-    /// The first statement of `rest`, which is moved behind it; nil when nothing but space and comments is left.
+    /// Compiles the first statement of `rest` and advances `rest` past it; nil if only whitespace and comments remain.
     convenience init?(_ connection: Connection, next rest: inout UnsafeBufferPointer<UInt8>) throws {
         while !rest.isEmpty {
             let start = rest
@@ -40,7 +40,7 @@ package final class Statement {
 
     deinit { finalise() }
 
-    /// Gives the statement back to SQLite; nothing can be asked of it afterwards.
+    /// Finalises the statement, which cannot be used afterwards.
     package func finalise() {
         guard handle != nil else { return }
         sqlite3_finalize(handle)
@@ -89,7 +89,7 @@ extension Statement {
         try connection.check(result, sql: sql)
     }
 
-    /// Binds the values to the parameters from the first on.
+    /// Binds the values to the parameters, starting with the first.
     package func bind(_ values: [SQLiteValue]) throws {
         for (offset, value) in values.enumerated() { try bind(value, at: offset + 1) }
     }
@@ -115,14 +115,14 @@ extension Statement {
         try connection.check(sqlite3_bind_null(handle, Int32(clamping: index)), sql: sql)
     }
 
-    /// Binds what a column of another statement's present row holds, as it is and without a copy: this statement must
-    /// have run before the other goes to its next row.
+    /// Binds a column of another statement's current row without a copy. Run this statement before the other one moves
+    /// to its next row.
     ///
-    /// - Returns: whether it holds anything.
+    /// - Returns: whether the value is not NULL.
     @discardableResult
     package func bind(lending column: Int, of row: Statement, at index: Int) throws -> Bool {
         let place = Int32(clamping: index)
-        // Its value may be looked into, for no other thread uses a connection at the same time.
+        // The value can be read without a lock, because no other thread uses the connection at the same time.
         let value = sqlite3_column_value(row.handle, Int32(clamping: column))
         let type = sqlite3_value_type(value)
         let result: Int32
@@ -131,7 +131,7 @@ extension Statement {
         case SQLITE_FLOAT: result = sqlite3_bind_double(handle, place, sqlite3_value_double(value))
         case SQLITE_TEXT:
             let bytes = UnsafeRawPointer(sqlite3_value_text(value))?.assumingMemoryBound(to: CChar.self)
-            // A destructor of nil says that the bytes stay where they are.
+            // A nil destructor means that the bytes stay valid and need no copy.
             result = sqlite3_bind_text(handle, place, bytes, sqlite3_value_bytes(value), nil)
         case SQLITE_BLOB:
             let bytes = sqlite3_value_blob(value)
@@ -155,7 +155,7 @@ extension Statement {
     }
 
     private func bindBytes(_ bytes: UnsafeRawBufferPointer, _ place: Int32) -> Int32 {
-        // A null address would bind NULL, not a blob of no bytes.
+        // A null pointer would bind NULL, not an empty blob.
         bytes.isEmpty
             ? sqlite3_bind_zeroblob(handle, place, 0)
             : sqlite3_bind_blob64(handle, place, bytes.baseAddress, UInt64(bytes.count), moult_sqlite_transient)
@@ -163,28 +163,28 @@ extension Statement {
 
     // MARK: - Running
 
-    /// Goes to the next row; false at the end, after which the statement can be bound and run again.
+    /// Moves to the next row. Returns false at the end, after which the statement can be bound and run again.
     package func step() throws -> Bool {
         guard handle != nil else { throw connection.closedError }
         let result = sqlite3_step(handle)
         if result == SQLITE_ROW { return true }
-        // Reset at once: the error's message is still the connection's, and no lock outlives the last row.
+        // Reset at once, while the connection still has the error's message, and so that no lock outlives the last row.
         defer { sqlite3_reset(handle) }
         if result == SQLITE_DONE { return false }
         throw connection.error(result, sql: sql)
     }
 
-    /// Runs to the end and makes the statement ready for the next values.
+    /// Runs the statement to completion and resets it for the next values.
     package func run(_ values: [SQLiteValue] = []) throws {
         if !values.isEmpty { try bind(values) }
         while try step() {}
     }
 
-    /// Leaves the rows that were not read.
+    /// Discards the rows not yet read.
     package func reset() { sqlite3_reset(handle) }
     package func clearBindings() { sqlite3_clear_bindings(handle) }
 
-    // MARK: - Columns of the present row
+    // MARK: - Columns of the current row
 
     package func cell(_ column: Int) -> SQLiteCell {
         SQLiteCell(value: sqlite3_column_value(handle, Int32(clamping: column)))
@@ -201,20 +201,20 @@ extension Statement {
 
     package func storageClass(_ column: Int) -> SQLiteValue.StorageClass { cell(column).storageClass }
     package func isNull(_ column: Int) -> Bool { cell(column).isNull }
-    /// The value converted as SQLite does; zero for NULL.
+    /// Returns the value converted to an integer by SQLite's rules; zero for NULL.
     package func integer(_ column: Int) -> Int64 { cell(column).integer }
-    /// The value converted as SQLite does; zero for NULL.
+    /// Returns the value converted to a floating-point number by SQLite's rules; zero for NULL.
     package func real(_ column: Int) -> Double { cell(column).real }
-    /// The value converted to text as SQLite does, bytes that are no UTF-8 replaced; nil for NULL.
+    /// Returns the value converted to text by SQLite's rules, with invalid UTF-8 replaced; nil for NULL.
     package func text(_ column: Int) -> String? { cell(column).text }
 
-    /// A copy of the bytes of a blob or text; nil for NULL.
+    /// Returns a copy of the bytes of a blob or text; nil for NULL.
     package func blob(_ column: Int) -> [UInt8]? {
         let cell = cell(column)
         return cell.isNull ? nil : cell.bytes
     }
 
-    /// The bytes of a blob or text where SQLite keeps them, valid inside `body` only; empty for NULL.
+    /// Calls `body` with the bytes of a blob or text in SQLite's own memory, valid only inside `body`; empty for NULL.
     package func withBytes<Result>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
     {
         try cell(column).withBytes(body)
@@ -222,17 +222,17 @@ extension Statement {
 
     package func value(_ column: Int) -> SQLiteValue { cell(column).copy }
 
-    /// Every column of the present row.
+    /// Every column of the current row.
     package var row: [SQLiteValue] { (0..<columnCount).map(value) }
 }
 
 extension String {
-    /// The text in UTF-8 where it lies, as SQLite's C functions take it; valid inside `body` only.
+    /// Calls `body` with the string's UTF-8 bytes in place, in the form that SQLite's C functions take.
     func withBytes<Result>(_ body: (UnsafeBufferPointer<CChar>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable({ $0.withMemoryRebound(to: CChar.self, body) }) {
             return result
         }
-        // A String of Objective-C's may lie in pieces, which are put together first.
+        // A bridged Objective-C string may not be contiguous; `withUTF8` makes it so.
         var text = self
         return text.withUTF8 { $0.withMemoryRebound(to: CChar.self, body) }
     }

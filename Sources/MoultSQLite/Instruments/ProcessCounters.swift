@@ -1,9 +1,9 @@
 import CSQLite
 import Synchronization
 
-/// Counts SQLite's allocations, and has one of them, or all from one on, fail as if there were no memory left.
+/// A counter of SQLite's allocations that can make one of them, or all from one on, fail as if memory had run out.
 ///
-/// It holds for the whole process, so only a program that does nothing next to its trials may ask for it.
+/// It affects the whole process, so use it only in a program that does nothing else meanwhile.
 package enum AllocationFaults {
     private static let count = Atomic<Int>(0)
     private static let first = Atomic<Int>(.max)
@@ -15,9 +15,9 @@ package enum AllocationFaults {
 
     nonisolated(unsafe) private static var methods = Methods()
 
-    /// Puts itself between SQLite and its allocator.
+    /// Installs the counter between SQLite and its allocator.
     ///
-    /// - Returns: false once SQLite was used: then it takes no other allocator any more.
+    /// - Returns: false if SQLite is already in use, because it no longer accepts another allocator.
     package static let isInstalled: Bool = {
         guard moult_sqlite_get_allocator(&methods.original) == SQLITE_OK else { return false }
         var watched = methods.original
@@ -30,14 +30,15 @@ package enum AllocationFaults {
         return moult_sqlite_set_allocator(&watched) == SQLITE_OK
     }()
 
-    /// Counts from 1 again. The allocation `number` fails, and all after it where `staysOut`; none when nil.
+    /// Restarts the count at 1. Allocation `number` fails, and with `staysOut` all later ones too; with nil, none
+    /// fails.
     package static func begin(failing number: Int? = nil, staysOut: Bool = false) {
         count.store(0, ordering: .relaxed)
         last.store(number == nil || staysOut ? .max : number ?? .max, ordering: .relaxed)
         first.store(number ?? .max, ordering: .relaxed)
     }
 
-    /// Ends it; returns how many allocations there were.
+    /// Stops the failures and returns the number of allocations since the start.
     package static func end() -> Int {
         first.store(.max, ordering: .relaxed)
         return count.load(ordering: .relaxed)
@@ -49,16 +50,16 @@ package enum AllocationFaults {
     }
 }
 
-/// Counts the steps of SQLite's virtual machine, statement by statement, on every connection that is opened to a file
-/// in a folder: what a statement costs, whatever else the machine does in the meantime.
+/// A counter of the virtual machine steps of each statement, on every connection opened to a file in a folder: a
+/// measure of a statement's cost that does not depend on the load of the machine.
 ///
-/// It holds for the whole process and slows every connection down a little: for tests.
+/// It affects the whole process and slows every connection down a little. For tests only.
 package enum StatementSteps {
-    /// By folder, the steps of each statement by its text.
+    /// For each folder, the steps of each statement, keyed by its text.
     private static let counts = Mutex<[String: [String: Int]]>([:])
 
-    /// The steps of each statement that `body` runs on connections that it opens to files below `folder`, all runs of it
-    /// together. Statements that differ in numbers and bytes alone count as one.
+    /// Returns the total steps of each statement that `body` runs on connections it opens to files below `folder`.
+    /// Statements that differ only in numbers and blobs count as one.
     package static func counting(below folder: String, _ body: () throws -> Void) throws -> [String: Int] {
         _ = isInstalled
         counts.withLock { $0[folder] = [:] }
@@ -78,7 +79,7 @@ package enum StatementSteps {
                     return 0
                 }, nil)
         }
-        // SQLite's own declaration leaves the arguments out.
+        // SQLite's declaration omits the arguments.
         return sqlite3_auto_extension(unsafeBitCast(opening, to: Extension.self)) == SQLITE_OK
     }()
 
@@ -92,7 +93,7 @@ package enum StatementSteps {
         }
     }
 
-    /// The text with 0 for each number and no bytes in blobs.
+    /// Returns the text with each number replaced by 0 and each blob emptied.
     private static func shape(of sql: String) -> String {
         var shape: [UInt8] = []
         var isInBlob = false

@@ -1,7 +1,7 @@
 import CSQLite
 import Synchronization
 
-/// A VFS that writes nothing to a disk: what is written to a file of it stays in memory, or only leaves a digest.
+/// A VFS that writes nothing to disk: it keeps written pages in memory, or only their digests.
 enum UnwrittenVFS {
     fileprivate static let name: StaticString = "moult-unwritten"
     private static let folder = "/moult-unwritten/"
@@ -9,7 +9,7 @@ enum UnwrittenVFS {
 
     struct Missing: Error {}
 
-    /// A connection to an empty database whose pages a sink takes in.
+    /// Opens a connection to an empty database whose pages go to a sink.
     static func connection(to sink: PageSink) throws -> Connection {
         let path = sinks.withLock { sinks in
             sinks.next += 1
@@ -28,7 +28,7 @@ enum UnwrittenVFS {
 
     static func sink(of path: String) -> PageSink? { sinks.withLock { $0.open[path] } }
 
-    /// SQLite's own, which is asked for all but the files.
+    /// SQLite's default VFS, which handles everything but the files themselves.
     private static let below = Result { () throws(Missing) in
         guard let vfs = sqlite3_vfs_find(nil) else { throw Missing() }
         return Below(vfs: vfs)
@@ -47,7 +47,7 @@ enum UnwrittenVFS {
         vfs.pointee.zName = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
         vfs.pointee.xOpen = { _, name, file, flags, outFlags in UnwrittenFile.open(name, file, flags, outFlags) }
         vfs.pointee.xDelete = { _, _, _ in SQLITE_OK }
-        // Of what would be next to the file, nothing counts.
+        // Report that no side files exist.
         vfs.pointee.xAccess = { _, _, _, result in
             result?.pointee = 0
             return SQLITE_OK
@@ -65,8 +65,8 @@ enum UnwrittenVFS {
 }
 
 extension Connection {
-    /// A connection to a database whose changes stay in memory: nothing of its file changes. The file must not change
-    /// meanwhile, and nothing next to it counts, such as a WAL.
+    /// Opens a connection to a database whose changes stay in memory and never reach the file. The file must not change
+    /// meanwhile. Files next to it, such as a WAL, are ignored.
     package convenience init(overlaying path: String) throws {
         guard UnwrittenVFS.isRegistered else { throw UnwrittenVFS.Missing() }
         try self.init(path, mode: .readWrite, vfs: "\(UnwrittenVFS.name)")
@@ -74,17 +74,17 @@ extension Connection {
     }
 }
 
-/// An open file of an ``UnwrittenVFS``, in the memory that SQLite gives to a file: this header, then the file of the VFS
-/// below, which is only read.
+/// An open file of an ``UnwrittenVFS``, in the memory that SQLite allocates for a file: this header, followed by the
+/// file of the VFS below, which is only read.
 struct UnwrittenFile {
-    /// The part of a file that SQLite itself reads; first, as SQLite requires.
+    /// The part of a file that SQLite itself reads. It must come first.
     private var base: sqlite3_file
     private var state: Unmanaged<State>
 
-    /// The pages that have been written.
+    /// The written pages.
     final class State {
         let sink: PageSink?
-        /// By where they begin.
+        /// The written pages, by offset.
         private var pages: [Int64: [UInt8]] = [:]
         private var pageSize: Int64 = 0
 
@@ -94,25 +94,25 @@ struct UnwrittenFile {
 
         func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
             if let sink { return sink.take(bytes, at: offset) }
-            // SQLite writes whole pages to a database, and reads nothing that reaches from one into another.
+            // SQLite writes whole pages to a database, and never reads across a page boundary.
             pageSize = Int64(bytes.count)
             pages[offset] = Array(bytes)
         }
 
-        /// Puts what has been written over what was read.
+        /// Overlays the written bytes on the bytes read from the file.
         func overlay(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) {
             if pageSize > 0, let page = pages[offset - offset % pageSize] {
                 let start = Int(offset % pageSize)
                 buffer.copyBytes(from: page[start..<min(start + buffer.count, page.count)])
             }
-            // There is no log, whatever the header says (the SQLite file format, section 1.3.3).
+            // There is no WAL, whatever the header says (the SQLite file format, section 1.3.3).
             for place in Int64(18)...19 where (offset..<(offset + Int64(buffer.count))).contains(place) {
                 buffer[Int(place - offset)] = 1
             }
         }
     }
 
-    /// A multiple of what any file of a VFS is aligned to.
+    /// The size of this header, rounded up to the alignment of any VFS's files.
     static let headerSize = (MemoryLayout<UnwrittenFile>.stride + 15) / 16 * 16
 
     private typealias File = UnsafeMutablePointer<sqlite3_file>
@@ -206,7 +206,7 @@ struct UnwrittenFile {
         let bytes = UnsafeMutableRawBufferPointer(start: buffer, count: Int(count))
         let real = real(file)
         guard let methods = real.pointee.pMethods?.pointee else {
-            // Nothing that a sink took in is read again.
+            // Pages sent to a sink are never read back.
             bytes.initializeMemory(as: UInt8.self, repeating: 0)
             return IOError.shortRead
         }

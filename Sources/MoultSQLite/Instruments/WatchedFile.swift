@@ -1,9 +1,9 @@
 import CSQLite
 
-/// An open file of a ``WatchedVFS``, in the memory that SQLite gives to a file: this header, then the file of the VFS
-/// below.
+/// An open file of a ``WatchedVFS``, in the memory that SQLite allocates for a file: this header, followed by the file
+/// of the VFS below.
 struct WatchedFile {
-    /// The part of a file that SQLite itself reads; first, as SQLite requires.
+    /// The part of a file that SQLite itself reads. It must come first.
     private var base: sqlite3_file
     private var state: Unmanaged<State>
 
@@ -11,7 +11,7 @@ struct WatchedFile {
         let path: String
         let isJournal: Bool
         let watcher: (any FileWatcher)?
-        /// The blocks that have been written to the file; nil where they are not proven (``Connection/proveWrites()``).
+        /// The blocks written to the file; nil if they are not verified (``Connection/proveWrites()``).
         var written: WrittenBlocks?
         /// The WAL of a database, while it is open.
         weak var log: State?
@@ -48,7 +48,7 @@ struct WatchedFile {
             return result
         }
 
-        /// Reads again what has been written. What differs is noted in ``written``.
+        /// Reads back the written blocks and records any difference in ``written``.
         func proveWrites() -> Int32 {
             written?.prove { buffer, count, offset in
                 answering(.read, failure: IOError.read) {
@@ -58,7 +58,7 @@ struct WatchedFile {
         }
     }
 
-    /// A multiple of what any file of a VFS is aligned to.
+    /// The size of this header, rounded up to the alignment of any VFS's files.
     static let headerSize = (MemoryLayout<WatchedFile>.stride + 15) / 16 * 16
 
     typealias File = UnsafeMutablePointer<sqlite3_file>
@@ -70,7 +70,7 @@ struct WatchedFile {
         guard let file else { return SQLITE_CANTOPEN }
         let path = name.map { String(cString: $0) } ?? ""
         let watcher = name == nil ? nil : WatchedVFS.watcher(of: path)
-        // A journal is only read after a crash.
+        // Leave out rollback journals, which are read only after a crash.
         let isProven = isProven && flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) != 0
         guard let name, watcher != nil || isProven else {
             return WatchedVFS.forward { $0.pointee.xOpen?($0, name, file, flags, outFlags) }
@@ -84,7 +84,7 @@ struct WatchedFile {
             WatchedVFS.forward { $0.pointee.xOpen?($0, name, real, flags, outFlags) }
         }
         guard result == SQLITE_OK else {
-            // A file that failed half-way may have methods, and wants to be closed then.
+            // A file that failed to open may have methods; it must then be closed.
             _ = real.pointee.pMethods?.pointee.xClose?(real)
             return result
         }
@@ -94,14 +94,14 @@ struct WatchedFile {
         return SQLITE_OK
     }
 
-    /// The file of the VFS below, made ready for a VFS that does not open it.
+    /// Returns the file of the VFS below, prepared for a VFS that fails to open it.
     private static func below(_ file: File) -> File {
         let real = (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)
         real.pointee.pMethods = nil
         return real
     }
 
-    /// The state of a file of this VFS; nil for any other.
+    /// Returns the state of a file of this VFS; nil for any other file.
     static func state(_ file: File?) -> State? {
         guard let file, file.pointee.pMethods == UnsafePointer(methods.pointer) else { return nil }
         return parts(file)?.state
@@ -122,7 +122,7 @@ struct WatchedFile {
     private static let methods: Methods = {
         let pointer = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
         pointer.initialize(to: sqlite3_io_methods())
-        // 3 would add mapped memory, through which SQLite could write unseen.
+        // Version 3 would add memory mapping, through which SQLite could write unnoticed.
         pointer.pointee.iVersion = 2
         fillContents(&pointer.pointee)
         fillLocks(&pointer.pointee)
@@ -179,14 +179,14 @@ struct WatchedFile {
         }
     }
 
-    // MARK: - Locks, and the index of a WAL
+    // MARK: - Locks and the WAL index
 
     private static func fillLocks(_ methods: inout sqlite3_io_methods) {
         methods.xLock = { file, level in
             guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.lock }
             return state.answering(.lock, failure: IOError.lock) { methods.xLock?(real, level) }
         }
-        // A process that dies gives its locks back.
+        // Never fail an unlock: a process that dies releases its locks.
         methods.xUnlock = { file, level in
             guard let (_, real, methods) = WatchedFile.parts(file) else { return SQLITE_OK }
             return methods.xUnlock?(real, level) ?? SQLITE_OK
@@ -224,10 +224,9 @@ struct WatchedFile {
     }
 }
 
-/// Digests of the blocks that SQLite has written to a file since it was last read again.
+/// Digests of the blocks that SQLite has written to a file since the last verification.
 ///
-/// A block is a page of a database, or a header or a page in a WAL. The memory is bounded by reading again earlier
-/// (``isFull``).
+/// A block is a page of a database, or a header or a page in a WAL. Verifying early bounds the memory (``isFull``).
 struct WrittenBlocks {
     private struct Block {
         let count: Int32
@@ -236,15 +235,15 @@ struct WrittenBlocks {
 
     private var blocks: [Int64: Block] = [:]
     private var end: Int64 = 0
-    /// The size of every block, where all begin at a multiple of it, as the pages of a database do; 0 while there is none,
-    /// and nil for any other blocks.
+    /// The size of every block, if all have the same size and begin at a multiple of it, as the pages of a database do.
+    /// 0 if there is no block yet; nil for any other blocks.
     private var pageSize: Int32? = 0
     private var differs = false
 
-    /// Two mebibytes of digests at most, for 64 MB of pages.
+    /// At most two mebibytes of digests, enough for 64 MB of pages.
     var isFull: Bool { blocks.count >= 16_384 }
 
-    /// Whether a write would cover a part of a block that is not proven yet, and so has to wait for the proof.
+    /// Whether a write would cover part of a block not yet verified, and so must wait for the verification.
     func overlaps(_ count: Int32, at offset: Int64) -> Bool {
         guard offset < end, blocks[offset]?.count != count, !isPage(count, at: offset) else { return false }
         return blocks.contains { $0.key < offset + Int64(count) && offset < $0.key + Int64($0.value.count) }
@@ -261,16 +260,16 @@ struct WrittenBlocks {
         end = max(end, offset + Int64(bytes.count))
     }
 
-    /// Forgets what lies beyond the new end of the file.
+    /// Forgets the blocks beyond the new end of the file.
     mutating func truncate(to size: Int64) {
         guard size < end else { return }
         blocks = blocks.filter { $0.key + Int64($0.value.count) <= size }
         end = size
     }
 
-    /// Reads every block again, in the order of the file, and forgets it if it is as it was written.
+    /// Reads every block back in file order, notes any difference, and forgets the blocks.
     ///
-    /// - Returns: SQLite's result code of a read that failed.
+    /// - Returns: SQLite's result code if a read fails.
     mutating func prove(_ read: (UnsafeMutableRawPointer?, Int32, Int64) -> Int32) -> Int32 {
         var bytes = [UInt8](repeating: 0, count: Int(blocks.values.map(\.count).max() ?? 0))
         for (offset, block) in blocks.sorted(by: { $0.key < $1.key }) {
@@ -278,7 +277,7 @@ struct WrittenBlocks {
                 let result = read(buffer.baseAddress, block.count, offset)
                 return (result, Self.digest(UnsafeRawBufferPointer(rebasing: buffer[..<Int(block.count)])))
             }
-            // SQLite reads zeros beyond the end of the file, which then differ.
+            // SQLite reads zeros beyond the end of the file, so the digests differ.
             guard result == SQLITE_OK || result == IOError.shortRead else { return result }
             if digest != block.digest { differs = true }
         }
@@ -286,7 +285,7 @@ struct WrittenBlocks {
         return SQLITE_OK
     }
 
-    /// Whether a proof has found a block that is read otherwise than it was written, since this was last asked.
+    /// Returns whether a verification has found a block that differs from the written bytes since the last call.
     mutating func takeDifference() -> Bool {
         defer { differs = false }
         return differs

@@ -1,11 +1,11 @@
 import CSQLite
 import Synchronization
 
-/// A VFS over SQLite's default one that lets a ``FileWatcher`` see, and refuse, every call for files below a folder.
+/// A VFS over SQLite's default one that lets a ``FileWatcher`` observe and refuse every call for files below a folder.
 ///
-/// It becomes the default when a folder is first watched, and hands every other file to the VFS below without a trace,
-/// so that tests side by side do not disturb each other. Under its second name it also notes what is written to a
-/// database (``Connection/proveWrites()``).
+/// It becomes the default VFS when a folder is first watched, and passes calls for all other files straight to the VFS
+/// below, so that parallel tests do not disturb each other. Under its second name it also records the bytes written to
+/// a database (``Connection/proveWrites()``).
 package enum WatchedVFS {
     private static let folders = Mutex<[(folder: String, watcher: any FileWatcher)]>([])
     static let below = Result { () throws(Missing) in
@@ -19,8 +19,8 @@ package enum WatchedVFS {
         let vfs: UnsafeMutablePointer<sqlite3_vfs>
     }
 
-    /// - Parameter folder: without symbolic links.
-    /// - Returns: false where SQLite has no VFS to stand on.
+    /// - Parameter folder: a path without symbolic links.
+    /// - Returns: false if SQLite has no default VFS.
     package static func watch(_ folder: String, by watcher: any FileWatcher) -> Bool {
         guard isRegistered else { return false }
         folders.withLock { $0.append((folder + "/", watcher)) }
@@ -33,7 +33,7 @@ package enum WatchedVFS {
         folders.withLock { $0.first { path.hasPrefix($0.folder) }?.watcher }
     }
 
-    /// The name of the VFS whose files note what is written to them; nil where SQLite has no VFS to stand on.
+    /// The name of the VFS that records the bytes written to its files; nil if SQLite has no default VFS.
     static let proven: String? = {
         let isRegistered = register("moult-proven", isDefault: false) { _, name, file, flags, outFlags in
             WatchedFile.open(name, file, flags, outFlags, isProven: true)
@@ -94,7 +94,7 @@ package enum WatchedVFS {
 }
 
 extension (any FileWatcher)? {
-    /// Makes the call unless the watcher refuses it, and tells it of a success.
+    /// Makes the call unless the watcher refuses it, and notifies the watcher of a success.
     func answering(_ call: FileCall, failure: Int32, _ body: () -> Int32) -> Int32 {
         guard let watcher = self else { return body() }
         var result = SQLITE_OK
@@ -109,36 +109,36 @@ extension (any FileWatcher)? {
     }
 }
 
-/// One call of SQLite's to the file system, for a file below a folder that is watched.
+/// One call from SQLite to the file system, for a file below a watched folder.
 package struct FileCall {
     package enum Operation: Sendable, Hashable {
         case open
-        /// `bytes` at `offset`.
+        /// Writes `bytes` at `offset`.
         case write(offset: Int64)
-        /// To so many bytes.
+        /// Truncates the file to `size` bytes.
         case truncate(size: Int64)
         case sync
-        /// With the folder synchronised too where SQLite asks for it.
+        /// Deletes the file. `syncsFolder` is whether SQLite asks for its folder to be synchronised.
         case delete(syncsFolder: Bool)
         case lock
-        /// A part of the WAL's index is mapped or locked.
+        /// Maps or locks a part of the WAL index.
         case shm
-        /// A read, or a question; a file system that has died answers none.
+        /// A read or a query, which a file system that has failed does not answer either.
         case read
     }
 
     package let operation: Operation
     package let path: String
-    /// The bytes to write; empty for other operations, and valid during the call only.
+    /// The bytes to write, valid only during the call; empty for other operations.
     package let bytes: UnsafeRawBufferPointer
-    /// Whether the file is a rollback journal or a WAL, whose folder SQLite synchronises with its first sync.
+    /// Whether the file is a rollback journal or a WAL. SQLite synchronises their folder with their first sync.
     package let isJournal: Bool
 
-    /// The answer that a call gets instead of what it asked for.
+    /// The watcher's decision about a call.
     package enum Answer: Sendable, Hashable {
-        /// SQLite's own default VFS does it.
+        /// Passes the call to SQLite's default VFS.
         case pass
-        /// It counts as done and is not done.
+        /// Reports success without making the call.
         case pretend
         case fail(Failure)
     }
@@ -146,14 +146,14 @@ package struct FileCall {
     package enum Failure: Sendable, Hashable { case inputOutput, full }
 }
 
-/// Hears of SQLite's calls before and after they are made.
+/// An observer of SQLite's calls, notified before and after each one.
 package protocol FileWatcher: AnyObject, Sendable {
     func answer(_ call: FileCall) -> FileCall.Answer
-    /// The call has succeeded.
+    /// Notifies the watcher that a call has succeeded.
     func done(_ call: FileCall)
-    /// A file that was opened was closed.
+    /// Notifies the watcher that an open file was closed.
     func closed(_ path: String)
-    /// The bytes that reach the disk in place of those of a write that passes; nil if they are the same.
+    /// Returns the bytes to write in place of those of a write that passes; nil to leave them unchanged.
     func altered(_ call: FileCall) -> [UInt8]?
 }
 
@@ -161,7 +161,7 @@ extension FileWatcher {
     package func altered(_ call: FileCall) -> [UInt8]? { nil }
 }
 
-/// SQLite's extended codes of a failed call to the file system, which are macros that Swift does not import.
+/// SQLite's extended result codes for failed file system calls, which are macros that Swift does not import.
 enum IOError {
     static let read = SQLITE_IOERR | 1 << 8
     static let write = SQLITE_IOERR | 3 << 8

@@ -1,4 +1,4 @@
-/// One page of a b-tree (the SQLite file format, section 1.6), as far as it can be believed.
+/// One page of a b-tree (the SQLite file format, section 1.6). Unreadable parts are nil.
 struct BTreePage {
     enum Kind: UInt8 {
         case interiorIndex = 2
@@ -12,26 +12,26 @@ struct BTreePage {
 
     /// The location of the bytes of a row.
     struct Payload: Equatable {
-        /// Bytes in all.
+        /// The total number of bytes.
         var size: Int
-        /// The range of the bytes that are on the page.
+        /// The range of the bytes stored on the page.
         var local: Range<Int>
-        /// The first page of the others; 0 where there are none.
+        /// The first overflow page; 0 if there is none.
         var overflow: Int
     }
 
     let number: Int
     let kind: Kind
     let bytes: [UInt8]
-    /// The cells as the page lists them, by their first byte; nil for one that lies where no cell can lie.
+    /// The cells in the order of the page's list, by the offset of their first byte; nil for an impossible offset.
     let cells: [Int?]
-    /// Of an interior page, the page with the highest keys.
+    /// The page with the highest keys, for an interior page.
     let rightChild: Int
     let isSound: Bool
 
-    /// Nil where the bytes are those of no such page.
+    /// Parses a page; nil if the bytes are not a b-tree page.
     ///
-    /// - Parameter bytes: without those that are reserved.
+    /// - Parameter bytes: the page without its reserved bytes.
     init?(_ bytes: [UInt8], number: Int) {
         let start = number == 1 ? 100 : 0
         guard bytes.count >= 480, let kind = Kind(rawValue: bytes[start]), let count = bytes.number16(start + 3),
@@ -48,10 +48,10 @@ struct BTreePage {
         isSound = content >= end && content <= bytes.count && cells.allSatisfy { $0.map { $0 >= content } ?? false }
     }
 
-    /// Of an interior page, the child of a cell.
+    /// Returns the child of a cell of an interior page.
     func child(_ cell: Int) -> Int { bytes.number32(cell) ?? 0 }
 
-    /// Of a table, the key of a cell, and where its row lies in a leaf.
+    /// Returns the key of a cell of a table page and, in a leaf, the location of its row.
     func row(_ cell: Int) -> (key: Int64, payload: Payload?)? {
         var place = kind == .interiorTable ? cell + 4 : cell
         guard kind == .leafTable else { return bytes.varint(&place, before: bytes.count).map { ($0, nil) } }
@@ -60,16 +60,16 @@ struct BTreePage {
         return (key, payload(size, from: place, most: bytes.count - 35))
     }
 
-    /// Of an index, where the entry of a cell lies.
+    /// Returns the location of the entry of a cell of an index page.
     func entry(_ cell: Int) -> Payload? {
         var place = kind == .interiorIndex ? cell + 4 : cell
         guard let size = bytes.varint(&place, before: bytes.count) else { return nil }
         return payload(size, from: place, most: (bytes.count - 12) * 64 / 255 - 23)
     }
 
-    /// - Parameter most: bytes that are kept on the page without an overflow.
+    /// - Parameter most: the largest payload stored on the page without overflow.
     private func payload(_ size: Int64, from place: Int, most: Int) -> Payload? {
-        // SQLite takes no row of more than 2,147,483,645 bytes.
+        // SQLite accepts no row of more than 2,147,483,645 bytes.
         guard size > 0, size <= 2_147_483_645, let size = Int(exactly: size) else { return nil }
         var local = size
         if size > most {
@@ -85,15 +85,15 @@ struct BTreePage {
     }
 }
 
-/// Puts the bytes of a row together, from its page and the chain of pages that holds the rest (the SQLite file format,
+/// A reader that joins the bytes of a row from its page and its chain of overflow pages (the SQLite file format,
 /// section 1.7).
 struct RowBytes {
     let ledger: PageLedger
 
-    /// - Returns: the row, and the pages of its chain; nil where the bytes are those of no row.
+    /// - Returns: the row and the pages of its chain; nil if the bytes are not a row.
     func record(_ payload: BTreePage.Payload, on page: BTreePage) throws -> (StoredRecord, chain: [Int])? {
         var bytes = Array(page.bytes[payload.local])
-        // Before a chain is followed: what is no row has no chain.
+        // Check the header before following a chain: bytes that are not a row have no chain.
         var start = 0
         guard let header = bytes.varint(&start, before: bytes.count), header >= Int64(start),
             header <= Int64(payload.size)
@@ -105,7 +105,7 @@ struct RowBytes {
         {
             let left = payload.size - bytes.count
             let length = min(left, part.count - 4)
-            // The last page leads nowhere, and every other one to a page.
+            // Only the last page of a chain has no next page.
             guard (length == left) == (following == 0), following <= ledger.pages.limit else { break }
             let content = part[4..<(4 + length)]
             if length > 16, content.allSatisfy({ $0 == 0 }) { zeroed.append(bytes.count..<(bytes.count + length)) }
@@ -120,17 +120,17 @@ struct RowBytes {
 
 /// A row or an index entry (the SQLite file format, section 2.1).
 struct StoredRecord {
-    /// In the order of the columns; nil for a value whose bytes cannot be read.
+    /// The values in column order; nil for a value whose bytes cannot be read.
     let values: [SQLiteValue?]
-    /// Whether every value was read and none is seen to be damaged.
+    /// Whether every value was read and none shows damage.
     let isWhole: Bool
 
-    /// Nil where the bytes are those of no row.
+    /// Parses a record; nil if the bytes are not a row.
     ///
     /// - Parameters:
-    ///   - bytes: from the first on, as many as could be read.
-    ///   - size: how many there should be.
-    ///   - zeroed: those of them that come from a page of zeros.
+    ///   - bytes: the leading bytes that could be read.
+    ///   - size: the expected number of bytes.
+    ///   - zeroed: the ranges of `bytes` that come from a page of zeros.
     ///   - encoding: 1 for UTF-8, 2 and 3 for UTF-16.
     init?(_ bytes: [UInt8], size: Int, zeroed: [Range<Int>], encoding: Int) {
         var place = 0
@@ -152,13 +152,13 @@ struct StoredRecord {
             end += Int(length)
             ends.append(end)
         }
-        // A row has as many bytes as its values take: what has more or fewer is something else.
+        // The values of a row add up to its size exactly; other bytes are not a row.
         guard end == size else { return nil }
         var (values, isWhole, start): ([SQLiteValue?], Bool, Int) = ([], true, Int(header))
         for (type, end) in zip(types, ends) {
             var isSound = end <= bytes.count
             values.append(isSound ? Self.value(type, bytes[start..<end], encoding, &isSound) : nil)
-            // A text holds no page full of zeros.
+            // No text contains a page full of zeros.
             if type >= 13, !type.isMultiple(of: 2), zeroed.contains(where: { $0.overlaps(start..<end) }) {
                 isSound = false
             }

@@ -1,29 +1,30 @@
 import MoultBasics
 
-/// The trees of a database that an open transaction has written to, as the files themselves say.
+/// The b-trees of a database that an open transaction has written to, determined from the files themselves.
 ///
-/// Nothing of the statements that wrote is asked. SQLite writes the changed pages to the WAL, or their old contents to the
-/// rollback journal; the numbers are read there. A copy of the database from before the transaction says which tree each
-/// of these pages belongs to: its pointer map leads from a page to its parent, and the parent must lead back to the page
-/// (the SQLite file format, sections 1.8, 3 and 4). A tree without such a page is, byte for byte, what it was. One whose
-/// pages have only moved is not named either, if the WAL has their new bytes.
+/// The result does not depend on the statements that were run. SQLite writes the changed pages to the WAL, or their old
+/// contents to the rollback journal, and the page numbers are read from there. A copy of the database from before the
+/// transaction shows which tree each page belongs to: its pointer map leads from a page to its parent, and the parent
+/// must point back to the page (the SQLite file format, sections 1.8, 3 and 4). A tree without a changed page is
+/// unchanged, byte for byte. A tree whose pages have only moved is left out too, if the WAL has their new bytes.
 package struct ChangedPages {
-    /// The root pages of these trees, as they were before.
+    /// The root pages of the changed trees, as numbered before the transaction.
     package private(set) var roots: Set<Int>
 
-    /// More pages are not looked at: then most of the store has changed. New pages, as of an index, cost little.
+    /// The limits on pages to examine; beyond them, most of the store has changed. New pages, such as those of an
+    /// index, cost little.
     private static let (limit, oldLimit) = (65_536, 4_096)
 
-    /// Nil if the files do not say it: without a pointer map, with a journal in memory, where a page of the copy cannot be
-    /// believed, or after many changes.
+    /// Nil if the files cannot tell: without a pointer map, with a journal in memory, with an inconsistent page in the
+    /// copy, or after too many changes.
     ///
     /// - Parameters:
-    ///   - connection: with the open transaction. No other one is open to the database.
+    ///   - connection: the connection with the open transaction. No other connection to the database is open.
     ///   - old: the path of a copy of the database as it was when the transaction began.
     package init?(_ connection: Connection, since old: String, _ system: any System) throws {
         guard try connection.flushPages(), let pages = try Self.pages(connection, system) else { return nil }
         guard var owners = try PageOwners(old, system) else { return nil }
-        // The first page is changed by every commit, and is not written before it.
+        // Every commit changes the first page, which is not written before then.
         roots = [1]
         let changed = pages.numbers.filter { $0 <= owners.pageCount }
         guard changed.count <= Self.oldLimit else { return nil }
@@ -42,7 +43,7 @@ package struct ChangedPages {
         }
     }
 
-    /// The numbers of the changed pages and, of those in a WAL, where the newest bytes of each begin.
+    /// The numbers of the changed pages and, for pages in a WAL, the offset of the newest bytes of each.
     private typealias Pages = (numbers: Set<Int>, places: [Int: Int64])
 
     private static func pages(_ connection: Connection, _ system: any System) throws -> Pages? {
@@ -58,14 +59,14 @@ package struct ChangedPages {
         return try RollbackJournal(path, system).changedPages
     }
 
-    /// The pages of all frames of the present round, also of those that were committed before.
+    /// Returns the pages of all frames since the WAL was last reset, including those committed before.
     private static func logged(_ path: String, _ system: any System) throws -> [Int: Int64]? {
         let header = try system.status(of: path) == nil ? [] : system.bytes(of: path, from: 0, count: 32)
         guard header.count == 32, let page = header.number32(8), page >= 512 else { return nil }
         var (places, place): ([Int: Int64], Int64) = ([:], 32)
         while places.count <= limit {
             let frame = try system.bytes(of: path, from: place, count: 24)
-            // What follows with other salts is left of an earlier round.
+            // A frame with other salts is left over from before the last reset.
             guard frame.count == 24, frame[8..<16] == header[16..<24], let number = frame.number32(0) else {
                 return places
             }
@@ -76,11 +77,11 @@ package struct ChangedPages {
     }
 }
 
-/// The owner of each page of a database: the tree that the page belongs to.
+/// The owner of each page of a database: the tree to which the page belongs.
 struct PageOwners {
     enum Owner: Equatable {
         case tree(root: Int)
-        /// A free page, one of the pointer map, or one that the database did not have.
+        /// A free page, a pointer map page, or a page beyond the end of the database.
         case none
         case unknown
     }
@@ -88,10 +89,10 @@ struct PageOwners {
     private let ledger: PageLedger
     private let map: PointerMap
     private var known: [Int: Owner] = [1: .tree(root: 1)]
-    /// The pages that were asked about and belong to a tree, and all that lead to them.
+    /// The pages looked up that belong to a tree, and all of their ancestors.
     private(set) var leading: Set<Int> = []
 
-    /// Nil for a database without a pointer map, or with a list of free pages that cannot be followed.
+    /// Nil for a database without a pointer map, or with a damaged freelist.
     init?(_ path: String, _ system: any System) throws {
         ledger = try PageLedger(DatabasePages(path, system))
         guard let map = ledger.map, ledger.isFreelistWhole else { return nil }
@@ -99,7 +100,7 @@ struct PageOwners {
     }
 
     var pages: DatabasePages { ledger.pages }
-    /// Pages that the database had.
+    /// The number of pages in the database.
     var pageCount: Int { pages.declaredCount }
 
     mutating func owner(of page: Int) throws -> Owner {
@@ -124,7 +125,7 @@ struct PageOwners {
         return found
     }
 
-    /// Whether the page that the map names as the parent of a page says so itself.
+    /// Whether the parent that the map names for a page points to that page.
     private func leads(_ entry: PointerMap.Entry, to number: Int) throws -> Bool {
         guard let bytes = try ledger.pages.page(entry.parent) else { return false }
         if entry.kind == .furtherOverflow { return bytes.number32(0) == number }
@@ -144,27 +145,28 @@ struct PageOwners {
     }
 }
 
-/// Whether a tree holds what it held before a transaction, although pages of it have another number.
+/// A comparison that determines whether a tree has the same contents as before a transaction, although some of its
+/// pages have new numbers.
 ///
-/// SQLite moves pages: with a pointer map the root of a new table takes the place of another tree's page. Only the numbers
-/// in the pages that lead to it change then.
+/// SQLite moves pages: with a pointer map, the root of a new table takes the place of another tree's page. Then only
+/// the page numbers in the pages that lead to it change.
 struct TreeComparison {
     /// The database before the transaction.
     let pages: DatabasePages
-    /// The WAL, and where the newest bytes of each page begin in it.
+    /// The WAL, and the offset in it of the newest bytes of each page.
     let log: (path: String, places: [Int: Int64])
-    /// The old pages that were written, and all that lead to them.
+    /// The old pages that were written, and all of their ancestors.
     let written: Set<Int>
     let system: any System
 
     private struct Link {
-        /// The offset of its four bytes in the page.
+        /// The offset of the four-byte page number in the page.
         let place: Int
         let page: Int
         let isOverflow: Bool
     }
 
-    /// SQLite reads no tree that is deeper.
+    /// SQLite reads no deeper tree.
     private static let greatestDepth = 20
 
     func isSame(_ before: Int, _ after: Int, depth: Int = 0) throws -> Bool {
@@ -192,12 +194,12 @@ struct TreeComparison {
 
     private func bytes(_ before: Int, _ after: Int) throws -> (old: [UInt8], new: [UInt8])? {
         guard let old = try pages.page(before) else { return nil }
-        // What the log does not have was not written.
+        // A page that is not in the log was not written.
         let new = try log.places[after].map { try system.bytes(of: log.path, from: $0, count: Int64(pages.usable)) }
         return try (new ?? pages.page(after)).map { (old, $0) }
     }
 
-    /// The pages that a page leads to; nil if it is none of a tree, or one of its cells cannot be read.
+    /// Returns the pages that a page leads to; nil if it is not a b-tree page, or one of its cells cannot be read.
     private func links(_ page: BTreePage?) -> [Link]? {
         guard let page, page.number > 1, page.isSound else { return nil }
         var links: [Link] = []

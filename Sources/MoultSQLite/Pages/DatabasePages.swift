@@ -1,28 +1,28 @@
 import MoultBasics
 
-/// The pages of a database as they lie in its file, with the committed pages of its WAL over them.
+/// The pages of a database file, overlaid with the committed pages of its WAL.
 package final class DatabasePages {
     package let pageSize: Int
-    /// Bytes of a page without those that are reserved for extensions.
+    /// The number of usable bytes in a page, without those reserved for extensions.
     let usable: Int
-    /// Pages of which there are bytes.
+    /// The number of pages in the file and the log.
     let count: Int
-    /// Pages that the database had when it was written last.
+    /// The number of pages in the database after the last write.
     package let declaredCount: Int
     let header: DatabaseHeader
     package let log: LogFrames
     private(set) var isAutoVacuum: Bool
-    /// 1 for UTF-8, 2 and 3 for UTF-16.
+    /// The text encoding: 1 for UTF-8, 2 and 3 for UTF-16.
     private(set) var encoding: Int
-    /// Pages that were read so far.
+    /// The number of pages read so far.
     package private(set) var reads = 0
-    /// Pages of which nothing was ever written, in ascending order: they are zeros.
+    /// The pages that were never written, in ascending order. They read as zeros.
     let holes: [Range<Int>]
     private let path: String
     private let places: [Int: Int64]
     private let system: any System
 
-    /// - Parameter path: of a file without a writer; its WAL is next to it.
+    /// - Parameter path: a database file without a writer, with its WAL next to it.
     init(_ path: String, _ system: any System) throws {
         self.path = path
         self.system = system
@@ -35,11 +35,11 @@ package final class DatabasePages {
         let guess = PageSizeGuess(path, size, written, system)
         let pageSize = try guess.size(header, log)
         self.pageSize = pageSize
-        // A log with other pages is not the log of this file.
+        // A log with another page size does not belong to this file.
         places = log.pageSize == pageSize ? log.places : [:]
         usable = try pageSize - guess.reserved(header, pageSize)
         let whole = Int(clamping: size / Int64(pageSize))
-        // A database has no page that is neither in the file nor in the log.
+        // Every page of a database is in the file or in the log.
         let logged = places.isEmpty ? nil : log.pageCount
         count = min(logged ?? whole, whole + places.count)
         declaredCount = logged ?? header.pageCount ?? whole
@@ -48,13 +48,13 @@ package final class DatabasePages {
         self.log = log
         (isAutoVacuum, encoding) = (false, 1)
         let map = try page(2).map { PointerMap.entries(of: $0, usable: usable, pageCount: limit, first: 3) } ?? []
-        // The header's word alone would make a table of the second page a map.
+        // If the header alone decided, a table on the second page would be taken for a pointer map.
         let isOther = try page(2).flatMap { BTreePage($0, number: 2) }.map(\.isSound) ?? false
         isAutoVacuum = !map.isEmpty && map.allSatisfy { $0 != nil } || (header.isAutoVacuum ?? false) && !isOther
         if header.encoding != 1, try !hasTextInUTF8() { encoding = header.encoding }
     }
 
-    /// Whether the schema is written in UTF-8, whatever the header says.
+    /// Returns whether the schema is written in UTF-8, whatever the header says.
     private func hasTextInUTF8() throws -> Bool {
         let word = Array("CREATE ".utf8)
         for number in 1...20 {
@@ -66,13 +66,13 @@ package final class DatabasePages {
         return false
     }
 
-    /// No page has a greater number, in the file or when it was written last.
+    /// The highest possible page number, in the file or after the last write.
     var limit: Int { max(count, declaredCount) }
 
     private static func holes(between written: [Range<Int64>], _ pageSize: Int, _ count: Int) -> [Range<Int>] {
         var (holes, next): ([Range<Int>], Int) = ([], 1)
         for part in written {
-            // A page is written where any part of it is.
+            // A page counts as written if any part of it is.
             let first = Int(part.lowerBound / Int64(pageSize)) + 1
             if next < first { holes.append(next..<first) }
             next = max(next, Int((part.upperBound - 1) / Int64(pageSize)) + 2)
@@ -81,10 +81,10 @@ package final class DatabasePages {
         return holes.map { $0.clamped(to: 1..<(count + 1)) }
     }
 
-    /// The pages that the log has.
+    /// The pages in the log.
     var logged: some Collection<Int> { places.keys }
 
-    /// The bytes of a page that are not reserved; nil where it is not in the file as a whole.
+    /// Returns the usable bytes of a page; nil if the page is not complete in the file.
     func page(_ number: Int) throws -> [UInt8]? {
         guard number > 0, number <= count else { return nil }
         reads += 1
@@ -97,11 +97,11 @@ package final class DatabasePages {
         return bytes.count == usable ? bytes : nil
     }
 
-    /// The page that holds the byte that SQLite locks; it is never written.
+    /// The lock-byte page, which SQLite never writes.
     var lockPage: Int { (1 << 30) / pageSize + 1 }
 }
 
-/// The size of a page where the header does not say it: the one with which most of the file looks like pages of b-trees.
+/// A guess of the page size for a damaged header: the size at which most of the file looks like b-tree pages.
 private struct PageSizeGuess {
     private let path: String
     private let size: Int64
@@ -109,7 +109,7 @@ private struct PageSizeGuess {
     private let system: any System
     private static let sizes = (9...16).map { 1 << $0 }
 
-    /// - Parameter written: the parts of the file that are no hole.
+    /// - Parameter written: the parts of the file that are not holes.
     init(_ path: String, _ size: Int64, _ written: [Range<Int64>], _ system: any System) {
         (self.path, self.size, self.written, self.system) = (path, size, written, system)
     }
@@ -123,7 +123,7 @@ private struct PageSizeGuess {
         return covered.first { $0.0 == named && $0.1 * 2 >= best.1 }?.0 ?? best.0
     }
 
-    /// Bytes at the end of a page that are reserved, where the leaves are filled up to them.
+    /// Returns the number of reserved bytes at the end of a page; 0 if the leaves use them.
     func reserved(_ header: DatabaseHeader, _ pageSize: Int) throws -> Int {
         guard header.reserved > 0 else { return 0 }
         var beyond = 0
@@ -153,12 +153,12 @@ private struct PageSizeGuess {
         }
     }
 
-    /// The share of some hundred pages that begin like a page of a b-tree.
+    /// Returns the share of some hundred sampled pages that begin like a b-tree page.
     private func coverage(_ pageSize: Int) throws -> Double {
         var (seen, fitting) = (0, 0)
         try sample(pageSize) { bytes, number in
             seen += 1
-            // A page is filled from its end.
+            // A page fills up from its end.
             guard let page = BTreePage(bytes, number: number), page.isSound,
                 let last = page.cells.compactMap({ $0 }).max()
             else { return }
@@ -168,19 +168,19 @@ private struct PageSizeGuess {
     }
 }
 
-/// The header of a database, its first hundred bytes (the SQLite file format, section 1.3). An optional field is nil
-/// where it holds what SQLite does not write.
+/// The header of a database, its first hundred bytes (the SQLite file format, section 1.3). An optional property is nil
+/// if its field holds a value that SQLite does not write.
 struct DatabaseHeader {
     let pageSize: Int?
     let reserved: Int
-    /// Pages of the database; nil where an older SQLite has left the field alone.
+    /// The number of pages in the database; nil if an older SQLite left the field stale.
     let pageCount: Int?
     let freelist: (trunk: Int, count: Int)?
-    /// Whether there are pages of the pointer map.
+    /// Whether the database has a pointer map.
     let isAutoVacuum: Bool?
-    /// 1 UTF-8, 2 and 3 UTF-16.
+    /// The text encoding: 1 for UTF-8, 2 and 3 for UTF-16.
     let encoding: Int
-    /// Whether every field that has few values holds one of them.
+    /// Whether every field with a limited set of values holds one of them.
     let isSound: Bool
 
     init(_ bytes: [UInt8]) {
@@ -206,7 +206,7 @@ struct DatabaseHeader {
 }
 
 extension [UInt8] {
-    /// The page size that the header of a database names (the SQLite file format, section 1.3.2); nil if it names none.
+    /// The page size in the header of a database (the SQLite file format, section 1.3.2); nil if it is invalid.
     package var databasePageSize: Int? {
         guard count >= 18 else { return nil }
         let number = Int(self[16]) << 8 | Int(self[17])
@@ -215,8 +215,7 @@ extension [UInt8] {
     }
 }
 
-// Numbers as SQLite writes them, big end first (the SQLite file format, section 1.6). Nothing outside of the bytes is
-// read.
+// Big-endian numbers, as SQLite writes them (the SQLite file format, section 1.6). Nothing outside the array is read.
 
 extension Array where Element == UInt8 {
     func number16(_ place: Int) -> Int? {
@@ -229,9 +228,9 @@ extension Array where Element == UInt8 {
         return self[place..<(place + 4)].reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// An integer of one to nine bytes, seven bits in each but the ninth; moves the place behind it.
+    /// Reads an integer of one to nine bytes, with seven bits in each but the ninth, and advances `place` past it.
     ///
-    /// - Parameter end: no byte from here on is read.
+    /// - Parameter end: the end of the readable bytes.
     func varint(_ place: inout Int, before end: Int) -> Int64? {
         var value: UInt64 = 0
         let end = Swift.min(end, count)

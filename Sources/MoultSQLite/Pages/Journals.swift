@@ -1,31 +1,31 @@
 import MoultBasics
 
-/// The pages in a rollback journal, as they were before a transaction that did not end (the SQLite file format, section 3).
+/// The pages in a rollback journal, as they were before an unfinished transaction (the SQLite file format, section 3).
 ///
-/// SQLite plays them back up to the first one that is damaged or missing, and says nothing of the others.
+/// SQLite plays the pages back up to the first one that is damaged or missing, and silently ignores the rest.
 package struct RollbackJournal {
-    /// Pages that the journal names.
+    /// The number of pages that the journal declares.
     package private(set) var count = 0
     /// The number of pages in the journal that SQLite plays back.
     private(set) var readable = 0
-    /// Whether it ends where SQLite ends none, so that pages may be missing that nothing counts.
+    /// Whether the journal ends where SQLite never ends one, so that uncounted pages may be missing.
     private(set) var isCut = false
-    /// Bytes that the database had before the transaction; SQLite gives it that size. 0 without a header.
+    /// The size of the database in bytes before the transaction, which SQLite restores; 0 without a header.
     package private(set) var databaseSize: Int64 = 0
     /// The pages that SQLite plays back.
     private var pages: Set<Int> = []
     private var hasFirstPage: Bool { pages.contains(1) }
-    /// Whether nothing follows the last page that it counts but the header of a next part.
+    /// Whether only the header of a next segment follows the last counted page.
     private var isEven = false
-    /// Whether nothing but its header says that it is spent, which is zeros.
+    /// Whether the zeroed header is the only sign that the transaction has ended.
     private var isZeroed = false
 
     private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-    /// A header takes a sector: a journal that is larger held pages.
+    /// The size of the smallest sector. A header takes one sector, so a larger journal held pages.
     private static let leastSector: Int64 = 512
 
-    /// - Parameter path: of the journal; none need be there.
+    /// - Parameter path: the path of the journal, which need not exist.
     package init(_ path: String, _ system: any System) throws {
         let size = try system.status(of: path)?.size ?? 0
         var (place, step, end): (Int64, Int64, Int64) = (0, 0, 0)
@@ -36,7 +36,7 @@ package struct RollbackJournal {
                 let nonce = header.number32(12), let pages = header.number32(16), let sector = header.number32(20),
                 let page = header.number32(24), sector >= 32, (512...65_536).contains(page), page.nonzeroBitCount == 1
             else {
-                // One that is spent begins with zeros. So does the last part, which was not synchronised yet.
+                // A finished journal begins with zeros. So does the last segment if it was not synchronised yet.
                 let isSpent = place == 0 && header.prefix(8).allSatisfy { $0 == 0 }
                 isZeroed = isSpent && size > Self.leastSector
                 if try !isSpent && (place == 0 || hasHeader(path, place, step, system)) { count += 1 }
@@ -46,7 +46,7 @@ package struct RollbackJournal {
             step = Int64(sector)
             place += step
             let most = Int(max(size - place, 0) / Int64(page + 8))
-            // Without a number there are as many as there is room for: they were not synchronised.
+            // If the header has no count, the segment was not synchronised, and its records fill the rest of the file.
             let records = named == 0xffff_ffff ? most : named
             count += records
             guard try read(min(records, most), page, nonce, path, &place, system) else { return }
@@ -57,41 +57,42 @@ package struct RollbackJournal {
         }
         guard size > 0 else { return }
         let tail = try system.bytes(of: path, from: max(size - 8, 0), count: min(size, 8))
-        // What names a super-journal ends so. A journal that is spent may be nothing but zeros.
+        // A journal that names a super-journal ends this way. A finished journal may be nothing but zeros.
         guard !tail.elementsEqual(Self.magic), end > 0 || tail.contains(where: { $0 != 0 }) else { return }
-        // After each part that it synchronises SQLite begins another one, but for the last, which has the first page:
-        // the change counter is on it.
+        // SQLite begins another segment after each one that it synchronises, except the last. The last one has the
+        // first page, because the change counter is on it.
         isCut = size != end || isSynchronised && !hasFirstPage
     }
 
-    /// Whether there is a journal of a transaction that has ended: its header is zeros.
+    /// Returns whether the journal belongs to a transaction that has ended, which leaves its header zeroed.
     ///
-    /// - Parameter path: of the journal; none need be there.
+    /// - Parameter path: the path of the journal, which need not exist.
     package static func isSpent(_ path: String, _ system: any System) throws -> Bool {
         guard let size = try system.status(of: path)?.size, size > 0 else { return false }
         return try system.bytes(of: path, from: 0, count: min(size, 28)).allSatisfy { $0 == 0 }
     }
 
-    /// The pages that the transaction has changed so far, without new ones and free ones that it has taken into use; nil if
-    /// the journal may have more than can be read.
+    /// The pages that the transaction has changed so far, except new pages and free pages that it has reused; nil if
+    /// the journal may have pages that cannot be read.
     var changedPages: Set<Int>? { isEven && readable == count ? pages : nil }
 
-    /// The part of the journal that SQLite leaves out when it plays the journal back, in a sentence; nil if there is
-    /// none, or if the journal is spent.
+    /// A sentence that describes the part of the journal that SQLite does not play back; nil if there is none, or if
+    /// the transaction has ended.
     package var playbackFault: String? {
         if let headerFault { return headerFault }
         if readable < count { return "SQLite plays back \(readable) of its \(Quantity.count(count, "page"))." }
         return isCut ? "It is cut off after \(Quantity.count(readable, "page"))." : nil
     }
 
-    /// The reason why nothing of the journal is played back, in a sentence; nil if it begins as it should, or is spent.
+    /// A sentence that explains why SQLite plays nothing back; nil if the journal begins correctly, or if the
+    /// transaction has ended.
     package var headerFault: String? {
         count > 0 && readable == 0 && databaseSize == 0 ? "It does not begin like a journal; SQLite removes it." : nil
     }
 
-    /// Returns the reason why the transaction may not be undone as a whole, in a sentence; nil where it is.
+    /// Returns a sentence that explains why the transaction may not be rolled back completely; nil if it is.
     ///
-    /// - Parameter size: of the database, before the journal is played back.
+    /// - Parameter size: the size of the database before the journal is played back.
     package func fault(besideDatabaseOf size: Int64) -> String? {
         if isZeroed {
             return "Its header is zeros, and it held pages: unless the app uses journal_mode PERSIST, which leaves "
@@ -103,11 +104,11 @@ package struct RollbackJournal {
         return "The store had \(databaseSize) bytes before the transaction, and has \(size)."
     }
 
-    /// Whether pages follow that SQLite would have played back.
+    /// Returns whether more pages follow that SQLite would otherwise have played back.
     private func hasHeader(_ path: String, _ place: Int64, _ step: Int64, _ system: any System) throws -> Bool {
         var isFound = false
         try system.readPieces(of: path, from: place) { piece in
-            // A piece has a mebibyte, which is many sectors, but for the last one.
+            // Every piece but the last is one mebibyte, a multiple of the sector size.
             for offset in stride(from: 0, to: piece.count, by: Int(step)) where !isFound {
                 isFound = piece[offset...].prefix(8).elementsEqual(Self.magic)
             }
@@ -115,7 +116,7 @@ package struct RollbackJournal {
         return isFound
     }
 
-    /// - Returns: false after a record that is damaged.
+    /// - Returns: false after a damaged record.
     private mutating func read(
         _ records: Int, _ page: Int, _ nonce: Int, _ path: String, _ place: inout Int64, _ system: any System
     ) throws -> Bool {
@@ -134,21 +135,21 @@ package struct RollbackJournal {
 
 /// The pages that a WAL holds up to its last commit (the WAL file format of SQLite, sections 4.1 to 4.4).
 package struct LogFrames {
-    /// By page, where its newest committed bytes begin in the log.
+    /// For each page, the offset in the log of its newest committed bytes.
     private(set) var places: [Int: Int64] = [:]
-    /// Pages of the database after the last commit; nil where there is none.
+    /// The number of pages in the database after the last commit; nil if there is none.
     private(set) var pageCount: Int?
     private(set) var pageSize: Int?
-    /// Frames of the present round that cannot be applied, because one before them or they themselves are damaged.
+    /// The number of frames since the last reset that cannot be applied, because they or an earlier frame are damaged.
     package private(set) var unreadable = 0
-    /// Frames of the present round.
+    /// The number of frames since the WAL was last reset.
     package private(set) var count = 0
     package private(set) var isHeaderDamaged = false
-    /// Whether the log ends inside a frame of the present round, where no process that dies leaves it: SQLite writes the
-    /// header of a frame, then its page. A power cut does, and a copy that was cut off.
+    /// Whether the log ends inside a current frame. A power failure or a truncated copy leaves such a log. A process
+    /// that dies does not, because SQLite writes a frame's header, then its page.
     package private(set) var isTorn = false
 
-    /// - Parameter path: the log; none need be there.
+    /// - Parameter path: the path of the log, which need not exist.
     package init(_ path: String, _ system: any System) throws {
         guard let size = try system.status(of: path)?.size, size >= 32 else { return }
         let header = try system.bytes(of: path, from: 0, count: 32)
@@ -175,7 +176,7 @@ package struct LogFrames {
         var pending: [Int: Int64] = [:]
         while place + 24 + Int64(page) <= size {
             let frame = try system.bytes(of: path, from: place, count: 24 + Int64(page))
-            // What follows with other salts is left of an earlier round.
+            // A frame with other salts is left over from before the last reset.
             guard frame.count == 24 + page, Array(frame[8..<16]) == salts else { return }
             count += 1
             sum.add(frame[0..<8])

@@ -1,22 +1,22 @@
-/// The use of each page of a database, as far as it was found out.
+/// The known use of each page of a database.
 package final class PageLedger {
     package enum Use: UInt8 {
         case unknown
-        /// Nothing was ever written to it, and nothing has led to it.
+        /// A page that was never written, and that nothing points to.
         case hole
-        /// A page of a tree, or of a row's overflow, that was read.
+        /// A page of a tree, or an overflow page of a row, that was read.
         case read
         case free
-        /// A page of the pointer map, or the one that SQLite locks.
+        /// A pointer map page, or the lock-byte page.
         case bookkeeping
-        /// A tree leads to it, and it is no page of a tree.
+        /// A page that a tree points to but that is not a b-tree page.
         case damaged
     }
 
     let pages: DatabasePages
     let map: PointerMap?
     private var uses: [Use]
-    /// Whether the list of free pages could be followed to its end.
+    /// Whether the freelist could be followed to its end.
     package private(set) var isFreelistWhole = true
 
     init(_ pages: DatabasePages) throws {
@@ -42,24 +42,24 @@ package final class PageLedger {
         set { if uses.indices.contains(number) { uses[number] = newValue } }
     }
 
-    /// Whether a tree or a row may lead to a page: none has done so before, or the list of free pages is wrong.
+    /// Returns whether a tree or a row may point to a page: nothing has pointed to it before, or the freelist is wrong.
     func isOpen(_ number: Int) -> Bool { isUnread(number) || self[number] == .free }
 
-    /// Whether nothing has led to a page so far.
+    /// Returns whether nothing has pointed to a page so far.
     func isUnread(_ number: Int) -> Bool { self[number] == .unknown || self[number] == .hole }
 
-    /// The pages that nothing has led to, without holes.
+    /// The pages that nothing has pointed to, without holes.
     package var unknown: [Int] { numbers(.unknown) }
-    /// Holes that are pages of the database and that nothing has led to.
+    /// The holes within the database that nothing has pointed to.
     package var holes: [Int] {
         pages.holes.flatMap { $0.clamped(to: 1..<(pages.declaredCount + 1)).filter { self[$0] == .hole } }
     }
-    /// Pages that should be there and are not in the file.
+    /// The number of pages that are missing from the file.
     package var missing: Int { max(pages.declaredCount - pages.count, 0) }
 
     package func numbers(_ use: Use) -> [Int] { uses.indices.dropFirst().filter { uses[$0] == use } }
 
-    /// The SQLite file format, section 1.5.
+    /// Follows the freelist (the SQLite file format, section 1.5).
     private func followFreelist() throws {
         guard let list = pages.header.freelist else {
             isFreelistWhole = false
@@ -79,7 +79,7 @@ package final class PageLedger {
         isFreelistWhole = left == 0
     }
 
-    /// The pages that a trunk of the list names; nil where it cannot be one.
+    /// Returns the pages listed on a freelist trunk page; nil if the page cannot be one.
     private static func leaves(of trunk: Int, _ pages: DatabasePages) throws -> [Int]? {
         guard let bytes = try pages.page(trunk), let next = bytes.number32(0), next <= pages.limit,
             let count = bytes.number32(4), count <= bytes.count / 4 - 2
@@ -89,7 +89,8 @@ package final class PageLedger {
         return Set(leaves).count == leaves.count ? leaves : nil
     }
 
-    /// Finds free pages where the list cannot be followed: by the pointer map, else by what looks like a part of it.
+    /// Finds free pages if the freelist is damaged: from the pointer map, or else from pages that look like trunk
+    /// pages.
     func findFreePages() throws {
         guard !isFreelistWhole else { return }
         for number in unknown {
@@ -97,7 +98,7 @@ package final class PageLedger {
         }
         guard map == nil else { return }
         for number in unknown {
-            // The number of a page begins with another byte than a page of a tree.
+            // The first byte of a page number differs from that of a b-tree page.
             guard let leaves = try Self.leaves(of: number, pages), !leaves.isEmpty,
                 leaves.allSatisfy({ isOpen($0) || $0 > pages.count })
             else { continue }
@@ -107,8 +108,8 @@ package final class PageLedger {
     }
 }
 
-/// The pointer map of a database that can be vacuumed page by page: the page that leads to each page (the SQLite file
-/// format, section 1.8).
+/// The pointer map of an auto-vacuum database, which names the parent of each page (the SQLite file format, section
+/// 1.8).
 final class PointerMap {
     enum Kind: UInt8 {
         case root = 1
@@ -117,14 +118,14 @@ final class PointerMap {
 
     struct Entry: Equatable {
         var kind: Kind
-        /// The page that leads to this one; 0 for a root and a free page.
+        /// The page that points to this one; 0 for a root and a free page.
         var parent: Int
     }
 
     private let pages: DatabasePages
     private var (loaded, entries): (Int, [Entry?]) = (0, [])
 
-    /// Nil where there is no such map.
+    /// Nil if the database has no pointer map.
     init?(_ pages: DatabasePages) {
         guard pages.isAutoVacuum else { return nil }
         self.pages = pages
@@ -132,7 +133,7 @@ final class PointerMap {
 
     private var span: Int { pages.usable / 5 + 1 }
 
-    /// The page of the map that has the entry of a page.
+    /// Returns the pointer map page that has the entry of a page.
     func mapPage(of number: Int) -> Int {
         let page = (number - 2) / span * span + 2
         return page == pages.lockPage ? page + 1 : page
@@ -140,7 +141,7 @@ final class PointerMap {
 
     func isMapPage(_ number: Int) -> Bool { number >= 2 && mapPage(of: number) == number }
 
-    /// Nil where it cannot be believed.
+    /// Returns the entry of a page; nil if it is not credible.
     func entry(of number: Int) throws -> Entry? {
         guard number > 2, number <= pages.limit else { return nil }
         let page = mapPage(of: number)
@@ -151,7 +152,7 @@ final class PointerMap {
                 Self.entries(of: $0, usable: pages.usable, pageCount: pages.limit, first: page + 1)
             }
             entries = read ?? []
-            // A page of which one entry is wrong has been written by something else than SQLite.
+            // A map page with one wrong entry was not written by SQLite.
             if entries.contains(nil) { entries = [] }
         }
         let index = number - page - 1

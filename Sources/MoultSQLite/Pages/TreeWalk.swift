@@ -1,20 +1,20 @@
-/// Reads a tree from its root, or from a page that nothing leads to any more.
+/// A reader of a tree from its root, or from a page that nothing points to any more.
 struct TreeWalk {
     let ledger: PageLedger
-    /// Whether the entries of an index are the rows of a table, as of one `WITHOUT ROWID`.
+    /// Whether the entries of an index are the rows of a `WITHOUT ROWID` table.
     let isKeyed: Bool
-    /// The rows of a table, as they are found.
+    /// A closure called with each row that is found.
     let onRow: (Int64, StoredRecord, Int) throws -> Void
-    /// Whether rows can be those of the tree; a page of another tree stays for that one.
+    /// Whether rows can belong to the tree. A page of another tree is left for that tree.
     let accepts: ([StoredRecord]) -> Bool
-    /// Whether nothing says that the rows of a leaf are those of another tree, written to the wrong place.
+    /// Whether nothing indicates that the rows of a leaf belong to another tree and were written to the wrong place.
     let owns: ([StoredRecord]) -> Bool
 
     private(set) var gaps: [KeyGap] = []
     private(set) var leafDepth: Int?
-    /// The leaves that were read; of an index all pages.
+    /// The leaves that were read; for an index, all pages.
     private(set) var visited: [Int] = []
-    /// Rows, or entries of an index.
+    /// The number of rows, or of index entries.
     private(set) var count: Int64 = 0
 
     init(
@@ -26,10 +26,10 @@ struct TreeWalk {
         (self.accepts, self.owns) = (accepts, owns)
     }
 
-    /// SQLite reads no tree that is deeper.
+    /// SQLite reads no deeper tree.
     private static let greatestDepth = 20
 
-    /// - Parameter keys: those that the page may have.
+    /// - Parameter keys: the keys that the page may contain.
     mutating func read(_ number: Int, keys: ClosedRange<Int64> = .min ... .max, depth: Int = 0, isTable: Bool = true)
         throws
     {
@@ -49,7 +49,7 @@ struct TreeWalk {
         }
     }
 
-    /// Whether something else may have a use for the page.
+    /// Returns whether the page may belong to a tree of the other kind.
     private func isPageOfOtherKind(_ number: Int, _ isTable: Bool) -> Bool {
         guard let bytes = try? ledger.pages.page(number), let page = BTreePage(bytes, number: number) else {
             return false
@@ -57,7 +57,7 @@ struct TreeWalk {
         return page.isSound && page.kind.isTable != isTable
     }
 
-    /// The gaps, with what is known of their pages once the tree was read: all leaves are equally deep.
+    /// The gaps, with their pages classified after the tree was read: all leaves have the same depth.
     var closedGaps: [KeyGap] {
         gaps.map { gap in
             var gap = gap
@@ -77,7 +77,7 @@ struct TreeWalk {
         }
         let records = found.compactMap(\.record)
         guard page.cells.isEmpty || (!records.isEmpty && accepts(records) && owns(records)) else {
-            // Sound rows of another table stay for that one.
+            // Leave sound rows of another table for that table.
             if records.isEmpty { ledger[page.number] = .damaged }
             return gaps.append(KeyGap(keys: keys, page: page.number, depth: depth))
         }
@@ -107,7 +107,7 @@ struct TreeWalk {
     private mutating func readInterior(_ page: BTreePage, _ keys: ClosedRange<Int64>, _ depth: Int) throws {
         ledger[page.number] = .read
         let found = page.cells.enumerated().compactMap { index, cell -> (index: Int, child: Int, key: Int64)? in
-            // The key of a cell that leads nowhere is not to be believed either.
+            // Do not trust the key of a cell that points nowhere either.
             guard let cell, let row = page.row(cell), keys.contains(row.key), page.child(cell) > 1,
                 page.child(cell) <= ledger.pages.limit
             else { return nil }
@@ -138,7 +138,7 @@ struct TreeWalk {
         }
         let gap = KeyGap(keys: .min ... .max, page: page.number, depth: depth)
         let records = entries.compactMap { $0?.0 }
-        // Sound entries of another tree stay for that one.
+        // Leave sound entries of another tree for that tree.
         guard !isKeyed || page.cells.isEmpty || (!records.isEmpty && accepts(records)) else { return gaps.append(gap) }
         ledger[page.number] = .read
         visited.append(page.number)
@@ -150,7 +150,7 @@ struct TreeWalk {
                 try onRow(key, entry.0, page.number)
             } else {
                 gaps.append(gap)
-                // Rows of a table are read, whatever leads to them.
+                // The rows of a table are found even if nothing points to them.
                 if !isKeyed { continue }
             }
             if let cell, !page.kind.isLeaf { try read(page.child(cell), depth: depth + 1, isTable: false) }
@@ -158,7 +158,7 @@ struct TreeWalk {
         if !page.kind.isLeaf { try read(page.rightChild, depth: depth + 1, isTable: false) }
     }
 
-    /// Of an index the last value of an entry is the key of its row. Rows without such a key have 0.
+    /// Returns the row key of an index entry, its last value; 0 for rows without such a key.
     private func key(of record: StoredRecord) -> Int64? {
         if isKeyed { return accepts([record]) ? 0 : nil }
         guard case .integer(let key)?? = record.values.last else { return nil }
@@ -166,25 +166,25 @@ struct TreeWalk {
     }
 }
 
-/// Keys of a table of which some may have been lost.
+/// A range of keys in which some rows of a table may have been lost.
 package struct KeyGap: Equatable {
-    /// Open ends are the least and the greatest number.
+    /// The range of keys; an open end is the minimum or the maximum integer.
     var keys: ClosedRange<Int64>
-    /// The page that cannot be read, or that has the rows that cannot.
+    /// The unreadable page, or the page with the unreadable rows.
     package var page: Int
     /// The depth of the page in the tree; 0 for the root.
     var depth: Int
-    /// Rows of a page that can be read otherwise.
+    /// Whether the gap is unreadable rows on a page that is otherwise readable.
     var isWithinPage = false
-    /// Whether the page is a leaf; nil where that is not known.
+    /// Whether the page is a leaf; nil if unknown.
     var isLeaf: Bool?
 }
 
-/// Keys in ascending ranges that do not touch.
+/// A set of keys as ascending ranges that do not touch.
 package struct KeyRanges: Equatable, Sendable {
     package private(set) var ranges: [ClosedRange<Int64>] = []
 
-    /// Adds keys that are above all that are there, or belong to the last range.
+    /// Adds keys above all existing ones, or ones that extend the last range.
     package mutating func append(_ range: ClosedRange<Int64>) {
         guard let last = ranges.last, last.upperBound == .max || last.upperBound + 1 >= range.lowerBound else {
             return ranges.append(range)
@@ -192,7 +192,7 @@ package struct KeyRanges: Equatable, Sendable {
         ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
     }
 
-    /// `3`, `5–8`.
+    /// The ranges as text, such as `3, 5–8`.
     package var words: String {
         ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)–\($0.upperBound)" }.joined(separator: ", ")
     }
@@ -203,11 +203,11 @@ package struct KeyRanges: Equatable, Sendable {
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) { append(range) }
     }
 
-    /// Of keys, the greatest number that could stand in their order: the longest ascending run.
+    /// Returns the longest ascending run of keys.
     ///
-    /// - Returns: their positions.
+    /// - Returns: the positions of its keys.
     static func ascending(_ keys: [Int64]) -> [Int] {
-        // By length of a run, the position of its last key, where that key is the least.
+        // For each run length, the position of the least last key.
         var ends: [Int] = []
         var previous = [Int](repeating: -1, count: keys.count)
         for (position, key) in keys.enumerated() {

@@ -1,13 +1,13 @@
-/// Leaves that no walk has reached, because what led to them is damaged: finds the table of each.
+/// A search for the tables of leaves that no walk has reached, because the pages that pointed to them are damaged.
 final class OrphanPages {
     private let recovery: PageRecovery
     private var ledger: PageLedger { recovery.ledger }
-    /// Of pages that lead to others, those others.
+    /// The children of each interior page.
     private var children: [Int: [Int]] = [:]
     private var leaves: [Int] = []
-    /// Pages of indexes, those that lead to others first.
+    /// The index pages, interior pages first.
     private var indexPages: [Int] = []
-    /// Pages that were looked at. Pages that lead to each other in circles end the search for subtrees.
+    /// The number of pages examined. It limits the search for subtrees if pages point to each other in cycles.
     private var work = 0
 
     init(_ recovery: PageRecovery) throws {
@@ -31,9 +31,9 @@ final class OrphanPages {
 
     func read() throws {
         let below = Set(children.values.joined())
-        // Whole subtrees first: their pages are siblings, so that one table has them all.
+        // Whole subtrees first: their pages are siblings, so they all belong to one table.
         for top in children.keys.sorted() where !below.contains(top) { try place(top) }
-        // Then what stands alone, and the parts of a subtree that is none.
+        // Then single pages, and the parts of anything that is not a subtree.
         for top in children.keys.sorted() where ledger[top] == .unknown { try place(top) }
         for leaf in leaves where ledger[leaf] == .unknown { try place(leaf) }
         guard recovery.only == nil else { return }
@@ -45,7 +45,7 @@ final class OrphanPages {
     private struct Group {
         var keys: ClosedRange<Int64>?
         var leaves = 0
-        /// Tables that all rows fit.
+        /// The tables that fit all of the rows.
         var tables: Set<Int>
         var sample: [Int64] = []
     }
@@ -66,7 +66,7 @@ final class OrphanPages {
         }
     }
 
-    /// The keys of neighbouring gaps that have room for these.
+    /// Returns the keys of adjacent gaps that have room for the given keys.
     private func gap(of table: Int, over keys: ClosedRange<Int64>) -> ClosedRange<Int64>? {
         let gaps = recovery.tables[table].gaps.filter { !$0.isWithinPage }.map(\.keys)
         return KeyRanges(gaps).ranges.first { $0.lowerBound <= keys.lowerBound && $0.upperBound >= keys.upperBound }
@@ -75,11 +75,11 @@ final class OrphanPages {
     private func onlyTable(of top: Int) throws -> (Int, Group)? {
         let (group, tables) = try candidates(of: top)
         guard tables.count == 1, let table = tables.first else { return nil }
-        // Deleted rows look like rows, too, where a part of the list of free pages is lost.
+        // If part of the freelist is lost, deleted rows look like live rows.
         return recovery.knowsFreePages || recovery.tables[table].isListed ? (table, group) : nil
     }
 
-    /// The tables that a page and all below it may belong to.
+    /// Returns the tables to which a page and all pages below it may belong.
     private func candidates(of top: Int) throws -> (Group, [Int]) {
         var group = Group(tables: Set(tables(areKeyed: false)))
         var seen: Set<Int> = []
@@ -123,8 +123,8 @@ final class OrphanPages {
         }
     }
 
-    /// Brings the entries of an index's page into the table `WITHOUT ROWID` whose rows they are, or keeps them aside where
-    /// they may be those of another index, too.
+    /// Adds the entries of an index page to the `WITHOUT ROWID` table whose rows they are, or sets them aside if they
+    /// may belong to another index.
     private func placeEntries(_ number: Int) throws {
         let keyed = tables(areKeyed: true)
         guard !keyed.isEmpty, let bytes = try recovery.pages.page(number), let page = BTreePage(bytes, number: number)
@@ -158,11 +158,11 @@ final class OrphanPages {
         recovery.note(walk.closedGaps, of: table)
     }
 
-    /// Keeps the rows of a page that may belong to several tables, or to none, beside the new store.
+    /// Sets aside the rows of a page that may belong to several tables, or to none.
     private func keepAside(_ number: Int) throws {
         guard let page = try recovery.leaf(number) else { return }
         let names = try candidates(of: number).1.map { recovery.tables[$0].name }
-        // A free page that no table misses is nothing that was lost.
+        // A free page that no table is missing holds no lost rows.
         guard recovery.knowsFreePages || !names.isEmpty else { return }
         for row in try recovery.records(page) {
             recovery.rowsAside += 1

@@ -1,18 +1,18 @@
 extension PageRecovery {
     enum Owner: Equatable {
         case table(Int)
-        /// Something else than a table.
+        /// Something other than a table.
         case none
         case unknown
     }
 
-    /// Whether every page that is free is known to be.
+    /// Whether all free pages are known.
     var knowsFreePages: Bool {
         guard let list = pages.header.freelist, !ledger.isFreelistWhole, ledger.map == nil else { return true }
         return ledger.numbers(.free).count == list.count
     }
 
-    /// The table to whose tree the pointer map says that a page belongs.
+    /// Returns the table that owns a page according to the pointer map.
     func owner(of number: Int) throws -> Owner {
         guard let map = ledger.map else { return .unknown }
         var page = number
@@ -33,10 +33,10 @@ extension PageRecovery {
         return .unknown
     }
 
-    /// Pages that may be leaves which nothing leads to and whose rows were not read.
+    /// The pages that may be leaves, have no parent, and were not read.
     package struct UnreadPages {
         private(set) var byTable: [Int: Int64] = [:]
-        /// The number of pages of which no table is known.
+        /// The number of pages without a known table.
         private(set) var anywhere: Int64 = 0
 
         mutating func add(_ owner: Owner) {
@@ -63,7 +63,7 @@ extension PageRecovery {
         let holes = ledger.holes
         if ledger.map == nil { unread.addAnywhere(holes.count) }
         for number in holes where ledger.map != nil { unread.add(try owner(of: number)) }
-        // A page of the pointer map says of those that follow what they are, whether they are in the file or not.
+        // A pointer map page describes the pages after it, whether or not they are in the file.
         let mapped = ledger.map == nil ? pages.count : min(pages.declaredCount, pages.count + pages.usable / 5)
         for number in pages.count..<max(mapped, pages.count) {
             let number = number + 1
@@ -77,10 +77,10 @@ extension PageRecovery {
         return unread
     }
 
-    /// The keys of a table's rows that may have been lost: exactly those where an index lists them all.
+    /// Returns the keys of a table's rows that may have been lost. The result is exact if an index lists all rows.
     package func lost(_ index: Int, _ unread: UnreadPages) throws -> KeyRanges {
         let table = tables[index]
-        // Without numbers, rows cannot be named.
+        // Rows without rowids cannot be named.
         guard !table.isKeyed else { return KeyRanges() }
         let listed = try database.missing(in: table)
         if table.isListed { return listed }
@@ -88,7 +88,7 @@ extension PageRecovery {
         var ranges = listed.ranges
         for gap in table.gaps {
             let isInterior = gap.isLeaf == false || (gap.isLeaf == nil && table.orphans > 0)
-            // All leaves below it were found.
+            // All leaves below the gap were found.
             if isInterior, leaves == 0 { continue }
             guard let (keys, isOpen) = try bounded(gap, table, leaves: isInterior ? leaves : 1) else { continue }
             if isOpen { tables[index].endsOpen = true }
@@ -97,24 +97,24 @@ extension PageRecovery {
         return KeyRanges(ranges)
     }
 
-    /// The keys of a gap that there can have been.
+    /// Returns the keys of a gap that may have existed.
     ///
-    /// - Parameter leaves: that may be lost in it.
-    /// - Returns: nil where there can have been none, and whether nothing says what the highest one was.
+    /// - Parameter leaves: the number of leaves that may be missing in the gap.
+    /// - Returns: nil if no key can have existed; otherwise the keys, and whether the highest one is unknown.
     private func bounded(_ gap: KeyGap, _ table: RecoveredTable, leaves: Int64) throws -> (
         keys: ClosedRange<Int64>, isOpen: Bool
     )? {
         var (low, high, isOpen) = (gap.keys.lowerBound, gap.keys.upperBound, false)
-        // Core Data and SQLite begin with the key 1.
+        // Core Data and SQLite start at key 1.
         if low == .min { low = min(table.lowestRead ?? 1, 1) }
         if high == .max {
             let known = max(table.highestRead ?? .min, try database.highestExpected(in: table.name) ?? .min)
-            // A page has at least one row, unless it is the only one of its table.
+            // A page has at least one row, unless it is the only page of its table.
             let isAlone = gap.depth == 0 && !gap.isWithinPage
             if let counter = table.counter, max(counter, known) >= low || isAlone {
                 high = max(counter, known)
             } else {
-                // An index that was read in part says that there was a key, and not that there was none above it.
+                // A partly read index proves that a key existed, but not that it was the highest.
                 let (most, isOver) = table.capacity(usable: pages.usable)
                     .multipliedReportingOverflow(by: known >= low ? 1 : leaves)
                 let (end, isBeyond) = low.addingReportingOverflow(isOver ? .max : most - 1)

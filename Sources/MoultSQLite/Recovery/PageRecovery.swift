@@ -1,15 +1,15 @@
 import MoultBasics
 
-/// Reads the rows of a damaged database from its pages, each of them once or twice, whatever leads to them.
+/// A reader of the rows of a damaged database that reads each page once or twice, whether or not anything points to it.
 ///
-/// The tables are walked from their roots. Leaves that no walk has reached go to the one table that they can belong to.
-/// The indexes, the keys' counters and the pages themselves say what must have been there.
+/// It walks the tables from their roots. A leaf that no walk has reached goes to the only table that it fits. The
+/// indexes, the key counters and the pages themselves show which rows must have existed.
 package final class PageRecovery {
-    /// A model's description of the store's tables, for where the store itself has none.
+    /// A model's description of the store's tables, for tables that the store itself no longer describes.
     package struct Hints {
-        /// Each `CREATE TABLE`.
+        /// The `CREATE TABLE` statements.
         let statements: [String]
-        /// The values that `Z_ENT` may have, by table.
+        /// The possible values of `Z_ENT` for each table.
         let numbers: [String: Set<Int64>]
 
         package init(statements: [String], numbers: [String: Set<Int64>]) {
@@ -23,29 +23,29 @@ package final class PageRecovery {
     package var tables: [RecoveredTable] = []
     package var schema: SchemaRows
     package var isSchemaWhole = true
-    /// By page that a walk could not read, the table whose walk it was.
+    /// For each page that a walk could not read, the table that was being walked.
     var owners: [Int: Int] = [:]
-    /// Pages of indexes that could not be read.
+    /// Index pages that could not be read.
     var indexPages: Set<Int> = []
-    /// Rows that may belong to several tables, or to none, by their number.
+    /// The number of rows set aside, because their table is uncertain or their key occurs twice.
     package var rowsAside: Int64 = 0
     let hints: ([UInt8]?) throws -> Hints?
     let check: () throws -> Void
     /// The tables that a store need not have.
     private let optionalTables: [String]
-    /// The SQL of the highest key that a row of `Z_PRIMARYKEY` names.
+    /// The SQL expression for the highest key in a row of `Z_PRIMARYKEY`.
     private let highestKey: String
-    /// The names of the tables that are read; nil for all, and for what belongs to no table.
+    /// The names of the tables to read; nil for all tables, and for pages that belong to no table.
     let only: Set<String>?
 
     /// - Parameters:
-    ///   - path: the damaged database, without a writer.
-    ///   - recovered: where the rows go; nothing may be there.
-    ///   - only: the names of the tables that are read; nil for all.
-    ///   - hints: what a model says, given the bytes that may be the model which the store carries.
-    ///   - optionalTables: the tables that a store need not have: they go where no page of them is found.
-    ///   - highestKey: the SQL of the highest key that a row of `Z_PRIMARYKEY` names.
-    ///   - check: throws where the work is to end.
+    ///   - path: the damaged database, which has no writer.
+    ///   - recovered: the path for the recovered rows; no file may exist there.
+    ///   - only: the names of the tables to read; nil for all.
+    ///   - hints: returns the hints of a model, given bytes that may be the model stored in the database.
+    ///   - optionalTables: the tables that a store need not have. They are dropped if none of their pages is found.
+    ///   - highestKey: the SQL expression for the highest key in a row of `Z_PRIMARYKEY`.
+    ///   - check: throws to end the work.
     package init(
         _ path: String, into recovered: String, only: Set<String>? = nil, _ system: any System,
         optionalTables: [String], highestKey: String, check: @escaping () throws -> Void,
@@ -59,8 +59,8 @@ package final class PageRecovery {
         (self.optionalTables, self.highestKey) = (optionalTables, highestKey)
     }
 
-    /// - Parameter place: what an error names: the store of which this is a copy.
-    /// - Throws: `notAStore` where no page is one of SQLite.
+    /// - Parameter place: the path that errors name: the store of which this is a copy.
+    /// - Throws: `notAStore` if no page is a SQLite page.
     package func run(place: String) throws {
         try ledger.findFreePages()
         try readSchema()
@@ -72,7 +72,7 @@ package final class PageRecovery {
             }
             tables.append(table)
         }
-        // The numbers of the entities tell a leaf of another table by its rows.
+        // With the entity numbers, rows reveal a leaf of another table.
         let numbers = tables.firstIndex { $0.name == "Z_PRIMARYKEY" }
         if let numbers {
             try readTable(numbers)
@@ -91,7 +91,7 @@ package final class PageRecovery {
                 remedy: "Name a Core Data store, or restore it from a backup. If the app encrypts its store, "
                     + "decrypt a copy with the app's key first.")
         }
-        // The model does not say whether a store has them.
+        // The model does not say whether a store has these tables.
         for table in tables where table.root == nil && table.rows == 0 && optionalTables.contains(table.name) {
             try database.connection.run("DROP TABLE \(table.name.quotedName)")
             tables.removeAll { $0.name == table.name }
@@ -115,7 +115,7 @@ package final class PageRecovery {
         for gap in gaps where gap.page > 0 && !gap.isWithinPage { owners[gap.page] = index }
     }
 
-    /// A walk whose rows go to a table.
+    /// Returns a walk that adds its rows to a table.
     func walk(_ index: Int) -> TreeWalk {
         let table = tables[index]
         return TreeWalk(
@@ -137,13 +137,13 @@ package final class PageRecovery {
             })
     }
 
-    /// Notes for each table what `Z_PRIMARYKEY` says of it: the numbers of its entities, and the highest key.
+    /// Records the contents of `Z_PRIMARYKEY` for each table: its entity numbers and its highest key.
     ///
-    /// - Parameter hinting: whether the model is asked where that cannot be read.
+    /// - Parameter hinting: whether to use the model for tables that cannot be read there.
     private func nameEntities(hinting: Bool = true) throws {
         var (roots, supers, counters): ([Int64: String], [Int64: Int64], [String: Int64]) = ([:], [:], [:])
         try? database.connection.forEachRow("SELECT Z_ENT, Z_NAME, Z_SUPER, \(highestKey) FROM Z_PRIMARYKEY") { row in
-            // Core Data's own entities, such as those of history, begin with another letter.
+            // The table names of Core Data's own entities, such as those of history, begin with A.
             roots[row.integer(0)] = (row.integer(0) > 16_000 ? "A" : "Z") + (row.text(1) ?? "").uppercased()
             supers[row.integer(0)] = row.integer(2)
             counters[roots[row.integer(0)] ?? ""] = row.integer(3)
@@ -171,7 +171,7 @@ package final class PageRecovery {
 
     // MARK: - Indexes
 
-    /// Counts what an index lists, and notes its keys where rows of its table may be missing.
+    /// Counts the entries of an index, and notes their keys if rows of its table may be missing.
     private func readIndex(_ index: SchemaRows.Index, of position: Int) throws {
         let table = tables[position]
         func walk(noting: Bool) throws -> TreeWalk {
@@ -182,7 +182,7 @@ package final class PageRecovery {
             try walk.read(index.root, isTable: false)
             return walk
         }
-        // Keys that are no numbers are only counted.
+        // Keys that are not integers are only counted.
         let isNoting = !table.gaps.isEmpty && !table.isListed && !table.isKeyed
         let walk = try walk(noting: isNoting)
         indexPages.formUnion(walk.gaps.map(\.page))
@@ -191,7 +191,7 @@ package final class PageRecovery {
             tables[position].counted = walk.count
             tables[position].isListed = table.isListed || isNoting
         } else if !table.isListed {
-            // The index has other rows: it is read once more, for their keys.
+            // The index lists other rows than the table has. Read it once more for their keys.
             for number in walk.visited { ledger[number] = .unknown }
             tables[position].counted = try self.relist(index, table)
             tables[position].isListed = true
@@ -204,7 +204,7 @@ package final class PageRecovery {
         return walk.count
     }
 
-    // MARK: - Pages that nothing leads to
+    // MARK: - Orphan pages
 
     func leaf(_ number: Int) throws -> BTreePage? {
         try check()
@@ -213,14 +213,14 @@ package final class PageRecovery {
         return page
     }
 
-    /// The entries of a page of an index that can be read, without marking a page.
+    /// Returns the readable entries of an index page, without marking any page.
     func entries(_ page: BTreePage) throws -> [StoredRecord] {
         try page.cells.compactMap { cell in
             try cell.flatMap(page.entry).flatMap { try RowBytes(ledger: ledger).record($0, on: page)?.0 }
         }
     }
 
-    /// The rows of a leaf that can be read, in ascending order, without marking a page.
+    /// Returns the readable rows of a leaf in ascending order, without marking any page.
     func records(_ page: BTreePage) throws -> [(key: Int64, record: StoredRecord)] {
         let rows = try page.cells.compactMap { cell -> (key: Int64, record: StoredRecord)? in
             guard let cell, let row = page.row(cell), let payload = row.payload,
@@ -231,7 +231,8 @@ package final class PageRecovery {
         return KeyRanges.ascending(rows.map(\.key)).map { rows[$0] }
     }
 
-    /// Walks the tree of `sqlite_schema`; where it is damaged, finds its leaves elsewhere, then takes the tables of the model.
+    /// Walks the tree of `sqlite_schema`. If it is damaged, finds its leaves elsewhere, then adds the tables of the
+    /// model.
     func readSchema() throws {
         var walk = TreeWalk(
             ledger, accepts: { $0.contains(where: SchemaRows.isRow) },
@@ -239,7 +240,7 @@ package final class PageRecovery {
         try walk.read(1)
         isSchemaWhole = walk.gaps.isEmpty
         guard !isSchemaWhole else { return }
-        // The header's page is read, whatever the tree on it is.
+        // The first page counts as read, whatever its tree is.
         for number in ledger.unknown {
             guard let page = try leaf(number) else { continue }
             let rows = try records(page)
@@ -253,7 +254,7 @@ package final class PageRecovery {
         }
     }
 
-    /// Returns the hints of the model that was named; else of the model that the store carries, wherever it lies.
+    /// Returns the hints of the specified model, or else of the model found anywhere in the store.
     private func anyHints() throws -> Hints? {
         if let hints = try hints(nil) { return hints }
         for number in ledger.unknown {

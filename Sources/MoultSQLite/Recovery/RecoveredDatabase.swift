@@ -1,9 +1,10 @@
-/// A sound database that takes the rows of a damaged one: its tables, each column with its name and type, without rules.
+/// A sound database that receives the rows of a damaged one. Its tables have the original column names and types, but
+/// no constraints.
 ///
-/// The rows keep their keys. Its own tables begin with `moult_`.
+/// The rows keep their keys. The names of internal tables begin with `moult_`.
 package final class RecoveredDatabase {
     package static let orphans = "moult_orphans"
-    /// The schema of the damaged database, as far as it can be read.
+    /// The readable part of the schema of the damaged database.
     package static let schema = "moult_schema"
     private static let expected = "moult_expected"
 
@@ -22,7 +23,7 @@ package final class RecoveredDatabase {
             """)
     }
 
-    /// Ends the writing.
+    /// Commits and closes the database.
     package func close() throws {
         for statement in inserts.values { statement.finalise() }
         expect?.finalise()
@@ -32,7 +33,7 @@ package final class RecoveredDatabase {
         connection.close()
     }
 
-    /// - Returns: false where SQLite does not take the table.
+    /// - Returns: false if SQLite does not accept the table.
     func make(_ table: RecoveredTable) throws -> Bool {
         guard !table.name.lowercased().hasPrefix("moult_") else { return false }
         func text(_ defaults: Bool) -> String {
@@ -59,7 +60,7 @@ package final class RecoveredDatabase {
         }
     }
 
-    /// - Returns: false where there is a row with the key.
+    /// - Returns: false if a row with the key exists.
     func insert(_ key: Int64, _ record: StoredRecord, into table: RecoveredTable) throws -> Bool {
         let count = min(record.values.count, table.columns.count)
         let positions = (0..<count).filter { $0 != table.keyColumn }
@@ -79,7 +80,7 @@ package final class RecoveredDatabase {
         return connection.changes > 0
     }
 
-    /// Notes what the schema says.
+    /// Records one entry of the schema.
     func note(_ entry: Catalogue.Entry) throws {
         try connection.run(
             "INSERT INTO \(Self.schema) VALUES (?, ?, ?, ?)",
@@ -89,9 +90,9 @@ package final class RecoveredDatabase {
             ])
     }
 
-    /// Notes a row that belongs to no table for certain.
+    /// Sets aside a row that could not be added to a table.
     ///
-    /// - Parameter tables: those that it may belong to.
+    /// - Parameter tables: the tables to which the row may belong.
     func keepAside(_ key: Int64, _ record: StoredRecord, page: Int, tables: [String], reason: String) throws {
         for (position, value) in record.values.enumerated() {
             try connection.run(
@@ -105,7 +106,7 @@ package final class RecoveredDatabase {
 
     // MARK: - Keys
 
-    /// Notes that an index lists a row.
+    /// Records that an index lists a row.
     func expect(_ key: Int64, in table: String) throws {
         let statement = try expect ?? connection.prepare("INSERT OR IGNORE INTO \(Self.expected) VALUES (?, ?)")
         expect = statement
@@ -127,7 +128,7 @@ package final class RecoveredDatabase {
             "SELECT 1 FROM \(table.name.quotedName) WHERE \(table.keyName) = ?", [.integer(key)]) == 1
     }
 
-    /// The keys that an index lists and that were not read.
+    /// Returns the keys that an index lists and that were not read.
     func missing(in table: RecoveredTable) throws -> KeyRanges {
         var missing = KeyRanges()
         try connection.forEachRow(
@@ -139,7 +140,7 @@ package final class RecoveredDatabase {
         return missing
     }
 
-    /// Of the keys in a range, those without a row.
+    /// Returns the keys in a range that have no row.
     func unread(in keys: ClosedRange<Int64>, of table: RecoveredTable) throws -> [ClosedRange<Int64>] {
         var (low, isDone, ranges): (Int64, Bool, [ClosedRange<Int64>]) = (keys.lowerBound, false, [])
         try connection.forEachRow(

@@ -1,35 +1,35 @@
 /// A table of the damaged database, as its CREATE TABLE statement declares it.
 package struct RecoveredTable {
     package let name: String
-    /// Nil where that is not known.
+    /// The root page; nil if unknown.
     package let root: Int?
     /// The columns stored in a record, in record order.
     let columns: [Catalogue.Column]
-    /// Whether the table is one `WITHOUT ROWID`: its rows are the entries of an index, without numbers.
+    /// Whether this is a `WITHOUT ROWID` table, whose rows are index entries without rowids.
     package let isKeyed: Bool
-    /// The column that is another name of the key: the row itself holds no value there.
+    /// The column that is an alias of the rowid. The row itself stores no value for it.
     let keyColumn: Int?
-    /// The numbers that its rows may have as `Z_ENT`; empty where that is not known.
+    /// The values of `Z_ENT` that its rows may have; empty if unknown.
     var entityNumbers: Set<Int64> = []
     /// The ranges of keys that the walk could not read.
     package var gaps: [KeyGap] = []
     package var rows: Int64 = 0
-    /// Keys of rows of which some values are damaged.
+    /// The keys of rows with damaged values.
     package var partial: [Int64] = []
     var highestRead: Int64?
     var lowestRead: Int64?
-    /// Rows by an index that lists all of them and that could be read as a whole.
+    /// The number of rows in an index that lists all of them and is completely readable.
     package var counted: Int64?
-    /// Whether all of its keys that an index lists were noted.
+    /// Whether all of its keys in an index were recorded.
     var isListed = false
-    /// The highest key that was handed out, by the store's own counter.
+    /// The highest key ever assigned, from the store's own counter.
     package var counter: Int64?
-    /// Whether rows above those that are named may be lost: nothing says what the highest key was.
+    /// Whether rows beyond the listed keys may be lost, because the highest key is unknown.
     package var endsOpen = false
-    /// Leaves that nothing led to and that were found to be its own.
+    /// The number of its leaves that nothing pointed to.
     var orphans = 0
 
-    /// Rows that one leaf can have at most.
+    /// Returns the maximum number of rows in one leaf.
     func capacity(usable: Int) -> Int64 { Int64(max((usable - 8) / (columns.count + 5), 1)) }
 
     init(name: String, root: Int?, columns: [Catalogue.Column], isKeyed: Bool = false) {
@@ -39,23 +39,23 @@ package struct RecoveredTable {
         keyColumn = isInteger ? keys[0] : nil
     }
 
-    /// Whether rows without numbers may be missing: an index that lists them all says how many, if there is one.
+    /// Whether rows without rowids may be missing. A complete index, if there is one, gives the exact number.
     package var lacksKeyedRows: Bool { isKeyed && !gaps.isEmpty && counted != rows }
 
-    /// A name of the key that no column has.
+    /// A name for the rowid that no column has.
     var keyName: String {
         let names = Set(columns.map { $0.name.lowercased() })
         return ["rowid", "_rowid_", "oid"].first { !names.contains($0) } ?? "rowid"
     }
 
-    /// Whether a row of the table can have these values.
+    /// Returns whether a row of the table can have these values.
     func allows(_ record: StoredRecord) -> Bool {
         guard !record.values.isEmpty, record.values.count <= columns.count else { return false }
         guard let keyColumn, keyColumn < record.values.count, let value = record.values[keyColumn] else { return true }
         return value == .null
     }
 
-    /// Whether a row is of an entity of another table.
+    /// Returns whether a row's entity belongs to another table.
     func isStranger(_ record: StoredRecord) -> Bool {
         guard !entityNumbers.isEmpty, let place = columns.firstIndex(where: { $0.name == "Z_ENT" }),
             place < record.values.count, let number = record.values[place]?.integer
@@ -63,7 +63,7 @@ package struct RecoveredTable {
         return !entityNumbers.contains(number)
     }
 
-    /// Whether the values are such as the table's rows have: their number, their types, the number of the entity.
+    /// Returns whether the values look like a row of the table: their number, their types, and the entity number.
     func fits(_ record: StoredRecord) -> Bool {
         guard allows(record), record.values.count == columns.count else { return false }
         for (column, value) in zip(columns, record.values) {
@@ -84,29 +84,29 @@ package struct RecoveredTable {
     }
 }
 
-/// The rows of `sqlite_schema` that were read of a damaged database.
+/// The rows of `sqlite_schema` read from a damaged database.
 package struct SchemaRows {
     struct Index {
         var name: String
         var table: String
         var root: Int
-        /// Whether it may leave rows out.
+        /// Whether the index may leave rows out.
         var isPartial: Bool
     }
 
     private(set) var tables: [RecoveredTable] = []
     private(set) var indexes: [Index] = []
-    /// Everything that has a text, as the schema lists it.
+    /// Every entry with SQL text, in the order of the schema.
     private(set) var entries: [Catalogue.Entry] = []
-    /// Tables that are not read.
+    /// The tables that are not read.
     package private(set) var unreadable: [String] = []
     private var names: Set<String> = []
-    /// Parses `CREATE TABLE` in a database of its own.
+    /// A separate database that parses `CREATE TABLE` statements.
     private let parser: Connection
 
     init() throws { parser = try Connection(":memory:", mode: .create) }
 
-    /// Whether a record can be a row of the schema.
+    /// Returns whether a record can be a row of the schema.
     static func isRow(_ record: StoredRecord) -> Bool {
         guard record.values.count == 5, case .text(let type)?? = record.values.first else { return false }
         return Catalogue.Kind(rawValue: type) != nil
@@ -129,13 +129,13 @@ package struct SchemaRows {
         }
     }
 
-    /// Notes that a table is not read.
+    /// Records that a table is not read.
     mutating func leaveOut(_ table: String) { unreadable.append(table) }
 
-    /// - Parameter root: nil where it is not known.
+    /// - Parameter root: the root page; nil if unknown.
     mutating func addTable(_ name: String, _ root: Int?, _ sql: String) throws {
         guard !name.lowercased().hasPrefix("sqlite_"), !names.contains(name) else { return }
-        // A virtual table has its rows in tables of other names.
+        // A virtual table keeps its rows in tables with other names.
         if sql.uppercased().hasPrefix("CREATE VIRTUAL") { return }
         guard let (columns, isKeyed) = try columns(sql) else { return unreadable.append(name) }
         names.insert(name)
@@ -143,9 +143,9 @@ package struct SchemaRows {
             RecoveredTable(name: name, root: root.flatMap { $0 > 1 ? $0 : nil }, columns: columns, isKeyed: isKeyed))
     }
 
-    /// The columns of which a row has a value, in the order of the values (the SQLite file format, sections 2.3 and
-    /// 2.4), and whether the table is one `WITHOUT ROWID`. Nil where SQLite does not take the text. Only what SQLite
-    /// itself writes into a schema is run.
+    /// Returns the columns stored in a row, in the order of the values (the SQLite file format, sections 2.3 and 2.4),
+    /// and whether the table is `WITHOUT ROWID`. Returns nil if SQLite rejects the text. Only statements of the form
+    /// that SQLite itself writes into a schema are run.
     private func columns(_ sql: String) throws -> (columns: [Catalogue.Column], isKeyed: Bool)? {
         guard let name = Self.name(in: sql), sql.utf8.count < 1_000_000, let statement = try? parser.prepare(sql) else {
             return nil
@@ -160,7 +160,7 @@ package struct SchemaRows {
         return isKeyed ? (key + columns.filter { $0.primaryKeyPosition == 0 }, true) : (columns, false)
     }
 
-    /// The table that a text makes; nil where it is not followed by its columns, as in `CREATE TABLE … AS SELECT`.
+    /// Returns the name of the created table; nil without a column list, as in `CREATE TABLE … AS SELECT`.
     static func name(in sql: String) -> String? {
         let start = "CREATE TABLE "
         guard sql.hasPrefix(start) else { return nil }

@@ -1,6 +1,6 @@
 import MoultBasics
 
-/// The contents of `sqlite_master` of a database, in its own order.
+/// The contents of `sqlite_master`, in its own order.
 package struct Catalogue: Sendable, Equatable {
     package enum Kind: String, Sendable, Hashable { case table, index, trigger, view }
 
@@ -10,23 +10,24 @@ package struct Catalogue: Sendable, Equatable {
         package var name: String
         /// The table that an index or trigger belongs to; a table's own name.
         package var tableName: String
-        /// Nil for an index that SQLite made for a constraint.
+        /// The SQL text; nil for an index that SQLite created for a constraint.
         package var sql: String?
 
         package init(kind: Kind, name: String, tableName: String, sql: String?) {
             (self.kind, self.name, self.tableName, self.sql) = (kind, name, tableName, sql)
         }
 
-        // SQLite writes the first words in capitals (https://sqlite.org/schematab.html); who edits the catalogue may not.
+        // SQLite writes the first words in capitals (https://sqlite.org/schematab.html). A tool that edits the schema
+        // may not.
 
         package var isVirtual: Bool { kind == .table && begins(with: "CREATE VIRTUAL TABLE") }
         package var isUnique: Bool { kind == .index && begins(with: "CREATE UNIQUE INDEX") }
 
-        /// The text of a table as SQLite itself writes it: `CREATE TABLE `, then the name that the catalogue has. Nil if it is
-        /// that already, or no table of rows.
+        /// The text of a table as SQLite itself writes it: `CREATE TABLE `, then the name from the catalogue. Nil if
+        /// the text already has this form, or is not an ordinary table.
         ///
-        /// SQLite relies on these first words where it adds a column (`ALTER TABLE`), and on the name where it drops or
-        /// renames the table; who edits the catalogue may have written them another way, which it reads all the same.
+        /// SQLite relies on these first words to add a column (`ALTER TABLE`), and on the name to drop or rename the
+        /// table. A tool that edits the schema may have written them differently, which SQLite still reads.
         package var respelled: String? {
             guard kind == .table, let sql, !isVirtual else { return nil }
             let tokens = sql.sqlTokens
@@ -39,7 +40,7 @@ package struct Catalogue: Sendable, Equatable {
             return "CREATE TABLE \(name.quotedName) \(sql[next.range.lowerBound...])"
         }
 
-        /// - Parameter words: in capitals.
+        /// - Parameter words: the words in capitals.
         private func begins(with words: String) -> Bool {
             guard let sql, sql.utf8.count >= words.utf8.count else { return false }
             return zip(sql.utf8, words.utf8).allSatisfy { byte, capital in
@@ -51,12 +52,12 @@ package struct Catalogue: Sendable, Equatable {
     /// One column of a table, in the table's order.
     package struct Column: Sendable, Hashable {
         package var name: String
-        /// The type as the table declares it; empty where it declares none.
+        /// The declared type; empty if there is none.
         package var declaredType: String
         package var isNotNull: Bool
-        /// The default as SQL.
+        /// The default value as SQL.
         package var defaultValue: String?
-        /// Its place in the primary key from 1; 0 outside it.
+        /// The column's position in the primary key, counted from 1; 0 if it is not part of it.
         package var primaryKeyPosition: Int
 
         package init(
@@ -93,7 +94,7 @@ package struct Catalogue: Sendable, Equatable {
     /// Returns the position of a table among all tables; nil if there is no such table.
     package func place(ofTable name: String) -> Int? { places[name] }
 
-    /// In the order of the catalogue.
+    /// Returns the indexes of a table in the order of the catalogue.
     package func indexes(of table: String) -> [Entry] {
         indexesByTable.value { Dictionary(grouping: indexes, by: \.tableName) }[table] ?? []
     }
@@ -110,12 +111,12 @@ extension Connection {
         return Catalogue(entries: entries.compactMap { $0 })
     }
 
-    /// The columns of a table in its order; empty where there is no such table.
+    /// Returns the columns of a table in order; empty if there is no such table.
     package func columns(of table: String, schema: String = "main") throws -> [Catalogue.Column] {
         try columns("pragma_table_info(?, ?)", [.text(table), .text(schema)])
     }
 
-    /// The columns of which a row of a table holds a value, generated ones that are stored included, in its order.
+    /// Returns the columns stored in a row of a table in order, including stored generated columns.
     package func storedColumns(of table: String) throws -> [Catalogue.Column] {
         try columns("pragma_table_xinfo(?) WHERE hidden IN (0, 3)", [.text(table)])
     }

@@ -1,14 +1,14 @@
-/// A word, a name in quotes, a literal or a mark of a SQL statement, as SQLite's own tokenizer divides it; white space
-/// and comments are left out.
+/// A token of a SQL statement, as SQLite's own tokenizer splits it: a word, a quoted name, a literal or an operator.
+/// Whitespace and comments are not tokens.
 package struct SQLToken: Sendable, Hashable {
     package let text: String
     /// The range of the token in the statement.
     package let range: Range<String.Index>
 
-    /// In capitals, with its quotes: a name in quotes is no keyword.
+    /// The text in capitals, including any quotes: a quoted name is not a keyword.
     package var word: String { text.uppercased() }
 
-    /// The name that the token stands for, without quotes.
+    /// The name without its quotes.
     package var name: String {
         let ends: [Unicode.Scalar: Unicode.Scalar] = ["\"": "\"", "`": "`", "[": "]", "'": "'"]
         let scalars = text.unicodeScalars
@@ -17,10 +17,10 @@ package struct SQLToken: Sendable, Hashable {
         return first == "[" ? inner : inner.replacing("\(end)\(end)", with: "\(end)")
     }
 
-    /// Whether it is a keyword or a name without quotes.
+    /// Whether the token is a keyword or an unquoted name.
     var isWord: Bool { text.unicodeScalars.first?.isOfWord == true && !isLiteral }
 
-    /// Whether it is a string in single quotes, a blob or a number.
+    /// Whether the token is a string in single quotes, a blob or a number.
     package var isLiteral: Bool {
         let scalars = text.unicodeScalars
         guard let first = scalars.first else { return false }
@@ -31,10 +31,10 @@ package struct SQLToken: Sendable, Hashable {
 }
 
 extension String {
-    /// Whether a token of the SQL names one of these, which are in capitals.
+    /// Returns whether a token of the SQL is one of the given names, which must be in capitals.
     package func names(_ names: Set<String>) -> Bool { sqlTokens.contains { names.contains($0.name.uppercased()) } }
 
-    /// The tokens of a SQL statement. A quote that does not end takes the rest.
+    /// The tokens of the SQL statement. An unterminated quote extends to the end.
     package var sqlTokens: [SQLToken] {
         var rest = unicodeScalars[...]
         var tokens: [SQLToken] = []
@@ -50,7 +50,7 @@ extension String {
 }
 
 extension Substring.UnicodeScalarView {
-    /// Removes the token, the white space or the comment at the beginning; returns whether it was a token.
+    /// Removes the first token, whitespace or comment, and returns whether it was a token.
     fileprivate mutating func removeToken() -> Bool {
         guard let first else { return false }
         let next = dropFirst().first
@@ -87,12 +87,12 @@ extension Substring.UnicodeScalarView {
         self = dropFirst(2)
     }
 
-    /// The mark that ends it stands twice for itself.
+    /// Removes a quoted token. A doubled quote inside it stands for one quote.
     private mutating func removeQuoted(_ mark: Unicode.Scalar) {
         repeat { self = dropFirst().drop { $0 != mark }.dropFirst() } while first == mark
     }
 
-    /// A sign belongs to a number behind its power of ten only.
+    /// Removes a number. A sign belongs to the number only after the exponent's E.
     private mutating func removeNumber() {
         let isHexadecimal = first == "0" && dropFirst().first.map { $0 == "x" || $0 == "X" } == true
         var last: Unicode.Scalar = " "
@@ -110,7 +110,7 @@ extension Unicode.Scalar {
 
     fileprivate var isSQLSpace: Bool { [" ", "\t", "\n", "\u{0C}", "\r"].contains(self) }
 
-    /// Every character beyond ASCII may be part of a name, spaces of other scripts among them.
+    /// Whether the character may be part of a name. Every non-ASCII character may, even a space of another script.
     fileprivate var isOfWord: Bool {
         switch self {
         case "a"..."z", "A"..."Z", "0"..."9", "_", "$": true
@@ -119,12 +119,12 @@ extension Unicode.Scalar {
     }
 }
 
-/// SQL with its literals left out: what an app's own views, triggers, indexes and defaults hold is data of its user's.
+/// SQL without its literals: the views, triggers, indexes and defaults of an app may contain its user's data.
 extension String {
-    /// The statement with `?` in place of each string, blob and number, and without comments.
+    /// Returns the statement without comments and with `?` in place of each string, blob and number.
     ///
-    /// SQLite takes a name in double quotes that no object has for a string, and so it does with a bare word behind
-    /// DEFAULT: both count as literals.
+    /// SQLite treats a name in double quotes as a string if no such object exists, and also a bare word after DEFAULT.
+    /// Both count as literals.
     ///
     /// - Parameter names: the names of tables, columns and other objects, in capitals.
     package func withoutSQLLiterals(knowing names: Set<String> = []) -> String {
@@ -143,7 +143,7 @@ extension String {
         "NULL", "TRUE", "FALSE", "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP", "VALUES",
     ]
 
-    /// A message of SQLite's with `?` in place of what stands in single or double quotes.
+    /// A SQLite message with `?` in place of each part in single or double quotes.
     var withoutQuotedParts: String {
         var text = ""
         var mark: Character?
@@ -162,8 +162,8 @@ extension String {
 }
 
 extension Substring {
-    /// The text between two tokens without its comments: white space, of which one character is left where there are
-    /// comments.
+    /// The text between two tokens without comments. Any comments, with the whitespace around them, become one
+    /// whitespace character.
     fileprivate var withoutComments: String {
         let hasComment = unicodeScalars.contains { $0 == "-" || $0 == "/" }
         return hasComment ? (unicodeScalars.contains("\n") ? "\n" : " ") : String(self)
@@ -171,10 +171,10 @@ extension Substring {
 }
 
 extension String {
-    /// The text as a name in SQL: in double quotes, those inside it doubled. The only place that quotes a name.
+    /// The text as a SQL name: in double quotes, with inner quotes doubled. Every name is quoted here.
     package var quotedName: String { quoted(with: "\"") }
 
-    /// The text as a string literal in SQL, for the few places that take no parameter, such as a schema's text.
+    /// The text as a SQL string literal, for the few places that accept no parameter, such as the text of a schema.
     package var quotedLiteral: String { quoted(with: "'") }
 
     private func quoted(with mark: Character) -> String {
@@ -188,13 +188,13 @@ extension String {
     }
 }
 
-// SQLite takes no expression that is nested deeper than 1,000, no function with more than 127 arguments and no more than
-// 500 parts of a UNION; a model may ask for more.
+// SQLite accepts no expression nested deeper than 1,000 levels, no function with more than 127 arguments, and no more
+// than 500 terms in a UNION. A model may need more.
 extension [String] {
     private static let short = 100
 
-    /// The conditions joined by AND or OR: a long list halved and halved again in parentheses, for a plain one is nested as
-    /// deep as it is long.
+    /// Joins the conditions with AND or OR. A long list is split in halves, recursively, because the nesting depth of a
+    /// flat list equals its length.
     package func conditions(joinedBy word: String) -> String {
         guard count > Self.short else { return joined(separator: " \(word) ") }
         let middle = count / 2

@@ -1,14 +1,14 @@
-/// The columns and constraints of a CREATE TABLE statement, each in its own words.
+/// The columns and constraints of a CREATE TABLE statement, each as written.
 ///
-/// SQLite reports neither the expression of a generated column nor a CHECK, only the whole statement
+/// SQLite reports neither a generated column's expression nor a CHECK constraint, only the whole statement
 /// (sqlite.org/lang_createtable.html).
 package struct TableDefinition: Sendable, Hashable {
     /// A column or a constraint of the table.
     package struct Part: Sendable, Hashable {
         let tokens: [SQLToken]
-        /// As it stands in the statement.
+        /// The text as written in the statement.
         package let text: String
-        /// The text after the name and the type of a column; the whole text of a constraint of the table.
+        /// The text after a column's name and type, or the whole text of a table constraint.
         package let constraints: String
         /// The tokens of these constraints, in capitals.
         package let words: [String]
@@ -18,7 +18,7 @@ package struct TableDefinition: Sendable, Hashable {
     /// The table options after the last parenthesis, such as `STRICT`.
     package let options: String
 
-    /// Nil for a statement that is none of a table with columns.
+    /// Parses a statement; nil if it does not create a table with columns.
     package init?(_ sql: String) {
         let tokens = sql.sqlTokens
         guard tokens.first?.word == "CREATE", let start = tokens.firstIndex(where: { $0.text == "(" }) else {
@@ -44,12 +44,12 @@ package struct TableDefinition: Sendable, Hashable {
         options = rest.first.map { String(sql[$0.range.lowerBound...]) } ?? ""
     }
 
-    /// A CREATE TABLE statement with other types of some columns; nil where one of them is missing, or is more than a
-    /// name and a type.
+    /// Returns a CREATE TABLE statement with new types for some columns; nil if one of them is missing, or has more
+    /// than a name and a type.
     package static func retyped(_ sql: String, as types: [String: String]) -> String? {
         var (text, rest, wanted) = ("", sql[...], types)
         for part in TableDefinition(sql)?.parts ?? [] {
-            // SQLite's names ignore case.
+            // Column names in SQLite are case-insensitive.
             guard let name = part.column?.uppercased(),
                 let column = wanted.keys.first(where: { $0.uppercased() == name }),
                 let type = wanted.removeValue(forKey: column)
@@ -65,7 +65,7 @@ package struct TableDefinition: Sendable, Hashable {
 }
 
 extension TableDefinition.Part {
-    /// The keywords that begin a constraint of a column, and so end its type.
+    /// The keywords that begin a column constraint, and so end the type.
     private static let columnWords: Set<String> = [
         "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES", "GENERATED",
         "AS",
@@ -82,10 +82,10 @@ extension TableDefinition.Part {
         words = rest.map(\.word)
     }
 
-    /// Nil for a constraint of the table.
+    /// The name of the column; nil for a table constraint.
     package var column: String? { tokens.first.flatMap { Self.tableWords.contains($0.word) ? nil : $0.name } }
 
-    /// Whether the values of the column are computed from others (sqlite.org/gencol.html).
+    /// Whether the column is generated from others (sqlite.org/gencol.html).
     package var isGenerated: Bool {
         guard column != nil else { return false }
         var depth = 0
@@ -96,18 +96,18 @@ extension TableDefinition.Part {
         }
     }
 
-    /// Its tokens, with every name as it is without quotes.
+    /// The tokens, with all names unquoted.
     package var meaning: [String] {
-        // A column's name may stand in single quotes, as a literal does.
+        // A column's name may be in single quotes, like a literal.
         tokens.enumerated().map { $0 > 0 && $1.isLiteral ? $1.text : $1.name }
     }
 
-    /// The same with names and keywords in capitals.
+    /// The tokens, with all names unquoted, and with names and keywords in capitals.
     package var meaningInCapitals: [String] {
         tokens.enumerated().map { $0 > 0 && $1.isLiteral ? $1.text : $1.name.uppercased() }
     }
 
-    /// The names in the first parentheses of a constraint.
+    /// The names in the first pair of parentheses of a constraint.
     package var names: [String] {
         tokens.drop { $0.text != "(" }.dropFirst().prefix { $0.text != ")" }.filter { $0.text != "," }.map(\.name)
     }

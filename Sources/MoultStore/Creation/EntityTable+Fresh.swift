@@ -2,14 +2,14 @@ import MoultBasics
 import MoultModel
 
 extension EntityTable {
-    /// The table Core Data makes for the tree of entities below `root`.
+    /// Creates the table that Core Data makes for the tree of entities below `root`.
     init(
         root: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering, level: FrameworkLevel,
         keeping stored: StoredNames = StoredNames()
     ) {
         let tree = numbering.tree(of: root, in: model)
         var names = ColumnNames(taken: ["Z_PK", "Z_ENT", "Z_OPT"])
-        // Names are given in the order of the entities, places by group.
+        // Column names are claimed in the order of the entities; positions follow the groups.
         var groups = [[Column]](repeating: [], count: PlannedColumn.Group.allCases.count)
         for entity in tree {
             for planned in PlannedColumn.columns(declaredBy: entity, in: model, numbering: numbering, keeping: stored) {
@@ -49,7 +49,7 @@ extension EntityTable {
     }
 }
 
-/// The names in use in one table. A second column of the same name gets the suffix 1, a third 2.
+/// The names in use in one table. The second column with a name gets the suffix 1, the third gets 2.
 struct ColumnNames {
     private var taken: Set<String>
 
@@ -66,7 +66,7 @@ struct ColumnNames {
     }
 }
 
-/// A column without its final name and position: what an entity contributes to its table.
+/// A column that an entity contributes to its table, before it has its final name and position.
 struct PlannedColumn {
     let baseName: String
     let type: String
@@ -80,7 +80,7 @@ struct PlannedColumn {
 
     func column(named name: String) -> EntityTable.Column { EntityTable.Column(name: name, type: type, role: role) }
 
-    /// The columns an entity's own properties need: its attributes by name, then its block of foreign keys.
+    /// Returns the columns for an entity's own properties: its attributes by name, then its block of foreign keys.
     static func columns(
         declaredBy entity: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering,
         keeping stored: StoredNames
@@ -109,7 +109,8 @@ struct PlannedColumn {
         role = .attribute(entity: entity.name, name: attribute.name)
     }
 
-    /// A leaf of a composite attribute has a path for its name, whose end names the column.
+    /// Returns the columns of an entity's attributes. A leaf of a composite attribute is named by a path, whose last
+    /// component names the column.
     private static func attributeColumns(of entity: EntityDescription) -> [PlannedColumn] {
         var columns: [PlannedColumn] = []
         columns.reserveCapacity(entity.attributes.count + entity.relationships.count)
@@ -127,7 +128,8 @@ struct PlannedColumn {
         return columns
     }
 
-    /// Each to-one by name; next to it the destination's entity number where the destination has sub-entities.
+    /// Returns a key column for each to-one, by name, followed by a column for the destination's entity number if the
+    /// destination has sub-entities.
     private static func toOneColumns(
         of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering
     ) -> [PlannedColumn] {
@@ -142,7 +144,7 @@ struct PlannedColumn {
         }
     }
 
-    /// A to-many without inverse keeps its key in the table of its destination.
+    /// Returns the key columns of to-many relationships without an inverse, which are in the table of the destination.
     private static func inverselessColumns(
         into entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering
     ) -> [PlannedColumn] {
@@ -157,8 +159,9 @@ struct PlannedColumn {
         }
     }
 
-    /// The place of a row in the ordered to-many at the other end of its to-one: by the number of the destination, then
-    /// by the inverse's name backwards, unless the store has them in another order.
+    /// Returns the columns for a row's position in an ordered to-many, the inverse of its to-one. They are sorted by
+    /// the number of the destination, then by the inverse's name in descending order, unless the store has another
+    /// order.
     private static func orderColumns(
         of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering, _ stored: StoredNames
     ) -> [PlannedColumn] {
@@ -202,6 +205,6 @@ extension AttributeType {
 }
 
 extension RelationshipDescription {
-    /// Whether the relationship keeps its key in the destination's table under a name of its own.
+    /// Whether the relationship has no inverse and keeps its key in a separate column of the destination's table.
     var isInverselessToMany: Bool { isToMany && !isTransient && inverseName == nil }
 }

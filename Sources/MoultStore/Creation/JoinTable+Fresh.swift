@@ -2,16 +2,16 @@ import MoultBasics
 import MoultModel
 
 extension JoinTable {
-    /// The join tables Core Data makes for a model, in the order of their owners' numbers.
+    /// Returns the join tables Core Data creates for a model, in the order of their owners' numbers.
     ///
-    /// - Parameter stored: the names that an existing store has chosen.
+    /// - Parameter stored: the names chosen by an existing store.
     static func all(
         of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: StoredNames = StoredNames()
     ) -> [JoinTable] {
         let columnNames = keyColumnNames(of: model, numbering: numbering, keeping: stored)
         var tables: [JoinTable] = []
         for entity in numbering.entities {
-            // Backwards by name, as the stores that have several show.
+            // In descending order by name, as observed in stores that have several.
             for relationship in entity.relationships.reversed() {
                 let reference = RelationshipReference(entity: entity.name, name: relationship.name)
                 guard let inverse = manyToManyInverse(of: relationship, in: model),
@@ -23,7 +23,8 @@ extension JoinTable {
         return tables
     }
 
-    /// The other end of a many-to-many relationship by the entity that declares it; nil for any other relationship.
+    /// Returns the other end of a many-to-many relationship, with the entity that declares it; nil for any other
+    /// relationship.
     private static func manyToManyInverse(of relationship: RelationshipDescription, in model: ManagedObjectModel)
         -> RelationshipReference?
     {
@@ -34,8 +35,9 @@ extension JoinTable {
         return RelationshipReference(entity: declaring.name, name: inverse.name)
     }
 
-    /// The side with the smallest name, its sub-entities' names included, owns the table; inside one entity the
-    /// relationship that owns it in the store, otherwise the one with the greater name.
+    /// Returns whether `reference` names the join table rather than its inverse. The side with the smallest name,
+    /// including the names of its sub-entities, owns the table. Within one entity, the owner is the relationship that
+    /// owns the table in the store, or else the one with the greater name.
     private static func owns(
         _ reference: RelationshipReference, over inverse: RelationshipReference, in model: ManagedObjectModel,
         keeping stored: StoredNames
@@ -55,9 +57,9 @@ extension JoinTable {
         return below.reduce(name) { $1.precedesInByteOrder($0) ? $1 : $0 }
     }
 
-    /// The column that holds the key of the object that has a relationship, named after the inverse. Two of one entity
-    /// may clash: the one that has it in the store, otherwise the second by the name of the relationship, gets a
-    /// suffix.
+    /// Returns the key column of each relationship's own object, which is named after the inverse. Two such names in
+    /// one entity may clash. The column that has the suffix in the store keeps it; otherwise the second relationship by
+    /// name gets it.
     private static func keyColumnNames(
         of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: StoredNames
     ) -> [RelationshipReference: String] {
@@ -81,8 +83,8 @@ extension JoinTable {
         return columns
     }
 
-    /// The many-to-many relationships that an entity declares, each group with those whose key columns would have one
-    /// name; in the order in which a new store numbers them.
+    /// Returns the many-to-many relationships declared by an entity, grouped by the name their key columns share, in
+    /// the order in which a new store numbers them.
     static func clashingEnds(of entity: EntityDescription, in model: ManagedObjectModel) -> [[RelationshipReference]] {
         var groups: [(name: String, ends: [RelationshipReference])] = []
         for relationship in entity.relationships {
@@ -109,7 +111,7 @@ extension JoinTable {
             Column(name: first, role: .source(owner)),
             Column(name: second, role: isReflexive ? .reflexiveDestination(owner) : .source(inverse)),
         ]
-        // The objects of a list stand in the other key column; their places are named after it.
+        // The other key column holds the objects of a list; the position column is named after it.
         if !isReflexive, model.isOrdered(inverse) {
             columns.append(Column(name: "Z_FOK_\(first.dropFirst(2))", role: .order(inverse)))
         }

@@ -6,10 +6,10 @@ extension StoreLayout {
     /// Creates the layout that Core Data gives a new store of `model`.
     ///
     /// - Parameters:
-    ///   - framework: the level of the framework that writes (`NSPersistenceFrameworkVersion`), 230 to 1526.
+    ///   - framework: the framework level of the writer (`NSPersistenceFrameworkVersion`), 230 to 1526.
     ///   - history: whether the store has the tables of persistent history.
-    ///   - stored: the names that an existing store has chosen where the model leaves them open.
-    /// - Throws: `unsupported` if two tables would have one name, or the level is none that was seen.
+    ///   - stored: the names chosen by an existing store where the model leaves them open.
+    /// - Throws: `unsupported` if two tables would have the same name, or if the level is not a known one.
     package init(
         model: ManagedObjectModel, framework: Int = FrameworkLevel.newest.number, history: Bool = false
     ) throws {
@@ -77,7 +77,7 @@ extension StoreLayout {
             remedy: "Rename one of the entities or relationships, whose names differ only in case.")
     }
 
-    /// Every statement that makes a new store's tables, indexes and triggers, in the order of Core Data's catalogue.
+    /// The statements that create a new store's tables, indexes and triggers, in the order of Core Data's catalogue.
     package var createStatements: [String] {
         let joins = Dictionary(grouping: joinTables) { join in
             model.entity(join.owner.entity).flatMap { table(for: $0)?.name } ?? ""
@@ -105,7 +105,7 @@ extension StoreLayout {
         return groups.flatMap { $0.flatMap { table in [table.sql] + (byTable[table.name] ?? []).map(\.sql) } }
     }
 
-    /// The tables every store has, in the same words in every version.
+    /// The tables of every store, with the same SQL in every version.
     private var coreTables: [String] {
         let always = [
             "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
@@ -114,7 +114,7 @@ extension StoreLayout {
         return level.hasModelCache ? always + ["CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)"] : always
     }
 
-    /// The rows of `Z_PRIMARYKEY` in a store without objects, history's included where it has any.
+    /// The rows of `Z_PRIMARYKEY` in a store without objects, including those of persistent history if enabled.
     package var primaryKeyRows: [PrimaryKeyRow] {
         let own = entityNumbers.map { name, number in
             let parent = model.entity(name)?.superentityName.flatMap { entityNumbers[$0] }
@@ -125,7 +125,7 @@ extension StoreLayout {
 }
 
 extension String {
-    /// The name as Core Data writes it, bare; quoted only where SQLite would not read it as one name.
+    /// The name as Core Data writes it: bare, or quoted where SQLite would not parse it as one name.
     package var sqlName: String {
         let isBare = utf8.allSatisfy { byte in
             switch byte {
@@ -139,7 +139,7 @@ extension String {
         return first == UInt8(ascii: "$") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) ? quotedName : self
     }
 
-    /// Whether the SQL has that name as a whole word, bare or quoted.
+    /// Returns whether the SQL contains the name as a whole word, bare or quoted.
     package func names(_ name: String) -> Bool {
         if contains(name.quotedName) { return true }
         return split { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == "$") }.contains { $0 == name }
@@ -147,6 +147,6 @@ extension String {
 }
 
 extension [String] {
-    /// Names with commas between them.
+    /// The names, separated by commas.
     package var sqlList: String { map(\.sqlName).joined(separator: ", ") }
 }

@@ -8,19 +8,19 @@ import MoultSQLite
     import Foundation
 #endif
 
-/// A new store without objects, as Core Data would make it.
+/// A new store without objects, as Core Data would create it.
 package struct StoreMaker: Sendable {
     package let layout: StoreLayout
     package let metadata: StoreMetadata
-    /// The content of `Z_MODELCACHE`; nil before the framework that wrote the first.
+    /// The content of `Z_MODELCACHE`; nil for framework levels that do not write it.
     package let modelCache: [UInt8]?
 
     /// - Parameters:
-    ///   - framework: the level of the framework to imitate, 230 to 1526.
-    ///   - history: whether to make the tables of persistent history.
+    ///   - framework: the framework level to imitate, 230 to 1526.
+    ///   - history: whether to create the tables of persistent history.
     ///   - uuid: the store's UUID; a random one by default.
-    ///   - experimental: write version hashes that are not certain.
-    ///   - stored: the store that this one takes the place of, whose names stay where the model leaves them open.
+    ///   - experimental: whether to write version hashes that are not certain.
+    ///   - stored: the store that the new one replaces, whose names are kept where the model leaves them open.
     /// - Throws: `unsupported` if the hashes of the model are not certain.
     package init(
         _ version: ModelVersion, framework: Int = FrameworkLevel.newest.number, history: Bool = false,
@@ -41,10 +41,10 @@ package struct StoreMaker: Sendable {
         modelCache = layout.level.hasModelCache ? try version.wholeModel.modelCache() : nil
     }
 
-    /// Makes the file, and the folder of external data where the model needs one.
+    /// Creates the file, and the folder of external data if the model needs one.
     ///
-    /// - Parameter rights: those of the file and of that folder.
-    /// - Throws: `usage` if the path is taken; then, as after any other error, nothing was changed.
+    /// - Parameter rights: the permissions of the file and of that folder.
+    /// - Throws: `usage` if the path is taken. Nothing is changed after this or any other error.
     package func make(at path: String, _ rights: FileRights = .byUmask, on system: some System = POSIXSystem()) throws {
         try system.checkNewPath(path, isStore: true)
         do {
@@ -59,7 +59,7 @@ package struct StoreMaker: Sendable {
         }
     }
 
-    /// Fills an empty database: header, tables, indexes, triggers and the rows that are not objects.
+    /// Fills an empty database with the header, tables, indexes, triggers and the rows that are not objects.
     package func fill(_ connection: Connection) throws {
         try connection.execute("PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'")
         if layout.level.hasAutoVacuum { try connection.execute("PRAGMA auto_vacuum = INCREMENTAL") }
@@ -85,14 +85,13 @@ extension StoreLayout {
 }
 
 extension System {
-    /// Makes sure that something can be made at a path: its folder is there, and nothing has that name, not even a link
-    /// that leads to nothing.
+    /// Checks that a file can be created at a path: its folder exists, and the name is free, even of dangling links.
     ///
     /// - Parameters:
-    ///   - isStore: whether SQLite will open it, and take files next to it for its own.
-    ///   - store: a store that must not have the same folder of external data.
-    /// - Throws: `usage` if the path is taken, or if it is the name of a side file of a database that is there, or if
-    ///   both stores would share a folder; `fileNotFound` without a folder.
+    ///   - isStore: whether SQLite will open the file and use side files next to it.
+    ///   - store: a store that must not share the folder of external data.
+    /// - Throws: `usage` if the path is taken, if it is the name of a side file of an existing database, or if both
+    ///   stores would share a folder; `fileNotFound` if the folder does not exist.
     package func checkNewPath(_ path: String, isStore: Bool = false, apartFrom store: String? = nil) throws {
         let sideFiles = isStore ? StoreProbe.sideFileSuffixes.map { path + $0 } : []
         if let taken = try ([path] + sideFiles).first(where: { try exists($0) || isLink($0) }) {
@@ -123,8 +122,8 @@ extension System {
         }
     }
 
-    /// Returns a description of what Moult or Core Data keeps at a path; nil for any other path. Moult keeps its
-    /// records in `<name>.moult`, Core Data external data in `.<stem>_SUPPORT`.
+    /// Returns a description of the data that Moult or Core Data keeps at a path; nil for any other path. Moult keeps
+    /// its records in `<name>.moult`, Core Data its external data in `.<stem>_SUPPORT`.
     private func ownName(_ path: String) throws -> String? {
         let (folder, name) = (Path.folder(of: path), Path.name(of: path))
         if name.hasPrefix("."), name.hasSuffix("_SUPPORT") { return "Core Data's external data" }

@@ -2,24 +2,24 @@ import MoultBasics
 import MoultModel
 import MoultPlan
 
-/// The choices of a store about names that the model leaves open: the relationship that names a join table, the one of
-/// two clashing columns that has the suffix, and the order of the columns of places.
+/// The names that a store has chosen where the model leaves them open.
 ///
-/// No rule for these is known, so the choice of an existing store is kept.
+/// These are the relationship that names a join table, the suffixed one of two clashing columns, and the order of the
+/// position columns. No rule for them is known, so the choices of an existing store are kept.
 struct StoredNames: Sendable, Equatable {
-    /// The relationships that name a join table whose two ends belong to one entity.
+    /// The relationships that name a join table between two relationships of one entity.
     var owners: Set<RelationshipReference> = []
-    /// By relationship, the suffix of its key column in a join table; 0 for none.
+    /// The suffix of each relationship's key column in a join table; 0 for none.
     var suffixes: [RelationshipReference: Int] = [:]
-    /// By to-one relationship, where the column of its places stands in the entity's table.
+    /// The index of each to-one relationship's position column in the entity's table.
     var orderPositions: [RelationshipReference: Int] = [:]
-    /// The relationships in ``owners`` whose entity had other properties when the table got its name.
+    /// The relationships in ``owners`` whose entity had other properties when the table was named.
     var uncertain: Set<RelationshipReference> = []
-    /// The relationships whose columns clash in another way than before, in a store that does not number such columns by
-    /// name.
+    /// The relationships whose columns clash in a different way than before, in a store that does not number such
+    /// columns by name.
     private(set) var uncertainColumns: [[RelationshipReference]] = []
 
-    /// The names of an existing store.
+    /// Reads the names from an existing store.
     init(of layout: StoreLayout) {
         for join in layout.joinTables {
             if join.isWithinOneEntity { owners.insert(join.owner) }
@@ -33,17 +33,17 @@ struct StoredNames: Sendable, Equatable {
         }
     }
 
-    /// The names of a new store.
+    /// Creates the empty set of choices of a new store.
     init() {}
 
-    /// Whether Core Data may look for the table under the name of the other relationship.
+    /// Returns whether Core Data may look for the table under the name of the other relationship.
     func isUncertain(_ join: JoinTable) -> Bool {
         join.isWithinOneEntity && (!owners.contains(join.owner) || uncertain.contains(join.owner))
     }
 
-    /// The same choices for the version that a mapping leads to, whose relationships may have other names.
+    /// Returns the same choices for the destination of a mapping, whose relationships may have other names.
     ///
-    /// They stay in any case, and are certain where the entity has the same properties as before.
+    /// The choices are always kept. They are certain if the entity has the same properties as before.
     func carried(by mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel)
         -> StoredNames
     {
@@ -65,7 +65,7 @@ struct StoredNames: Sendable, Equatable {
                 let after = RelationshipReference(entity: new, name: name)
                 formers[after] = before
                 if owners.contains(before) { names.owners.insert(after) }
-                // The entity that declares them decides, not one that inherits them.
+                // The declaring entity decides, not an entity that inherits the relationships.
                 if owners.contains(before), !isUnchanged, to.name == new { names.uncertain.insert(after) }
                 if let suffix = suffixes[before] { names.suffixes[after] = suffix }
                 if let position = orderPositions[before] { names.orderPositions[after] = position }
@@ -75,7 +75,7 @@ struct StoredNames: Sendable, Equatable {
         return names
     }
 
-    /// Takes away the choices of columns that clash with others than before: Core Data names these as in a new store.
+    /// Removes the suffixes of columns whose clashes have changed; Core Data names these as in a new store.
     private mutating func forgetClashes(
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel,
         _ formers: [RelationshipReference: RelationshipReference], in store: StoredNames
@@ -101,7 +101,7 @@ struct StoredNames: Sendable, Equatable {
         }
     }
 
-    /// The findings that no rule is known for the columns of relationships that clash.
+    /// Findings for columns of clashing relationships, whose naming rule is not known.
     var columnFindings: [Finding] {
         uncertainColumns.map { family in
             let names = family.map(\.place).joined(separator: " and ")
@@ -119,13 +119,13 @@ struct StoredNames: Sendable, Equatable {
 }
 
 extension JoinTable {
-    /// Whether the two ends are two relationships of one entity.
+    /// Whether the table joins two relationships of the same entity.
     var isWithinOneEntity: Bool {
         let ends = relationships
         return ends.count == 2 && ends[0].entity == ends[1].entity
     }
 
-    /// By relationship, the suffix of its key column: of `Z_17USERS1` it is 1 where the inverse is `users`.
+    /// The suffix of each relationship's key column: in `Z_17USERS1` it is 1 if the inverse is `users`.
     fileprivate var suffixes: [(RelationshipReference, Int)] {
         let ends = relationships
         guard ends.count == 2 else { return [] }
@@ -157,7 +157,7 @@ extension JoinTable {
 }
 
 extension EntityDescription {
-    /// The to-one relationships that it declares whose objects stand in a list at the other end.
+    /// Returns the to-one relationships declared by the entity whose inverse is an ordered to-many.
     fileprivate func listedToOnes(in model: ManagedObjectModel) -> [RelationshipReference] {
         relationships.filter { relationship in
             guard !relationship.isToMany, !relationship.isTransient, let inverse = model.inverse(of: relationship)
@@ -168,7 +168,7 @@ extension EntityDescription {
 }
 
 extension ManagedObjectModel {
-    /// Returns the facts that decide about the names: every property of an entity, inherited ones included, with its
+    /// Returns the facts that determine the names: every property of an entity, including inherited ones, with its
     /// kind.
     fileprivate func propertyKinds(of entity: EntityDescription) -> Set<[String]> {
         let attributes = attributes(of: entity).map { [$0.name, "attribute", $0.isTransient ? "transient" : ""] }
@@ -180,8 +180,8 @@ extension ManagedObjectModel {
 }
 
 extension ResolvedEntityMapping {
-    /// The relationship of the source that one of the destination continues: the one that fills it, otherwise the one
-    /// of its name, which a policy may fill it from.
+    /// Returns the source relationship that a destination relationship continues: the one that fills it, or else the
+    /// one with the same name, which a policy may use to fill it.
     fileprivate func formerName(of name: String, in relationships: Set<String>) -> String? {
         switch self.relationships[name] {
         case .relationship(let former): return former

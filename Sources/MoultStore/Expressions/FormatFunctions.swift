@@ -1,14 +1,15 @@
 import MoultModel
 import MoultSQLite
 
-/// The functions of SQL that a lowered fetch calls: the evaluation in memory, for what SQLite has no operator for.
+/// The SQL functions that a lowered fetch calls for operations that SQLite has no operator for. They run the in-memory
+/// evaluation.
 package enum FormatFunctions {
     static let holds = "moult_holds"
     static let fold = "moult_fold"
     static let function = "moult_function"
     static let unpack = "moult_unpack"
 
-    /// Makes the functions known to a connection; needed once before its first statement that was lowered.
+    /// Registers the functions on a connection. Call it once, before the first lowered statement.
     package static func register(on connection: Connection) throws {
         let conversions = [ValueConversion.function, ValueConversion.roundsFunction]
         for function in [holdsFunction, foldFunction, callFunction, unpackFunction] + conversions {
@@ -32,7 +33,7 @@ package enum FormatFunctions {
         return arguments.text(1).map { .text($0.folded(options)) } ?? .null
     }
 
-    /// `moult_function(selector, flags, kind, argument, …)`; the flags are 1 for exact digits, 2 for nil if the
+    /// `moult_function(selector, flags, kind, argument, …)`; flag 1 asks for exact digits, flag 2 for nil if the
     /// arguments have no result.
     private static let callFunction = SQLiteFunction(function, argumentCount: -1) { arguments in
         let values = stride(from: 2, to: arguments.count - 1, by: 2).map { index in
@@ -50,15 +51,15 @@ package enum FormatFunctions {
         try Expression.function(selector, arguments.map(Expression.constant)).value(for: .null, in: NoObjects())
     }
 
-    /// `moult_sum` for `sum:`, and so on.
+    /// Returns the name of the SQL function: `moult_sum` for `sum:`, and so on.
     static func name(of aggregate: Aggregate) -> String { "moult_" + aggregate.rawValue.dropLast() }
 
-    /// `moult_sum(flags, kind, value)`; the flags are 1 for distinct elements, 2 for exact digits.
+    /// `moult_sum(flags, kind, value)`; flag 1 asks for distinct elements, flag 2 for exact digits.
     private static func function(for aggregate: Aggregate) -> SQLiteAggregate {
         SQLiteAggregate(name(of: aggregate), argumentCount: 3) { FormatAggregation(aggregate) }
     }
 
-    /// A value of a ``PackedList``.
+    /// Unpacks a value of a ``PackedList``.
     private static let unpackFunction = SQLiteFunction(unpack, argumentCount: 1) { arguments in
         switch arguments[0] {
         case .text(let text): PackedList.unpacked(text)
@@ -72,7 +73,7 @@ package enum FormatFunctions {
     }
 }
 
-/// An aggregate over the values that SQLite hands over; all but a sum has to keep them.
+/// An aggregate over the values that SQLite passes. Every aggregate except a sum has to keep them.
 private final class FormatAggregation: SQLiteAggregation {
     private let aggregate: Aggregate
     private var elements: [ExpressionValue] = []
@@ -86,7 +87,7 @@ private final class FormatAggregation: SQLiteAggregation {
         isExact = arguments.integer(0) & 2 != 0
         elements.append((ValueKind(rawValue: arguments.integer(1)) ?? .null).value(arguments[2]))
         guard aggregate == .sum, !isDistinct, elements.count > 1 else { return }
-        // A sum that has left the range of numbers is none, whatever comes after it: it does not count as a nil element.
+        // A sum that overflows stays nil. It cannot replace the elements, because nil elements are skipped.
         let sum = try aggregate.value(of: elements)
         if sum != .null { elements = [sum] }
     }
@@ -98,7 +99,7 @@ private final class FormatAggregation: SQLiteAggregation {
 }
 
 extension ExpressionValue {
-    /// Returns the SQL value of a result.
+    /// Returns the SQL value of the result.
     fileprivate func result(isExact: Bool) -> SQLiteValue {
         if isExact, case .decimal(let digits) = self { return .text(digits) }
         return stored?.value ?? .null

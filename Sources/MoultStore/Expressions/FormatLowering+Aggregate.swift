@@ -3,7 +3,7 @@ import MoultModel
 import MoultSQLite
 
 extension FormatLowering {
-    /// `@count`, `@sum.price` and so on behind a collection.
+    /// Lowers `@count`, `@sum.price` and so on, applied to a collection.
     func collect(_ name: String, _ rest: String, of base: Lowered, path: String) throws -> Lowered {
         guard let collector = CollectionOperator(rawValue: name) else {
             throw MigrationError(
@@ -27,7 +27,7 @@ extension FormatLowering {
         return .collection(collection)
     }
 
-    /// One value over all elements of a collection.
+    /// Lowers an aggregate over all elements of a collection.
     func aggregate(_ aggregate: Aggregate, of collection: LoweredCollection, in format: String) throws -> Lowered {
         let value = try value(of: collection, in: format)
         if aggregate == .count {
@@ -40,7 +40,7 @@ extension FormatLowering {
             let name: SQLText = aggregate == .minimum ? "min" : "max"
             return .value(LoweredValue(sql: "(\(collection.select("\(name)(\(value.sql))")))", kind: kind))
         default:
-            // The order decides on the last digits of a sum of reals. With a LIMIT SQLite keeps to it.
+            // The order affects the last digits of a sum of reals. SQLite preserves it only if there is a LIMIT.
             let elements = collection.select("\(value.sql) AS v")
             let order = collection.order.joined(separator: ", ")
             func call(isExact: Bool) -> SQLText {
@@ -56,7 +56,8 @@ extension FormatLowering {
         }
     }
 
-    /// One value over the rows of the statement. What is nil is left out, in a count too (Core Data's `COUNT(column)`).
+    /// Lowers an aggregate over the rows of the statement. Nil values are skipped, in a count too (Core Data's
+    /// `COUNT(column)`).
     func overRows(_ aggregate: Aggregate, _ argument: Lowered, in expression: Expression) throws -> Lowered {
         if aggregate == .count {
             var counted: SQLText = "*"
@@ -108,7 +109,7 @@ extension FormatLowering {
         throw refuse(format, "\(aggregate.rawValue) does not apply to these values")
     }
 
-    /// `pages[0]`, `pages[FIRST]`, `pages[LAST]`, `pages[SIZE]`
+    /// Lowers `pages[0]`, `pages[FIRST]`, `pages[LAST]` and `pages[SIZE]`.
     func element(_ index: Lowered?, of collection: LoweredCollection, in expression: Expression) throws -> Lowered {
         guard case .constant(let index)? = index, !collection.isDistinct else {
             throw refuse(expression.format, "the index must be a constant")

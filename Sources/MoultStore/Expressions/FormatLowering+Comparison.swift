@@ -3,7 +3,7 @@ import MoultModel
 import MoultSQLite
 
 extension FormatLowering {
-    /// A comparison of two single values.
+    /// Lowers a comparison of two single values.
     func compareSingle(_ left: Lowered, _ right: Lowered, _ test: Test) throws -> LoweredCondition {
         switch (left, right) {
         case (.constant(let first), .constant(let second)): return try constant(first, second, test)
@@ -45,7 +45,7 @@ extension FormatLowering {
         }
     }
 
-    /// A comparison with nil: equality tells nil from a value, any other is false.
+    /// Lowers a comparison with nil. Equality distinguishes nil from a value; any other operator is false.
     private func isNull(_ value: SQLText, _ test: Test) -> LoweredCondition {
         switch test.operator {
         case .equal: LoweredCondition("\(value) IS NULL")
@@ -54,7 +54,7 @@ extension FormatLowering {
         }
     }
 
-    /// Two things of different kinds, which are equal only where both are nil.
+    /// Compares values of different kinds, which are equal only if both are nil.
     private func onlyNull(_ left: SQLText, _ right: SQLText, _ test: Test) throws -> LoweredCondition {
         let bothNull = LoweredCondition("\(left) IS NULL AND \(right) IS NULL")
         switch test.operator {
@@ -64,7 +64,7 @@ extension FormatLowering {
         }
     }
 
-    /// Two things of different kinds, one of which is not nil.
+    /// Compares values of different kinds, at least one of which is not nil.
     private func never(_ test: Test) throws -> LoweredCondition {
         switch test.operator {
         case .equal: return .constant(false)
@@ -75,7 +75,7 @@ extension FormatLowering {
 
     // MARK: - Objects
 
-    /// The key of an object, if the rows of `entity` can be it.
+    /// Returns the key of an object if it can be a row of `entity`'s table; nil otherwise.
     func key(of id: ObjectID, in entity: EntityDescription) -> Int64? {
         guard id.store == store, let own = model.entity(id.entityName),
             model.root(of: own).name == model.root(of: entity).name
@@ -128,7 +128,7 @@ extension FormatLowering {
         return native(left, right, test.operator) ?? text(left, right, test.operator) ?? pattern(left, right, test)
     }
 
-    /// The evaluation in memory, called from SQL.
+    /// Calls the in-memory evaluation from SQL.
     private func pattern(_ left: LoweredValue, _ right: LoweredValue, _ test: Test) -> LoweredCondition {
         LoweredCondition(
             """
@@ -136,7 +136,7 @@ extension FormatLowering {
             """)
     }
 
-    /// SQLite's own operator, which tells values of one kind apart exactly as the evaluation in memory does.
+    /// Returns SQLite's own operator, which compares values of the same kind exactly as the in-memory evaluation does.
     private func native(_ left: LoweredValue, _ right: LoweredValue, _ operator: Predicate.Operator)
         -> LoweredCondition?
     {
@@ -157,7 +157,7 @@ extension FormatLowering {
         }
     }
 
-    /// A search in a text for a constant one, where SQLite can do it byte by byte.
+    /// Returns a search for a constant in a text, if SQLite can compare the two byte by byte.
     private func text(_ left: LoweredValue, _ right: LoweredValue, _ operator: Predicate.Operator) -> LoweredCondition?
     {
         guard right.sql.text == "?", case .text(let part)? = right.sql.values.first else { return nil }
@@ -168,7 +168,7 @@ extension FormatLowering {
             let range: SQLText? = part.successor.map { "\(lower) AND \(left.sql) < \(value: .text($0))" }
             return LoweredCondition(range ?? lower, mayBeNull: left.mayBeNull)
         case .endsWith:
-            // Of a text, SQLite counts the characters before the first NUL only.
+            // In a text, SQLite counts only the characters before the first NUL.
             let bytes = Array(part.utf8)
             return LoweredCondition(
                 "substr(CAST(\(left.sql) AS BLOB), \(-bytes.count)) = \(value: .blob(bytes))", mayBeNull: left.mayBeNull
@@ -181,7 +181,7 @@ extension FormatLowering {
 }
 
 extension LoweredValue {
-    /// The value in the form in which texts are compared under options (``Swift/String/folded(_:)``).
+    /// Returns the value in the form in which texts are compared under `options` (``Swift/String/folded(_:)``).
     package func folded(_ options: Predicate.Options) -> LoweredValue {
         guard !options.isEmpty else { return self }
         var folded = self
@@ -199,18 +199,18 @@ extension ExpressionValue {
 }
 
 extension Predicate.Options {
-    /// The options that change how texts compare; empty where they are compared as they are.
+    /// The options that change how texts are folded; empty if texts are compared unchanged.
     package var folding: Predicate.Options {
         contains(.normalized) ? [] : intersection([.caseInsensitive, .diacriticInsensitive])
     }
 }
 
 extension String {
-    /// The first text behind all that begin with this one, in the order of scalars; nil if there is none.
+    /// The smallest text, in scalar order, that follows all texts with this prefix; nil if there is none.
     var successor: String? {
         var scalars = Array(unicodeScalars)
         while let last = scalars.popLast() {
-            // Surrogates are no scalars.
+            // Skip the surrogates, which are not scalars.
             if let next = Unicode.Scalar(last.value == 0xD7FF ? 0xE000 : last.value + 1) {
                 scalars.append(next)
                 var text = ""

@@ -47,7 +47,7 @@ extension FormatLowering {
         return .collection(collection)
     }
 
-    /// A row where it is of one of the entities, the first of which has the others below it.
+    /// Restricts a row to the given entities. The first one is an ancestor of the others.
     private func object(_ base: Lowered, ofEntities arguments: [Expression], in expression: Expression) throws
         -> Lowered
     {
@@ -71,7 +71,7 @@ extension FormatLowering {
         let (first, second) = (try single(first, in: expression), try single(second, in: expression))
         let kind = first.kind == .null ? second.kind : first.kind
         let isAlike = second.kind == kind || second.kind == .null
-        // An integer and a real make a number; a decimal or a date next to another kind would lose what it is.
+        // An integer and a real combine into a number; a decimal or a date would lose its kind next to another one.
         let plain: Set<ValueKind> = [.integer, .boolean, .real, .number]
         guard isAlike || plain.isSuperset(of: [first.kind, second.kind]) else {
             throw refuse(expression.format, "its two values are of different kinds")
@@ -86,7 +86,7 @@ extension FormatLowering {
                 exact: isExact ? choice(first.exact ?? first.sql, second.exact ?? second.sql) : nil))
     }
 
-    /// One of two objects of one tree of entities; nil if the two are not objects.
+    /// Returns the row chosen by a condition between two objects of one entity tree; nil if they are not such objects.
     private func chosenRow(_ condition: LoweredCondition, _ first: Lowered, _ second: Lowered) throws -> RowReference? {
         func key(_ lowered: Lowered, like row: RowReference) -> SQLText? {
             switch lowered {
@@ -98,20 +98,20 @@ extension FormatLowering {
         }
         guard let row = first.row ?? second.row, let one = key(first, like: row), let other = key(second, like: row)
         else { return nil }
-        // Of two entities the upper one has what both have.
+        // Of two entities, the upper one has the properties of both.
         let entities = [first.row, second.row].compactMap(\.?.entity)
         let upper = entities.min { model.lineage(of: $0).count < model.lineage(of: $1).count } ?? row.entity
         return RowReference(row.scope, upper, foreignKey: "(CASE WHEN \(condition.sql) THEN \(one) ELSE \(other) END)")
     }
 
-    /// Returns a lowered expression as one value, which must not be an object.
+    /// Returns a lowered expression as a single value, which must not be an object.
     package func single(_ lowered: Lowered, in expression: Expression) throws -> LoweredValue {
         switch lowered {
         case .value(let value) where value.kind != .opaque: return value
         case .constant(let constant):
             if let stored = constant.stored {
                 var value = LoweredValue(sql: "\(value: stored.value)", kind: stored.kind, mayBeNull: constant.isNull)
-                // Reckoning begins with every digit that was written, also where no number holds them all.
+                // Arithmetic starts with every written digit, even if no number can hold them all.
                 if case .decimal(let digits) = constant, DecimalStorage.equal(to: digits) == nil {
                     value.exact = "\(value: .text(digits))"
                 }
@@ -122,7 +122,7 @@ extension FormatLowering {
         throw refuse(expression.format, "it needs a value that the store can calculate with")
     }
 
-    /// The end of a key path that starts at `base`.
+    /// Lowers a key path that starts at `base`.
     func lower(_ path: String, of base: Lowered) throws -> Lowered {
         if case .object(let row) = base, row.key == evaluated.key, let column = columns[path] { return column }
         var result = base
@@ -130,7 +130,7 @@ extension FormatLowering {
         while let key = keys.popFirst() {
             if key.hasPrefix("@") { return try collect(key, keys.joined(separator: "."), of: result, path: path) }
             if key.lowercased() == "self" { continue }
-            // `entity.name` is all that is asked of an entity.
+            // The only property of an entity is its name: `entity.name`.
             if key == "entity", keys.first == "name" { keys.removeFirst() }
             result = try step(key, from: result, path: path)
         }
@@ -145,7 +145,7 @@ extension FormatLowering {
         case .composite(let row, let attribute, let prefix):
             return try element(key, of: attribute, "\(prefix).\(key)", row, path: path)
         case .collection(let collection):
-            // An element that leads to nothing leads to nil.
+            // An element without a destination yields nil.
             var result = collection
             result.element = try step(key, from: collection.element, within: collection, path: path)
             if case .collection = result.element { return result.element }
@@ -186,7 +186,7 @@ extension FormatLowering {
         model.lineage(of: entity).flatMap(\.propertyNames).sorted().joined(separator: ", ")
     }
 
-    /// An attribute, or the element `key` of a composite one, as the column that its path names.
+    /// Lowers an attribute, or the element `key` of a composite attribute, to its column.
     private func element(
         _ key: String?, of attribute: AttributeDescription, _ name: String, _ row: RowReference, path: String
     ) throws -> Lowered {
@@ -209,7 +209,7 @@ extension FormatLowering {
         return .value(LoweredValue(sql: "\(name: alias).\(name: column)", kind: kind, attribute: found))
     }
 
-    /// The name of the row's entity.
+    /// Lowers the name of the row's entity.
     private func entity(of row: RowReference, path: String) throws -> Lowered {
         guard let alias = row.alias(in: layout) else {
             throw refuse(path, "the store does not contain \(row.entity.name)")
@@ -249,8 +249,8 @@ extension FormatLowering {
         }
     }
 
-    /// The rows of a table whose column holds the key of `row`: in a scope of their own, or in that of the collection
-    /// that `row` is an element of.
+    /// Returns the rows of a table whose column holds the key of `row`, in a new scope or in the scope of the
+    /// collection that contains `row`.
     private func rows(
         of table: String, _ column: String, _ order: String?, _ row: RowReference,
         within collection: LoweredCollection?,
@@ -265,7 +265,7 @@ extension FormatLowering {
             return LoweredCollection(
                 scope: scope, owner: row.scope, element: .object(element), order: place + [element.key])
         }
-        // An element that is nil leads to one nil; an object without destinations to none.
+        // A nil element yields one nil; an object without destinations yields no elements.
         collection.scope.multiply(by: table, alias: alias, on: link, keepsRows: row.mayBeNull)
         let element = destination(collection.scope, alias, row.mayBeNull)
         var result = collection

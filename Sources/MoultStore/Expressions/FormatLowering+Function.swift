@@ -3,8 +3,9 @@ import MoultModel
 import MoultSQLite
 
 extension FormatLowering {
-    /// A function of the format language: of constants at once, of a collection as a SELECT, otherwise SQLite's own
-    /// operator where it does the same, and otherwise the evaluation in memory called from SQL.
+    /// Lowers a function of the format language. A call with constants is evaluated immediately, and a call with a
+    /// collection becomes a SELECT. Otherwise it becomes an equivalent SQLite operator, or else a call of the in-memory
+    /// evaluation from SQL.
     func call(_ selector: String, _ arguments: [Expression], in expression: Expression) throws -> Lowered {
         guard let function = ExpressionFunction(selector) else {
             throw MigrationError(
@@ -60,7 +61,7 @@ extension FormatLowering {
 
     // MARK: - Arithmetic
 
-    /// SQLite's own operator, for all but decimals, whose digits are exact, and powers.
+    /// Returns SQLite's own operator, except for powers and for decimals, whose digits are exact.
     private func native(_ arithmetic: Expression.Arithmetic, _ left: LoweredValue, _ right: LoweredValue)
         -> LoweredValue?
     {
@@ -77,7 +78,7 @@ extension FormatLowering {
         case _ where plain.isSuperset(of: [left.kind, right.kind]):
             let areWhole = Set([ValueKind.integer, .boolean]).isSuperset(of: [left.kind, right.kind])
             let isReal = left.kind == .real || right.kind == .real
-            // What does not fit into an integer becomes a real.
+            // An integer result that overflows becomes a real.
             let kind: ValueKind = isReal ? .real : areWhole || !isReal ? .number : .real
             return LoweredValue(sql: "(\(left.sql) \(symbol) \(right.sql))", kind: kind)
         case (.date, .date) where arithmetic == .subtract:
@@ -89,7 +90,7 @@ extension FormatLowering {
         }
     }
 
-    // MARK: - What a function gives
+    // MARK: - Kinds of results
 
     private func kind(of function: ExpressionFunction, _ arguments: [LoweredValue], in expression: Expression) throws
         -> ValueKind
@@ -143,7 +144,7 @@ extension FormatLowering {
             arguments[1].sql.text == "?"
         else { throw refuse(expression.format, "the type must be a constant") }
         switch (type, arguments[0].kind) {
-        // How a decimal is spelled is lost in its column.
+        // The column of a decimal does not preserve its spelling.
         case ("NSString", let kind) where kind != .decimal: return .string
         case ("NSNumber", .decimal), ("NSDecimalNumber", _): return .decimal
         case ("NSNumber", .real), ("NSNumber", .date): return .real
@@ -169,6 +170,6 @@ extension ExpressionFunction.InSwift {
 }
 
 extension LoweredValue {
-    /// A whole number of seconds is an INTEGER in its column.
+    /// The value as a REAL; a column stores a whole number of seconds as an INTEGER.
     fileprivate var asReal: SQLText { kind == .real ? sql : "CAST(\(sql) AS REAL)" }
 }

@@ -16,7 +16,7 @@ extension FormatLowering {
     static func join(_ parts: [LoweredCondition], _ word: SQLText, empty: Bool) -> LoweredCondition {
         guard parts.count != 1 else { return parts[0] }
         guard !parts.isEmpty else { return .constant(empty) }
-        // Of a long list SQLite would make a tree as deep as the list is long, which it then refuses.
+        // SQLite would parse a long flat list into a tree as deep as the list is long, and reject it.
         guard parts.count <= 100 else {
             let middle = parts.count / 2
             return join(
@@ -40,11 +40,11 @@ extension FormatLowering {
         }
     }
 
-    /// The test that a comparison makes, whatever its two sides are.
+    /// The test made by a comparison, apart from its two sides.
     struct Test {
         var `operator`: Predicate.Operator
         var options: Predicate.Options
-        /// As it is printed, for errors.
+        /// The printed form, for errors.
         var format: String
 
         init(_ comparison: Predicate.Comparison) {
@@ -60,7 +60,7 @@ extension FormatLowering {
         }
     }
 
-    /// Whether an element of `left` passes the test; with `isNegated`, whether one does not.
+    /// Returns whether an element of `left` passes the test; with `isNegated`, whether an element fails it.
     private func any(of left: Lowered, _ right: Lowered, _ test: Test, isNegated: Bool = false) throws
         -> LoweredCondition
     {
@@ -77,7 +77,7 @@ extension FormatLowering {
             return Self.join(try elements.map(compareElement), " OR ", empty: false)
         case .constant(let value):
             return value.isNull ? .constant(false) : try compareElement(left)
-        // A single value is the one element of itself, nil of nothing.
+        // A single value is a collection of one element; nil is an empty collection.
         case .value(let value):
             let condition = try compareElement(left)
             return Self.join([LoweredCondition("\(value.sql) IS NOT NULL"), condition], " AND ", empty: true)
@@ -109,7 +109,7 @@ extension FormatLowering {
             ], " AND ", empty: true)
     }
 
-    /// Whether `element` is among the values of `container`.
+    /// Lowers a test that `element` is among the values of `container`.
     func member(_ element: Lowered, of container: Lowered, _ test: Test) throws -> LoweredCondition {
         switch container {
         case .constant(.collection(let values)): return try member(element, of: values, test)
@@ -125,7 +125,7 @@ extension FormatLowering {
         }
     }
 
-    /// A list of constants, of which there may be thousands.
+    /// Lowers membership in a list of constants, which may have thousands of elements.
     private func member(_ element: Lowered, of values: [ExpressionValue], _ test: Test) throws -> LoweredCondition {
         switch element {
         case .object(let row): return member(row, of: values)
@@ -165,7 +165,8 @@ extension FormatLowering {
             : LoweredCondition(condition, mayBeNull: true)
     }
 
-    /// Few values are parameters; many travel as one, so that no limit of SQLite is met and the statement stays short.
+    /// Passes few values as separate parameters and many as one, to stay within SQLite's limits and keep the statement
+    /// short.
     private static func list(_ values: [SQLiteValue]) -> SQLText {
         guard values.count > 64 else { return "(\(values.map { "\(value: $0)" as SQLText }.joined(separator: ", ")))" }
         let packed = PackedList(values)
@@ -175,11 +176,11 @@ extension FormatLowering {
     }
 }
 
-/// Values as one text in JSON: whole numbers as such; what JSON does not carry exactly in a form that
-/// ``FormatFunctions`` unpacks.
+/// A list of values as one JSON text. Integers are written as numbers; values that JSON cannot carry exactly are
+/// written in a form that ``FormatFunctions`` unpacks.
 struct PackedList {
     private(set) var json = "["
-    /// Whether SQLite's own JSON gives the very values.
+    /// Whether SQLite's own JSON functions return the exact values.
     let isPlain: Bool
 
     init(_ values: [SQLiteValue]) {

@@ -9,15 +9,15 @@ import MoultModel
 
 /// Lowers expressions and predicates of Core Data's format language to SQL over a store's tables.
 ///
-/// What SQLite computes exactly as ``Predicate/holds(for:variables:in:)`` does is lowered to SQLite's own operators;
-/// everything else to functions that call that very code (``FormatFunctions``). What neither can do is refused, by
-/// the part's printed format.
+/// Operations that SQLite computes exactly as ``Predicate/holds(for:variables:in:)`` does are lowered to SQLite's own
+/// operators; the others become calls of functions that run the same evaluation (``FormatFunctions``). A part that
+/// neither can compute is refused, with its printed format.
 package struct FormatLowering {
     package let layout: StoreLayout
-    /// The store whose objects the rows are; objects of others, and all where it is nil, are found nowhere in it.
+    /// The store that contains the rows. Objects of other stores match no row; if it is nil, no object does.
     package let store: UUID?
     package let aliases: AliasCounter
-    /// The object that key paths start at.
+    /// The object at which key paths start.
     package let evaluated: RowReference
     /// The lowered form of each `$name`.
     package var variables: [String: Lowered]
@@ -26,16 +26,16 @@ package struct FormatLowering {
     /// The whole predicate or expression, for errors.
     package let format: String
 
-    /// Whether an aggregate function of one value goes over the rows of the statement.
+    /// Whether an aggregate function with a single value ranges over the rows of the statement.
     package var groupsRows = false
-    /// The closures that a mapping's expressions may call, by name, as functions of SQL.
+    /// The closures that a mapping's expressions may call as SQL functions, by name.
     var transforms: TransformCalls?
-    /// The SQL of `now()` in a statement that is kept; the time of ``now`` where it is nil.
+    /// The SQL of `now()` in a statement that is stored; if nil, the time of ``now`` is used.
     var nowText: SQLText?
-    /// The log of failed conversions. With a log, a conversion of a value that cannot be converted gives nil and is
-    /// noted here, instead of failing.
+    /// The log of failed conversions. If it is set, a conversion without a result returns nil and is recorded here
+    /// instead of failing.
     var conversions: ConversionLog?
-    /// Results that can be called by a name of their own.
+    /// Results that expressions can refer to by name.
     package var columns: [String: Lowered] = [:]
 
     package init(
@@ -56,13 +56,13 @@ package struct FormatLowering {
     }
 }
 
-/// The form of an expression in SQL.
+/// The SQL form of an expression.
 package indirect enum Lowered {
-    /// Known before the statement runs; bound as the other side of a comparison needs it.
+    /// A value known before the statement runs, bound as the other side of a comparison requires.
     case constant(ExpressionValue)
     case value(LoweredValue)
     case object(RowReference)
-    /// The destinations of a to-many relationship, or what a key path finds behind them.
+    /// The destinations of a to-many relationship, or the values that a key path reads from them.
     case collection(LoweredCollection)
     /// A composite attribute, whose elements are columns.
     case composite(RowReference, attribute: AttributeDescription, path: String)
@@ -77,27 +77,27 @@ package struct LoweredValue {
     package var sql: SQLText
     package var kind: ValueKind
     package var mayBeNull = true
-    /// A decimal with all its digits as a text, for functions; in a comparison it is the number that a column holds.
+    /// A decimal with all its digits as text, for functions. Comparisons use the number stored in the column instead.
     package var exact: SQLText?
-    /// The attribute whose column it is, as it stands there.
+    /// The attribute whose column holds the value, if it is read unchanged.
     package var attribute: AttributeDescription?
 }
 
-/// Many values for one row, as a SELECT of its own inside the statement.
+/// Many values for one row, as a subquery inside the statement.
 package struct LoweredCollection {
     package let scope: QueryScope
-    /// The scope of the row that the collection hangs on.
+    /// The scope of the row that owns the collection.
     package let owner: QueryScope
-    /// One of the values, in terms of the scope: an object, a value or a composite. It may be nil.
+    /// An element, expressed in the scope: an object, a value or a composite. It may be nil.
     package var element: Lowered
-    /// Conditions that an element of the collection fulfils (SUBQUERY).
+    /// The conditions that elements of the collection meet (SUBQUERY).
     package var conditions: [SQLText] = []
-    /// The order in which the elements come.
+    /// The sort order of the elements.
     package var order: [SQLText]
-    /// Whether equal elements count once.
+    /// Whether equal elements are counted once.
     package var isDistinct = false
 
-    /// Holds where at least one element fulfils the condition.
+    /// Returns a condition that holds if at least one element meets `condition`.
     package func exists(_ condition: SQLText? = nil) -> SQLText { "EXISTS (\(select("1", where: condition)))" }
 
     package func select(_ columns: SQLText, where condition: SQLText? = nil) -> SQLText {
@@ -108,7 +108,7 @@ package struct LoweredCollection {
 /// A condition in SQL.
 package struct LoweredCondition {
     package var sql: SQLText
-    /// Whether it can come out as NULL, which stands for false.
+    /// Whether the condition can evaluate to NULL, which counts as false.
     package var mayBeNull: Bool
 
     package init(_ sql: SQLText, mayBeNull: Bool = false) {
@@ -118,6 +118,6 @@ package struct LoweredCondition {
 
     package static func constant(_ holds: Bool) -> LoweredCondition { LoweredCondition(holds ? "1" : "0") }
 
-    /// SQL's NOT leaves NULL as it is; in Core Data's language what is not true is false.
+    /// The negated condition. SQL's NOT keeps NULL; in Core Data's language, anything that is not true is false.
     package var negated: LoweredCondition { LoweredCondition(mayBeNull ? "(\(sql)) IS NOT TRUE" : "NOT (\(sql))") }
 }

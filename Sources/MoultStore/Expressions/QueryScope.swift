@@ -1,14 +1,14 @@
 import MoultModel
 
-/// Names for the tables of one statement: `t0`, `t1`, ….
+/// A generator of table aliases for one statement: `t0`, `t1`, ….
 package final class AliasCounter {
-    /// The schema that the tables are in; nil if no other is attached.
+    /// The schema that contains the tables; nil if no other database is attached.
     private let schema: String?
     private var next = 0
 
     package init(schema: String? = nil) { self.schema = schema }
 
-    /// A table as it stands behind FROM, without its alias.
+    /// Returns a table as written after FROM, without its alias.
     func table(_ name: String) -> SQLText { schema.map { "\(name: $0).\(table: name)" } ?? "\(table: name)" }
 
     package func make() -> String {
@@ -17,21 +17,21 @@ package final class AliasCounter {
     }
 }
 
-/// The FROM clause of one SELECT, which grows as key paths are lowered: a to-one joins its destination once, however
+/// The FROM clause of one SELECT, which grows as key paths are lowered. A to-one joins its destination once, however
 /// often it is used.
 package final class QueryScope {
     private let source: SQLText
     private let aliases: AliasCounter
     private var joins: [SQLText] = []
     private var joined: [SQLText: String] = [:]
-    /// The condition that ties the rows to those of the statement around it.
+    /// The condition that links the rows to those of the enclosing statement.
     package let link: SQLText?
 
     package init(_ source: SQLText, link: SQLText?, aliases: AliasCounter) {
         (self.source, self.link, self.aliases) = (source, link, aliases)
     }
 
-    /// The value of an expression over the scope's one row: as it is, or where rows had to be joined, as a SELECT.
+    /// Returns the value of an expression over the scope's row: the expression itself, or a SELECT if rows were joined.
     func value(_ expression: SQLText) -> SQLText {
         guard !joins.isEmpty else { return expression }
         var text: SQLText = "(SELECT \(expression) FROM (SELECT 1)"
@@ -45,7 +45,7 @@ package final class QueryScope {
         return text
     }
 
-    /// The alias of the row that `key` leads to; the row may not exist.
+    /// Returns the alias of the row with the given key; the row may not exist.
     package func alias(table: String, key: SQLText) -> String {
         let join: SQLText = "\(aliases.table(table)) \(key)"
         if let known = joined[join] { return known }
@@ -55,9 +55,9 @@ package final class QueryScope {
         return alias
     }
 
-    /// Adds a table whose rows multiply those of the scope: a to-many behind a to-many.
+    /// Adds a table whose rows multiply those of the scope: a to-many that follows a to-many.
     ///
-    /// - Parameter keepsRows: whether a row that has none of them stays, with NULL for all their columns.
+    /// - Parameter keepsRows: whether a row without matches is kept, with NULL for all added columns.
     package func multiply(by table: String, alias: String, on condition: SQLText, keepsRows: Bool) {
         let join: SQLText = keepsRows ? " LEFT JOIN" : " JOIN"
         joins.append("\(join) \(aliases.table(table)) AS \(name: alias) ON \(condition)")
@@ -69,13 +69,13 @@ package final class QueryScope {
     }
 }
 
-/// A row that stands for an object: where its key is, and which entity it is of by the model.
+/// A row that represents an object: the place of its key, and its entity according to the model.
 package struct RowReference {
     package let scope: QueryScope
     package let entity: EntityDescription
     /// `"t0".Z_PK`, or the foreign key that leads to the row.
     package let key: SQLText
-    /// Nil if the row itself has not been joined.
+    /// The alias of the row; nil if the row itself has not been joined.
     fileprivate let ownAlias: String?
     package let mayBeNull: Bool
 
@@ -95,7 +95,7 @@ package struct RowReference {
         mayBeNull = true
     }
 
-    /// The alias of the row in its entity's table, joined where it was not.
+    /// Returns the alias of the row in its entity's table, and joins the table if necessary.
     package func alias(in layout: StoreLayout) -> String? {
         ownAlias ?? layout.table(for: entity).map { scope.alias(table: $0.name, key: key) }
     }

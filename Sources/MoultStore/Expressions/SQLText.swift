@@ -1,19 +1,19 @@
 import MoultSQLite
 
-/// A piece of SQL with the values of its parameters, in the order in which they stand.
+/// A piece of SQL with the values of its parameters, in order.
 ///
-/// Pieces are put together by interpolation: `"\(left) = \(value: .integer(1))"`. A name goes in as `\(name: "ZNAME")`,
-/// a number of Moult's own as itself; nothing else can be put into the text. A table goes in as `\(table: "ZTABLE")`,
-/// so that a piece knows whose rows it asks for.
+/// Pieces are combined by interpolation: `"\(left) = \(value: .integer(1))"`. Insert a name as `\(name: "ZNAME")` and
+/// one of Moult's own numbers as itself; nothing else can be inserted. Insert a table as `\(table: "ZTABLE")`, so that
+/// the piece records the tables it reads.
 package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation, CustomStringConvertible {
     package private(set) var text: String
     package private(set) var values: [SQLiteValue] = []
-    /// The tables whose rows are asked for.
+    /// The tables that the piece reads.
     package private(set) var reads: Set<String> = []
 
     package init(stringLiteral text: String) { self.text = text }
 
-    /// Columns as another type has written them.
+    /// Creates a piece from columns that another type has written.
     package init(selectList: String) { text = selectList }
 
     package init(stringInterpolation: StringInterpolation) { self = stringInterpolation.piece }
@@ -51,7 +51,7 @@ package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation, Cu
         if !right.reads.isEmpty { left.reads.formUnion(right.reads) }
     }
 
-    /// The whole text with its values, as it is put into a `String`.
+    /// The whole text including its values, used when it is interpolated into a `String`.
     package var description: String { inlined }
 }
 
@@ -67,33 +67,33 @@ extension Sequence<SQLText> {
 }
 
 extension SQLText {
-    /// A condition that holds where all of these do; nil if there are none.
+    /// Returns a condition that holds if all of the given ones do; nil if there are none.
     package static func all(_ conditions: [SQLText]) -> SQLText? {
         conditions.count > 1 ? conditions.map { "(\($0))" }.joined(separator: " AND ") : conditions.first
     }
 }
 
-// SQLite takes no expression that is nested deeper than 1000, no function of more than 127 arguments and no more than
-// 500 parts of a UNION; a model may ask for more.
+// SQLite accepts at most 1000 levels of nesting, 127 arguments of a function and 500 terms of a UNION; a model may need
+// more.
 extension [SQLText] {
     private static let short = 100
 
-    /// The conditions joined by AND or OR: a long list halved and halved again in parentheses, for a plain one is nested
-    /// as deep as it is long.
+    /// Joins the conditions by AND or OR. A long list is repeatedly halved with parentheses, because SQLite nests a
+    /// flat list as deep as it is long.
     func conditions(joinedBy word: SQLText) -> SQLText {
         guard count > Self.short else { return joined(separator: " \(word) ") }
         let halves = [self[..<(count / 2)], self[(count / 2)...]].map { Array($0).conditions(joinedBy: word) }
         return "(\(halves[0])) \(word) (\(halves[1]))"
     }
 
-    /// The first of the values that is not NULL.
+    /// The first value that is not NULL.
     var coalesced: SQLText {
         guard count > 1 else { return first ?? "NULL" }
         guard count > Self.short else { return "COALESCE(\(joined(separator: ", ")))" }
         return parts.map(\.coalesced).coalesced
     }
 
-    /// The rows of all the queries, one after the other.
+    /// The rows of all queries, one query after the other.
     var united: SQLText {
         guard count > Self.short else { return joined(separator: " UNION ALL ") }
         return parts.map { "SELECT * FROM (\($0.united))" }.united
@@ -105,7 +105,7 @@ extension [SQLText] {
 }
 
 extension SQLText {
-    /// The text with its values in it, for a statement that has no parameters.
+    /// The text with its values inserted, for a statement without parameters.
     package var inlined: String {
         guard !values.isEmpty else { return text }
         var result = ""
@@ -127,18 +127,18 @@ extension SQLText {
 }
 
 extension SQLiteValue {
-    /// The value as SQL writes it.
+    /// The value as an SQL literal.
     package var literal: String {
         switch self {
         case .null: return "NULL"
         case .integer(let number): return number == .min ? "(-9223372036854775807 - 1)" : "\(number)"
         case .real(let number):
-            // SQLite has no literal for these: infinity overflows from one, and NaN is stored as NULL.
+            // SQLite has no literals for these: an overflowing literal yields infinity, and NaN is stored as NULL.
             if number.isNaN { return "NULL" }
             if number.isInfinite { return number < 0 ? "-9e999" : "9e999" }
             return "\(number)"
         case .text(let text):
-            // A literal ends at the first NUL.
+            // A literal would end at the first NUL.
             return text.utf8.contains(0) ? "CAST(x'\(Array(text.utf8).hexadecimal)' AS TEXT)" : text.quotedLiteral
         case .blob(let bytes): return "x'\(bytes.hexadecimal)'"
         }

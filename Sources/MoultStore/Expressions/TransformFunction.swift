@@ -2,25 +2,25 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// A closure of a mapping as a function of SQL: `moult_transform_0(key, argument, …)`.
+/// A mapping's closure as an SQL function: `moult_transform_0(key, argument, …)`.
 ///
-/// It is called once for a row, inside the statement that carries it over. Arguments are read where SQLite keeps them,
-/// by kinds that are known beforehand.
+/// The function is called once per row, inside the statement that copies the row. It reads its arguments directly from
+/// SQLite's memory; their kinds are known beforehand.
 struct TransformFunction: Sendable, Equatable {
     let name: String
     let transform: ValueTransform
-    /// The attribute that takes the result.
+    /// The attribute that receives the result.
     let attribute: AttributeDescription
-    /// The entity of the attribute, and that of the rows.
+    /// The entity of the attribute, followed by the entity of the source rows.
     let entity: String
     let sourceEntity: String
     let arguments: [Argument]
 
     struct Argument: Sendable, Hashable {
         let kind: ValueKind
-        /// A transformable or external value, whose bytes are the value.
+        /// Whether the argument is a transformable or external value, whose bytes are the value.
         let isBytes: Bool
-        /// As errors name it.
+        /// The printed form, for errors.
         let format: String
     }
 
@@ -31,7 +31,7 @@ struct TransformFunction: Sendable, Equatable {
         }
     }
 
-    /// - Parameter values: told by their kinds alone.
+    /// - Parameter values: the arguments, which the error describes only by kind.
     fileprivate func failure(_ error: any Error, _ values: [AttributeValue?], _ key: Int64) -> MigrationError {
         let reason =
             (error as? TransformFault)?.message ?? (error as? MigrationError)?.message
@@ -46,15 +46,15 @@ struct TransformFunction: Sendable, Equatable {
     }
 }
 
-/// The reason why a closure's result was not taken.
+/// The reason why a closure's result was rejected.
 private struct TransformFault: Error {
     let message: String
 }
 
-/// The call of a closure for one row after the other.
+/// A closure prepared for calls on many rows.
 private final class TransformCall: Sendable {
     private let function: TransformFunction
-    // Of the function, where every row asks for it.
+    // Copied from the function because every row needs it.
     private let call: @Sendable (any TransformArguments) throws -> AttributeValue?
     private let type: AttributeType
     fileprivate let arguments: [(kind: ValueKind, isBytes: Bool)]
@@ -73,7 +73,7 @@ private final class TransformCall: Sendable {
         do {
             switch try call(given) {
             case nil: return try nothing()
-            // Most closures return a text where one is wanted.
+            // Fast path: most closures for a string attribute return a text.
             case .string(let text)?: return type == .string ? .text(text) : try stored(.string(text))
             case let value?: return try stored(value)
             }
@@ -114,20 +114,20 @@ extension TransformFunction.Argument {
     }
 }
 
-/// An argument holds a value of another storage class than its kind's.
+/// An argument whose storage class does not match its kind.
 private struct ArgumentFault: Error {
     let position: Int
 }
 
-/// The arguments in the present row; the first of the row is its key. It holds nothing, so that making one for each row
-/// costs nothing, and is good during the call only.
+/// The arguments in the current row, whose first value is its key. The type owns no memory, so creating one per row
+/// costs nothing; it is valid only during the call.
 private struct RowArguments: TransformArguments {
     let row: SQLiteArguments
     let call: Unmanaged<TransformCall>
 
     func text(_ position: Int) -> String? {
         guard call._withUnsafeGuaranteedRef({ $0.areTexts[position] }) else { return nil }
-        // What closures do most is to append.
+        // Leave room for an append, the most common operation in closures.
         return row.cell(position + 1).ownText(room: 32)
     }
 
@@ -160,7 +160,7 @@ private struct RowArguments: TransformArguments {
 }
 
 extension AttributeValue {
-    /// Whether an attribute of the type can hold the value as it is.
+    /// Returns whether an attribute of the type can hold the value unchanged.
     fileprivate func isHeld(by type: AttributeType) -> Bool {
         switch (self, type) {
         case (.integer(let number), .integer16): Int16(exactly: number) != nil
@@ -175,14 +175,14 @@ extension AttributeValue {
     }
 }
 
-/// The closures that the expression of one attribute may call, and the calls that were lowered.
+/// The closures that one attribute's expression may call, and the calls lowered so far.
 final class TransformCalls {
-    /// By the name that expressions call them by.
+    /// The closures, by the name used in expressions.
     let available: [String: ValueTransform]
     let attribute: AttributeDescription
     private let entity: String
     private let sourceEntity: String
-    /// The prefix of the functions' names, which no other expression of the script has.
+    /// The prefix of the function names, unique to this expression in the script.
     private let prefix: String
     private(set) var functions: [TransformFunction] = []
 
@@ -194,7 +194,7 @@ final class TransformCalls {
         (self.attribute, self.entity, self.sourceEntity, self.prefix) = (attribute, entity, sourceEntity, prefix)
     }
 
-    /// The name of the function that makes the call.
+    /// Records a call and returns the name of the function that makes it.
     func call(_ transform: ValueTransform, _ arguments: [TransformFunction.Argument]) -> String {
         let name = "\(prefix)_\(functions.count)"
         functions.append(
@@ -206,7 +206,7 @@ final class TransformCalls {
 }
 
 extension FormatLowering {
-    /// `FUNCTION($entityPolicy, "fullName", $source.first, $source.last)`
+    /// Lowers `FUNCTION($entityPolicy, "fullName", $source.first, $source.last)`.
     func transform(_ selector: String, _ arguments: [Expression], in expression: Expression) throws -> Lowered {
         guard let transforms, let transform = transforms.available[selector] else {
             throw refuse(expression.format, "the mapping has no closure of that name")

@@ -2,12 +2,13 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// The conversion of a value for an attribute of another type: the equal value of that type, or nothing where there is
-/// none. Nothing is rounded or cut off.
+/// The conversion of a value to another attribute's type: the equal value of that type, or nil if there is none.
+/// Nothing is rounded or truncated.
 package enum ValueConversion {
     static let name = "moult_convert"
 
-    /// `moult_convert(kind, type, value)`, as the column of an attribute of that type stores it.
+    /// `moult_convert(kind, type, value)`, which returns the value as the column of an attribute of that type stores
+    /// it.
     static let function = SQLiteFunction(name, argumentCount: 3) { arguments in
         guard let kind = ValueKind(rawValue: arguments.integer(0)),
             let type = AttributeType(rawValue: Int32(truncatingIfNeeded: arguments.integer(1)))
@@ -17,13 +18,13 @@ package enum ValueConversion {
 
     static let roundsName = "moult_rounds"
 
-    /// `moult_rounds(digits)`: 1 where a DECIMAL column has no number that is equal to the digits.
+    /// `moult_rounds(digits)`: 1 if no number in a DECIMAL column is equal to the digits.
     static let roundsFunction = SQLiteFunction(roundsName, argumentCount: 1) { arguments in
         guard arguments.storageClass(0) == .text, let digits = arguments.text(0) else { return 0 }
         return DecimalStorage.equal(to: digits) == nil ? 1 : 0
     }
 
-    /// A value of a kind as a column of the type stores it, without a call where SQLite stores it so by itself.
+    /// Returns the SQL of a value as a column of `type` stores it, without a call if SQLite stores it that way anyway.
     static func sql(_ value: LoweredValue, as type: AttributeType) -> SQLText {
         let digits = type == .decimal ? value.exact ?? value.sql : value.sql
         if isNative(value, type) { return digits }
@@ -31,7 +32,7 @@ package enum ValueConversion {
     }
 
     private static func isNative(_ value: LoweredValue, _ type: AttributeType) -> Bool {
-        // An attribute's column holds what its type allows; what is computed may be out of range.
+        // An attribute's column holds only values that its type allows; a computed value may be out of range.
         if let from = value.attribute?.type, from == type || from.widens(to: type) { return true }
         switch (value.kind, type) {
         case (.null, _), (.string, .string), (.uri, .uri), (.uuid, .uuid), (.data, .binary), (.date, .date),
@@ -45,8 +46,9 @@ package enum ValueConversion {
 }
 
 extension ExpressionValue {
-    /// Nil for nil, and where an attribute of the type has no equal value: a fraction for an integer, a number out of
-    /// range, a text that is no number. Texts of dates are ISO 8601 in UTC.
+    /// Returns the equal value for an attribute of the type. The result is nil for nil, and if there is no equal value:
+    /// a fraction for an integer, a number out of range, a text that is not a number. Texts of dates are ISO 8601 in
+    /// UTC.
     package func converted(to type: AttributeType) -> AttributeValue? {
         if isNull { return nil }
         switch type {
@@ -95,7 +97,7 @@ extension ExpressionValue {
         }
     }
 
-    /// Seconds since 2001-01-01 00:00:00 UTC.
+    /// The date in seconds since 2001-01-01 00:00:00 UTC.
     private var moment: Double? {
         guard let text else { return number?.double }
         if let stamp = Timestamp(iso8601: text) { return stamp.seconds(since: Timestamp(seconds: Self.referenceDate)) }
@@ -110,19 +112,19 @@ extension ExpressionValue {
         return milliseconds == 0 ? stamp.iso8601 : stamp.iso8601WithMilliseconds
     }
 
-    /// 2001-01-01 00:00:00 UTC since 1970.
+    /// 2001-01-01 00:00:00 UTC, in seconds since 1970.
     private static let referenceDate: Int64 = 978_307_200
 }
 
 extension AttributeValue {
-    /// As a column stores it, without external storage; nil for what a column would change.
+    /// The value as a column stores it, without external storage; nil if a column would change it.
     package var storedExactly: SQLiteValue? {
         if case .decimal(let digits) = self { return DecimalStorage.equal(to: digits) }
         return stored
     }
 
-    /// As a column stores it, without external storage: of a long decimal the nearest number. Nil for what it cannot
-    /// hold at all.
+    /// The value as a column stores it, without external storage. A long decimal is stored as the nearest number. Nil
+    /// if a column cannot hold the value at all.
     package var stored: SQLiteValue? {
         switch self {
         case .integer(let number): .integer(number)
@@ -135,13 +137,13 @@ extension AttributeValue {
     }
 }
 
-/// The conversions of one lowered expression, each of which may have no result.
+/// The conversions in one lowered expression that may have no result.
 final class ConversionLog {
     private var conversions: [(value: SQLText, result: SQLText)] = []
 
     func add(_ value: SQLText, _ result: SQLText) { conversions.append((value, result)) }
 
-    /// Holds for a row where one of them had a value and no result; nil if there are none.
+    /// A condition that holds for rows where a conversion had a value but no result; nil if there are no conversions.
     var failure: SQLText? {
         guard !conversions.isEmpty else { return nil }
         return conversions.map { "(\($0.value) IS NOT NULL AND \($0.result) IS NULL)" as SQLText }.joined(

@@ -2,18 +2,18 @@ import MoultModel
 import MoultModelFiles
 import MoultSQLite
 
-/// The meaning of a value of SQL, which SQLite's storage classes alone do not tell: a date is a real number there.
+/// The meaning of an SQL value, which its storage class does not determine: a date, for example, is a real number.
 package enum ValueKind: Int64, Sendable {
     case null, integer, boolean, real, decimal, string, date, data, uuid, uri
-    /// An integer or a real number, as the storage class says.
+    /// An integer or a real number, depending on the storage class.
     case number
-    /// The key of an object; the entity stands next to it.
+    /// The key of an object; its entity is stored separately.
     case object
-    /// Bytes that mean nothing to SQL: a transformable, a value that may lie in a file. Only nil can be told.
+    /// Bytes that SQL cannot interpret: a transformable, or a value that may be in a file. Only nil can be detected.
     case opaque
 
-    /// With which others a value of this kind is compared (``Predicate/holds(for:variables:in:)``); nil for bytes that
-    /// cannot be.
+    /// The group of kinds that values of this kind are compared with (``Predicate/holds(for:variables:in:)``); nil for
+    /// bytes that cannot be compared.
     package var family: ExpressionValue.Kind? {
         switch self {
         case .null: .null
@@ -25,7 +25,8 @@ package enum ValueKind: Int64, Sendable {
         }
     }
 
-    /// Nil for an attribute whose column cannot be compared: a transformable's bytes are its transformer's own.
+    /// Returns nil for an attribute whose column cannot be compared: only its transformer can read a transformable's
+    /// bytes.
     package init?(_ type: AttributeType) {
         switch type {
         case .integer16, .integer32, .integer64: self = .integer
@@ -53,7 +54,7 @@ package enum ValueKind: Int64, Sendable {
         }
     }
 
-    /// The value that a column or function of this kind gave; null for a storage class that is not the kind's.
+    /// Returns the value read from a column or function of this kind; null if the storage class does not match.
     package func value(_ stored: SQLiteValue) -> ExpressionValue {
         switch (self, stored) {
         case (.integer, .integer(let number)), (.number, .integer(let number)): .integer(number)
@@ -61,7 +62,7 @@ package enum ValueKind: Int64, Sendable {
         case (.real, .integer(let number)): .real(Double(number))
         case (.real, .real(let number)), (.number, .real(let number)): .real(number)
         case (.decimal, .integer(let number)): .decimal(String(number))
-        // Swift prints large and small numbers with a power of ten, and a decimal has none.
+        // Swift prints large and small numbers with an exponent, which a decimal cannot have.
         case (.decimal, .real(let number)): .decimal(DecimalNumber("\(number)")?.text ?? "\(number)")
         case (.decimal, .text(let digits)): .decimal(digits)
         case (.date, .integer(let seconds)): .date(Double(seconds))
@@ -76,8 +77,7 @@ package enum ValueKind: Int64, Sendable {
 }
 
 extension ExpressionValue {
-    /// The kind of a single value and what a column of that kind stores; nil for an object or a
-    /// collection.
+    /// The kind of a single value, and the value a column of that kind stores; nil for an object or a collection.
     package var stored: (kind: ValueKind, value: SQLiteValue)? {
         switch self {
         case _ where isNull: (.null, .null)

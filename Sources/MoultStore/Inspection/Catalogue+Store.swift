@@ -2,8 +2,8 @@ import MoultBasics
 import MoultSQLite
 
 extension Catalogue {
-    /// SHA-256 of every entry's kind, name, table and text, in the order of the catalogue; triggers, which are dropped and
-    /// created again while rows are written, come last and by name.
+    /// SHA-256 of every entry's kind, name, table and text, in the order of the catalogue. Triggers come last and are
+    /// sorted by name, because they are dropped and recreated while rows are written.
     package var digest: [UInt8] {
         let others = entries.filter { $0.kind != .trigger }
         let triggers = entries.filter { $0.kind == .trigger }.sorted { $0.name.precedesInByteOrder($1.name) }
@@ -13,7 +13,7 @@ extension Catalogue {
             })
     }
 
-    /// The tables in which R-trees and search tables keep what they hold.
+    /// The tables in which R-trees and search tables store their content.
     var shadowTables: [String] {
         // https://sqlite.org/rtree.html, https://sqlite.org/fts5.html and https://sqlite.org/fts3.html.
         let parts = [
@@ -23,26 +23,26 @@ extension Catalogue {
         return tables.map(\.name).filter(names.contains)
     }
 
-    /// The triggers by what they are for.
+    /// The triggers, with the purpose of each.
     package var triggers: [(entry: Entry, kind: TriggerKind)] {
         entries.filter { $0.kind == .trigger }.map { ($0, TriggerKind(name: $0.name)) }
     }
 
-    /// Returns the entries that have one of these names and are no triggers: SQLite lets a trigger have any name.
+    /// Returns the entries with one of these names, except triggers: SQLite allows a trigger to have any name.
     func strangers(named names: Set<String>) -> [Entry] {
         let names = Set(names.map { $0.uppercased() })
         return entries.filter { $0.kind != .trigger && names.contains($0.name.uppercased()) }
     }
 
-    /// The purpose of a trigger of a store, as its name says.
+    /// The purpose of a store's trigger, according to its name.
     package enum TriggerKind: Sendable, Hashable {
-        /// Keeps a derived attribute.
+        /// Maintains a derived attribute.
         case derivedAttribute
-        /// Keeps an R-tree index.
+        /// Maintains an R-tree index.
         case rTree
-        /// Apple's own, seen in Photos.
+        /// One of Apple's own, seen in Photos.
         case photos
-        /// Another program's.
+        /// A trigger of another program.
         case unknown
 
         package init(name: String) {
@@ -54,8 +54,9 @@ extension Catalogue {
 }
 
 extension Catalogue.Entry {
-    /// A table of Core Data's ends with ` )` or a compound uniqueness; a column that was added later ends it with `)`,
-    /// and a renamed table has its name in quotes.
+    /// Whether an earlier migration altered the table in place. Core Data ends a table with ` )` or a compound
+    /// uniqueness constraint. After a column is added the text ends with `)`, and a renamed table has its name in
+    /// quotes.
     var wasAlteredInPlace: Bool {
         guard kind == .table, !isVirtual, let sql, name.hasPrefix("Z"), name.hasPrefix("Z_RT_") == false,
             !StoreSnapshot.coreTables.contains(name)
@@ -64,14 +65,13 @@ extension Catalogue.Entry {
     }
 }
 
-/// The columns of a store's tables, in their order: read out of a table's text where Core Data wrote it, when they are
-/// asked for.
+/// The columns of a store's tables, in order. They are parsed on demand from the text of a table that Core Data wrote.
 package struct TableColumns: Sendable, Equatable {
     private let catalogue: Catalogue
-    /// SQLite's own answers for the tables with any other text; nil where it could not be asked.
+    /// SQLite's own answers for tables with any other text; nil if SQLite could not be asked.
     private let asked: [String: [Catalogue.Column]?]
 
-    /// - Parameter asking: SQLite's answer for a table whose text does not say its columns plainly.
+    /// - Parameter asking: returns SQLite's answer for a table whose columns cannot be parsed from its text.
     package init(of catalogue: Catalogue, asking: (String) throws -> [Catalogue.Column]?) rethrows {
         self.catalogue = catalogue
         var asked: [String: [Catalogue.Column]?] = [:]
@@ -81,27 +81,27 @@ package struct TableColumns: Sendable, Equatable {
         self.asked = asked
     }
 
-    /// Nil for a table that is not there, for a virtual one, whose module this SQLite may not have, and where SQLite could
-    /// not be asked.
+    /// Returns a table's columns. The result is nil if the table does not exist, if it is virtual, because this SQLite
+    /// may lack its module, or if SQLite could not be asked.
     package subscript(table: String) -> [Catalogue.Column]? {
         if let known = asked[table] { return known }
         guard let entry = catalogue.table(table), !entry.isVirtual else { return nil }
         return entry.plainColumns
     }
 
-    /// Whether the columns of a table of the catalogue that is not virtual can be said.
+    /// Returns whether the columns of a non-virtual table in the catalogue are known.
     func isKnown(_ table: String) -> Bool { asked[table].map { $0 != nil } ?? true }
 }
 
 extension Catalogue.Entry {
-    /// Whether the table's text is as Core Data writes it, where each column is just a name and a type:
-    /// `CREATE TABLE ZITEM ( Z_PK INTEGER PRIMARY KEY, ZTITLE VARCHAR )`. The key of a join table follows its columns. Core
-    /// Data's own tables, and a table with a column that was added later, have no space inside the parentheses.
+    /// Whether the table's text is as Core Data writes it, with only a name and a type for each column: `CREATE TABLE
+    /// ZITEM ( Z_PK INTEGER PRIMARY KEY, ZTITLE VARCHAR )`. The key of a join table follows its columns. Core Data's
+    /// own tables, and tables with a column added later, have no space inside the parentheses.
     package var isPlain: Bool {
         forEachPlainColumn { _, _, _ in }.map { keys in keys.isEmpty || plainColumns != nil } ?? false
     }
 
-    /// The columns that such a text says; nil for any other text.
+    /// The columns parsed from such a text; nil for any other text.
     package var plainColumns: [Catalogue.Column]? {
         var columns: [Catalogue.Column] = []
         let keys = forEachPlainColumn { name, type, isKey in
@@ -122,9 +122,9 @@ extension Catalogue.Entry {
     private static let primaryKey = Array(" PRIMARY KEY".utf8)
     private static let keyList = Array("PRIMARY KEY (".utf8)
 
-    /// - Parameter body: given a name, the type, and whether the column is the primary key.
-    /// - Returns: the columns of the key that follows the columns; nil where something else is found, even if `body` was
-    ///   called.
+    /// - Parameter body: receives a name, the type, and whether the column is the primary key.
+    /// - Returns: the columns of the key that follows the columns; nil if the text contains anything else, even if
+    ///   `body` was called.
     private func forEachPlainColumn(_ body: (PlainName, String, Bool) -> Void) -> [String]? {
         let start = "CREATE TABLE \(name) ("
         guard var sql, sql.hasPrefix(start), sql.hasSuffix(")") else { return nil }
@@ -148,7 +148,7 @@ extension Catalogue.Entry {
         }
     }
 
-    /// The names of `A, B)`, where nothing follows.
+    /// Parses the names in `A, B)`, if nothing follows.
     private static func keys(_ list: Slice<UnsafeBufferPointer<UInt8>>) -> [String]? {
         var rest = list
         var keys: [String] = []
@@ -164,15 +164,15 @@ extension Catalogue.Entry {
     }
 }
 
-/// A name without quotes in the text of a table.
+/// An unquoted name in the text of a table.
 private struct PlainName {
     fileprivate let bytes: Slice<UnsafeBufferPointer<UInt8>>
 
-    /// Takes the name at the start of a text away from it; nil if there is none.
+    /// Removes the name at the start of a text; returns nil if there is none.
     init?(at text: inout Slice<UnsafeBufferPointer<UInt8>>) {
         bytes = text.prefix(while: \.isNameByte)
         guard let first = bytes.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),
-            // SQLite lets a table end with the name of a constraint without content: `CONSTRAINT BLOB` is no column.
+            // SQLite allows a table to end with the name of an empty constraint: `CONSTRAINT BLOB` is not a column.
             bytes.count != 10 || String(decoding: bytes, as: UTF8.self).uppercased() != "CONSTRAINT"
         else { return nil }
         text = text[bytes.endIndex...]
@@ -184,7 +184,7 @@ extension String {
 }
 
 extension UInt8 {
-    /// Whether it may stand in a name without quotes.
+    /// Whether the byte may be part of an unquoted name.
     fileprivate var isNameByte: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -196,7 +196,7 @@ extension UInt8 {
 }
 
 extension Connection {
-    /// Writes while these triggers are dropped, and creates them again.
+    /// Writes with these triggers dropped, and recreates them afterwards.
     package func withoutTriggers<Result>(_ triggers: [Catalogue.Entry], _ write: () throws -> Result) throws -> Result {
         for trigger in triggers { try execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
         let result = try write()
@@ -204,8 +204,8 @@ extension Connection {
         return result
     }
 
-    /// Writes rows for which no trigger of an app fires but those that write to a virtual table: nothing else keeps a
-    /// search table in step with the rows.
+    /// Writes rows without firing an app's triggers, except those that write to a virtual table: only they keep a
+    /// search table up to date.
     package func withoutAppTriggers<Result>(_ write: () throws -> Result) throws -> Result {
         let catalogue = try catalogue()
         let virtual = catalogue.tables.filter(\.isVirtual).map { $0.name.uppercased() }

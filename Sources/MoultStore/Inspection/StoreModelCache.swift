@@ -3,16 +3,16 @@ import MoultModel
 import MoultModelFiles
 import MoultSQLite
 
-/// The model inside a store, in `Z_MODELCACHE`. It is read from its bytes when it is first needed: a store whose version is
-/// known by its hashes opens without it.
+/// The model inside a store, in `Z_MODELCACHE`. Its bytes are read on first use, because a store whose hashes identify
+/// its version can be opened without it.
 package struct StoreModelCache: Sendable, Equatable {
-    /// As the store holds them; nil if the table, its row or its content is missing.
+    /// The bytes as stored; nil if the table, its row or its content is missing.
     package let bytes: [UInt8]?
-    /// The reason why there are no bytes; nil if there are some, or no table for them.
+    /// The reason why there are no bytes; nil if there are bytes, or if the table does not exist.
     private let absence: Finding?
     private let reading = Once<(model: ManagedObjectModel?, findings: [Finding])>()
 
-    /// Nil if there is no model, or none that can be read.
+    /// The model; nil if there is none, or if it cannot be read.
     package var model: ManagedObjectModel? { read.model }
     /// The reason why there is no model, and the findings from reading it.
     package var findings: [Finding] { absence.map { [$0] } ?? read.findings }
@@ -26,8 +26,8 @@ package struct StoreModelCache: Sendable, Equatable {
         }
     }
 
-    /// - Parameter columns: of the table `Z_MODELCACHE`; nil if the store has no such table.
-    /// - Throws: what reading a damaged table throws.
+    /// - Parameter columns: the columns of `Z_MODELCACHE`; nil if the store has no such table.
+    /// - Throws: the errors of reading a damaged table.
     package init(_ connection: Connection, columns: [Catalogue.Column]?) throws {
         guard let columns, columns.contains(where: { $0.name == "Z_CONTENT" }) else {
             (bytes, absence) = (nil, nil)
@@ -50,15 +50,17 @@ package struct StoreModelCache: Sendable, Equatable {
         }
     }
 
-    /// The model as the version of its store.
+    /// Returns the model as the store's version.
     ///
-    /// The version is named by the store's own version identifier, otherwise by the store's file, as a lone `.mom` is.
+    /// The version is named after the store's own version identifier, or else after the store's file, like a single
+    /// `.mom`.
     ///
     /// - Parameters:
-    ///   - metadata: the store's; nil if they cannot be read, and then nothing contradicts the model.
+    ///   - metadata: the store's metadata; nil if they cannot be read, in which case the model's hashes are not
+    ///     checked.
     ///   - store: the store's path.
-    /// - Throws: `modelNotFound` if there is no model; `modelInvalid` if it cannot be read, or where the store's
-    ///   version hashes are not its own.
+    /// - Throws: `modelNotFound` if there is no model; `modelInvalid` if it cannot be read, or if its hashes differ
+    ///   from the version hashes of the store.
     package func version(of metadata: StoreMetadata?, in store: String) throws -> ModelVersion {
         guard let model else { throw missing(in: store) }
         let identifier = metadata?.versionIdentifiers.first(where: Self.isFileName)
@@ -89,7 +91,7 @@ package struct StoreModelCache: Sendable, Equatable {
 
     private static let remedy: Remedy = "Name the model that made the store: \(option: .model("PATH"))."
 
-    /// Whether a version of that name can be written to a file.
+    /// Returns whether a version with that name can be written to a file.
     private static func isFileName(_ name: String) -> Bool {
         !name.isEmpty && !name.contains("/") && !name.hasPrefix(".")
     }
@@ -106,7 +108,7 @@ extension Finding {
 }
 
 extension String {
-    /// The name of a store's file without its extension; `store` if nothing is left.
+    /// The name of a store's file without its extension; `store` if the result would be empty.
     fileprivate var storeStem: String {
         let name = split(separator: "/").last.map(String.init) ?? self
         let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]
@@ -115,11 +117,11 @@ extension String {
 }
 
 extension ModelBundle {
-    /// Reads what lies at a path as ``ModelBundle/init(contentsOf:order:)`` does; of a store, the model inside it, as
-    /// the one version of a bundle.
+    /// Reads the models at a path as ``ModelBundle/init(contentsOf:order:)`` does. From a store, it reads the model
+    /// inside, as the only version of a bundle.
     ///
-    /// - Throws: as ``ModelBundle/init(contentsOf:order:)``; of a store, what looking at it throws, and what
-    ///   ``StoreModelCache/version(of:in:)`` does.
+    /// - Throws: the errors of ``ModelBundle/init(contentsOf:order:)``; for a store, those of opening it and of
+    ///   ``StoreModelCache/version(of:in:)``.
     package init(modelOrStoreAt path: String, order: [String]? = nil, system: any System = POSIXSystem()) throws {
         guard try StoreProbe.isDatabase(path, system) else {
             try self.init(contentsOf: path, order: order)
@@ -131,15 +133,15 @@ extension ModelBundle {
 }
 
 extension ModelVersion {
-    /// The version inside a store; the store is not changed.
+    /// Reads the version inside a store, without changing the store.
     ///
-    /// - Throws: what looking at the store throws; `modelNotFound`, `modelInvalid` as
+    /// - Throws: the errors of opening the store; `modelNotFound`, `modelInvalid` as
     ///   ``StoreModelCache/version(of:in:)``.
     package init(ownOfStore path: String, system: any System = POSIXSystem()) throws {
         do {
             self = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection).ownVersion() }
         } catch var error as MigrationError where [.modelNotFound, .modelInvalid].contains(error.code) {
-            // Not that of a private copy.
+            // Replace the path of the private copy.
             error.place = path
             throw error
         }
@@ -147,12 +149,12 @@ extension ModelVersion {
 }
 
 extension StoreProbe {
-    /// Whether a file at the path begins like a SQLite database.
+    /// Returns whether the file at a path starts with the header of an SQLite database.
     package static func isDatabase(_ path: String, _ system: any System = POSIXSystem()) throws -> Bool {
         guard try system.status(of: path)?.kind == .file else { return false }
         return try system.read(path, prefix: magic.count) == magic
     }
 
-    /// The SQLite file format, section 1.3.
+    /// See the SQLite file format, section 1.3.
     static let magic = Array("SQLite format 3\0".utf8)
 }

@@ -3,7 +3,7 @@ import MoultModelFiles
 import MoultSQLite
 
 extension StoreProbe {
-    /// Looks at the file itself, before SQLite does: every kind of file that cannot be a store gets its own message.
+    /// Checks the file itself, before SQLite reads it. Every kind of file that cannot be a store has its own message.
     ///
     /// - Returns: the path without symbolic links.
     package static func checkFile(_ path: String, _ system: any System) throws -> String {
@@ -12,14 +12,14 @@ extension StoreProbe {
             do {
                 return try checkOnce(path, system)
             } catch let error as MigrationError where error.code == .storeCorrupted {
-                // Somebody was writing: its size was read before their commit, and its header after it.
+                // A writer committed in between: the size was read before the commit, the header after it.
                 guard try system.status(of: path) != before else { throw error }
             }
         }
         return try checkOnce(path, system)
     }
 
-    /// Whether a file that may hold a damaged store is at the path: whatever its contents are, a file, and no model.
+    /// Checks that the path names a file that may contain a damaged store: a file with any content, except a model.
     package static func checkKind(_ path: String, _ system: any System = POSIXSystem()) throws {
         _ = try status(of: path, system)
         if try !isDatabase(path, system), let error = model(path) { throw error }
@@ -42,7 +42,7 @@ extension StoreProbe {
         let sideFiles = try sideFileSuffixes.map { suffix -> Int64 in
             let (side, isLink) = (try system.status(of: resolved + suffix), try system.isLink(resolved + suffix))
             guard side != nil || isLink else { return 0 }
-            // SQLite follows no link, and would wait for somebody at the other end of a pipe.
+            // SQLite does not follow a link here, and would wait for the other end of a pipe.
             guard let side, side.kind == .file, !isLink else {
                 throw notAStore(
                     path, "\(resolved)\(suffix) next to the store is not a plain file.",
@@ -50,7 +50,7 @@ extension StoreProbe {
             }
             return suffix == "-shm" ? 0 : side.size
         }
-        // The header may be in the WAL, and a checkpoint that died leaves pages there that the header counts already.
+        // The header may be in the WAL, and an interrupted checkpoint leaves pages there that the header counts.
         if sideFiles.allSatisfy({ $0 == 0 }) {
             let header = try system.read(resolved, prefix: 100)
             try checkMagic(header, path)
@@ -59,10 +59,10 @@ extension StoreProbe {
         return resolved
     }
 
-    /// For a path at which nothing is.
+    /// Returns the error for a path without a file.
     package static func missing(_ path: String, _ system: any System) throws -> MigrationError {
         let folder = Path.folder(of: path)
-        // A folder lists a link though it leads nowhere.
+        // The folder listing includes a link even if its target does not exist.
         guard try system.exists(folder), try system.list(folder).contains(Path.name(of: path)) else {
             return MigrationError(
                 .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the store.")
@@ -86,7 +86,7 @@ extension StoreProbe {
         return notAStore(path, "\(path) is a folder.", remedy: "Name the store's file\(example).")
     }
 
-    /// For a model that was named in place of a store; nil if the path names none.
+    /// Returns the error for a model passed in place of a store; nil if the path is not a model.
     private static func model(_ path: String) -> MigrationError? {
         if MappingModelFile.isMappingModel(path) {
             return notAStore(
@@ -133,7 +133,7 @@ extension StoreProbe {
         func number(_ offset: Int, _ count: Int) -> Int64 {
             header[offset..<(offset + count)].reduce(0) { $0 << 8 | Int64($1) }
         }
-        // Section 1.3.8: the count is valid only where the two change counters agree.
+        // Section 1.3.8: the count is valid only if the two change counters match.
         let pages = number(28, 4)
         guard number(24, 4) == number(92, 4), pages > 0, let pageSize = header.databasePageSize else { return }
         let whole = pages * Int64(pageSize)
@@ -145,7 +145,7 @@ extension StoreProbe {
             .storeCorrupted, "\(path) is cut off \(place).", place: path, remedy: MigrationError.damagedStoreRemedy)
     }
 
-    /// Looks at the tables: a readable schema, and the two tables that every store of Core Data has.
+    /// Checks the tables: the schema must be readable and contain the two tables of every Core Data store.
     func checkContents() throws {
         let tables: Set<String>
         do {
@@ -154,7 +154,7 @@ extension StoreProbe {
             error.place = path
             throw error
         }
-        // Every store of Core Data has them.
+        // Every Core Data store has these tables.
         let missing = ["Z_METADATA", "Z_PRIMARYKEY"].filter { !tables.contains($0) }
         guard !missing.isEmpty else { return }
         throw Self.notAStore(
@@ -168,14 +168,14 @@ extension StoreProbe {
         MigrationError(.notAStore, message, place: path, remedy: remedy)
     }
 
-    /// The error for a database whose header can be read and whose pages are encrypted, as SQLCipher leaves it with
-    /// `cipher_plaintext_header_size` for a store in the folder of an app group; nil for any other file.
+    /// Returns the error for a database with a readable header and encrypted pages; nil for any other file. SQLCipher
+    /// leaves this form with `cipher_plaintext_header_size`, for a store in the folder of an app group.
     package static func encrypted(_ path: String, _ system: any System) throws -> MigrationError? {
         let first = try system.read(path, prefix: 512)
-        // A tree begins after the header of the first page (the SQLite file format, section 1.6).
+        // A b-tree page starts after the header on the first page (the SQLite file format, section 1.6).
         guard first.count == 512, first.starts(with: magic), !isTree(first, at: 100) else { return nil }
-        // What encrypts a page keeps its nonce and its checksum in the bytes that are reserved (section 1.3.4). Where the
-        // fields that have one value each are not plain, nothing after the first sixteen bytes is.
+        // Encryption extensions keep a page's nonce and checksum in the reserved bytes (section 1.3.4). If the header
+        // fields with fixed values are not plain, nothing after the first sixteen bytes is.
         let isPlain = Array(first[21..<24]) == [64, 32, 32]
         if isPlain, first[20] == 0 { return nil }
         let size = try system.status(of: path)?.size ?? 0
@@ -184,11 +184,11 @@ extension StoreProbe {
         var known = 0
         for number in stride(from: 2, through: pages, by: 1) {
             let start = try system.bytes(of: path, from: (number - 1) * pageSize, count: 16)
-            // A page of a long value, or of the list of free pages, begins with the number of the next.
+            // An overflow page or a freelist trunk page starts with the number of the next page.
             let next = start.prefix(4).reduce(0) { $0 << 8 | Int64($1) }
             if isTree(start, at: 0) || next <= size / pageSize { known += 1 }
         }
-        // Chance makes a page in some thousands look like one.
+        // By chance, one in several thousand encrypted pages looks like a valid one.
         guard known <= pages / 8 else { return nil }
         return MigrationError(
             .notAStore, "\(path) is encrypted: its header can be read, and none of its pages.", place: path,
@@ -201,16 +201,16 @@ extension StoreProbe {
         return bytes[start + 7] <= 60
     }
 
-    /// The error for a store that is sound by itself and damaged with the log or the journal next to it: such a file
+    /// The error for a store that is sound alone but damaged together with the log or journal next to it. Such a file
     /// belongs to another store, or to another state of this one.
     ///
-    /// - Returns: nil if no such file is there, or if the store is damaged without it too.
+    /// - Returns: nil if there is no such file, or if the store is also damaged without it.
     package var foreignSideFile: MigrationError? {
         guard way != .immutable else { return nil }
         return Self.foreignSideFile(of: path, system) { true }
     }
 
-    /// The same for a store that is not open.
+    /// Returns the same error for a store that is not open.
     package static func foreignSideFile(of store: String, _ system: any System) -> MigrationError? {
         foreignSideFile(of: store, system) {
             do {
@@ -221,7 +221,7 @@ extension StoreProbe {
         }
     }
 
-    /// - Parameter isDamaged: whether the store is damaged with its side files.
+    /// - Parameter isDamaged: returns whether the store is damaged together with its side files.
     private static func foreignSideFile(
         of store: String, _ system: any System, _ isDamaged: () -> Bool
     ) -> MigrationError? {

@@ -2,54 +2,54 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// A store opened for looking, without changing a byte of it or of any file beside it.
+/// A store opened for inspection, without changing a byte of it or of any file next to it.
 ///
-/// Three ways, tried in this order:
-/// 1. no hot `-journal`, and `-wal` absent or empty: the file itself, as immutable;
-/// 2. otherwise a private copy of store, `-wal` and `-journal` (never `-shm`), in which SQLite may heal what a dead
-///    process left behind; taken again, up to three times, when a writer came in between;
-/// 3. where a writer is too busy for that: the file itself, read-only, where side files may change.
+/// It is opened in one of three ways, tried in this order:
+/// 1. If there is no hot `-journal` and `-wal` is absent or empty: the file itself, as immutable.
+/// 2. Otherwise: a private copy of the store, `-wal` and `-journal` (never `-shm`), which SQLite may recover after a
+///    crash. If a writer interferes, the copy is made again, up to three times in all.
+/// 3. If a writer is too busy for that: the file itself, read-only, where side files may change.
 ///
-/// A probe opens and closes files of the store, at which this process would lose the locks of any connection that it
-/// has to the same store: never probe a store that this process has open.
+/// A probe opens and closes the store's files, and closing one drops the locks of every other connection of this
+/// process to the same store. Never probe a store that this process has open.
 package final class StoreProbe {
     package enum Way: Sendable, Hashable {
         case immutable
         case privateCopy
-        /// SQLite may have made or changed `-shm` and `-wal`.
+        /// SQLite may have created or changed `-shm` and `-wal`.
         case readOnly
     }
 
-    /// The store's own path, without symbolic links; external data lies next to it, also when a copy is read.
+    /// The store's own path, without symbolic links. External data is next to it, even if a copy is read.
     package let path: String
     package let way: Way
     package let connection: Connection
     let system: any System
     private let before: [FileStatus?]
     private let privateFolder: TemporaryFolder?
-    /// The error for the lack of room that prevented a private copy.
+    /// The error for insufficient space, if it prevented a private copy.
     private let lackOfRoom: MigrationError?
 
-    /// - Parameter folder: where a private copy is made; the system's temporary folder when nil.
-    /// - Throws: `MigrationError`, with a message of its own for each kind of file that is no usable store.
+    /// - Parameter folder: the folder for a private copy; the system's temporary folder if nil.
+    /// - Throws: `MigrationError`, with a separate message for each kind of file that is not a usable store.
     package convenience init(_ path: String, system: any System = POSIXSystem(), folder: String? = nil) throws {
         let resolved = try Self.checkFile(path, system)
         try self.init(opening: resolved, system, folder ?? system.temporaryFolder)
         do {
             try checkContents()
         } catch {
-            // What was read while somebody wrote says nothing of the store.
+            // A read that overlaps with a write says nothing about the store.
             let isDisturbed = way == .immutable && !isUndisturbed
             let foreign = Self.unreadable.contains((error as? MigrationError)?.code) ? foreignSideFile : nil
             close()
             if let foreign { throw foreign }
-            // Without a copy, for which there was no space, SQLite cannot play a journal back.
+            // If there was no space for a copy, SQLite cannot roll back a journal.
             if let lackOfRoom, (error as? MigrationError)?.code == .readOnly { throw lackOfRoom }
             throw isDisturbed ? Self.disturbed(path) : error
         }
     }
 
-    /// The error codes for a store that cannot be read with the log or the journal next to it.
+    /// The error codes for a store that cannot be read with the log or journal next to it.
     private static let unreadable: [MigrationError.Code?] = [.storeCorrupted, .notAStore, .metadataInvalid]
 
     private init(opening path: String, _ system: any System, _ folder: String) throws {
@@ -78,21 +78,21 @@ package final class StoreProbe {
 
     deinit { close() }
 
-    /// Ends the connection and removes a private copy.
+    /// Closes the connection and removes a private copy.
     package func close() {
         connection.close()
         privateFolder?.remove()
     }
 
-    /// Whether the store is as it was when the probe was made. What was read from an immutable file that changed in
-    /// the meantime is not to be trusted; a private copy and a read-only connection stay sound.
+    /// Whether the store is unchanged since the probe was created. Do not trust data read from an immutable file that
+    /// changed in the meantime; a private copy and a read-only connection stay valid.
     package var isUndisturbed: Bool {
         guard let after = try? Self.statuses(of: path, system) else { return false }
         return after == before
     }
 
-    /// Opens, reads and closes. When a writer came in while an immutable file was read, `body` is called again on a
-    /// new probe, up to three times; so it must not do anything that may not happen twice.
+    /// Opens a store, reads it and closes it. If a writer interferes while an immutable file is read, `body` is called
+    /// again with a new probe, up to three times, so it must be safe to repeat.
     package static func read<Result>(
         _ path: String, system: any System = POSIXSystem(), folder: String? = nil, _ body: (StoreProbe) throws -> Result
     ) throws -> Result {
@@ -121,12 +121,12 @@ package final class StoreProbe {
             remedy: "Close every app that has it open and run the command again.")
     }
 
-    // MARK: - The three ways
+    // MARK: - Ways to open
 
-    /// The names that SQLite puts behind a store's own for its side files.
+    /// The suffixes that SQLite appends to a store's name for its side files.
     package static let sideFileSuffixes = ["-wal", "-journal", "-shm"]
 
-    /// Store, `-wal`, `-journal`; `-shm` holds no data and changes when a reader comes.
+    /// Returns the status of the store, `-wal` and `-journal`. `-shm` has no data and changes when a reader connects.
     private static func statuses(of path: String, _ system: any System) throws -> [FileStatus?] {
         try [path, path + "-wal", path + "-journal"].map(system.status)
     }
@@ -135,7 +135,7 @@ package final class StoreProbe {
         statuses.dropFirst().allSatisfy { $0.map { $0.size == 0 } ?? true }
     }
 
-    /// A copy of one state of the files; nil when three tries found a writer, or the folder has no space.
+    /// Copies one consistent state of the files; nil if a writer interfered three times, or if there is no space.
     private static func privateCopy(
         of path: String, in folder: String, _ system: any System, _ lack: inout MigrationError?
     ) throws -> (path: String, folder: TemporaryFolder)? {
@@ -155,10 +155,10 @@ package final class StoreProbe {
         return nil
     }
 
-    /// Copies a store with its log and its journal, which SQLite may then heal, and compares the copies.
+    /// Copies a store with its log and its journal, which SQLite may then recover, and compares the copies.
     ///
-    /// - Returns: false where they differ: somebody wrote to them in the meantime, maybe within one tick of the volume's
-    ///   clock, or a copy is not read as it was written. Another copy tells which.
+    /// - Returns: false if they differ. Either another process wrote to the files in the meantime, possibly within one
+    ///   tick of the volume's clock, or the copy was not written correctly. Another copy shows which.
     package static func copy(_ path: String, to copy: String, _ system: any System) throws -> Bool {
         let before = try statuses(of: path, system)
         do {
@@ -166,7 +166,7 @@ package final class StoreProbe {
                 try system.copy(path + suffix, to: copy + suffix)
             }
         } catch let error as MigrationError where error.code == .fileNotFound {
-            // A side file went away while it was copied.
+            // A side file was removed during the copy.
             return false
         }
         guard try statuses(of: path, system) == before else { return false }
@@ -175,16 +175,16 @@ package final class StoreProbe {
         }
     }
 
-    /// Calls `body` for each object of a store, ordered by entity and key. The store is not changed, and one object is in
-    /// memory at a time.
+    /// Calls `body` for each object of a store, ordered by entity and key. The store is not changed, and only one
+    /// object is in memory at a time.
     ///
     /// - Parameters:
     ///   - entityName: the entity; nil for all.
-    ///   - includingSubentities: whether the objects of its sub-entities come too.
-    ///   - versions: one of which the store is; empty to use the model inside it.
-    /// - Throws: `storeUnknown` for a store of none of the versions; `modelNotFound` if there is no readable model inside;
-    ///   `usage` for an entity that the model does not have; `locked` if another process wrote to the store meanwhile, so
-    ///   that what `body` was given may mix two states.
+    ///   - includingSubentities: whether to include objects of its sub-entities.
+    ///   - versions: the possible versions of the store; empty to use the model inside it.
+    /// - Throws: `storeUnknown` for a store of none of the versions; `modelNotFound` if there is no readable model
+    ///   inside; `usage` for an entity that the model does not have; `locked` if another process wrote to the store
+    ///   meanwhile, in which case `body` may have received a mix of two states.
     package static func forEachObject(
         of entityName: String? = nil, includingSubentities: Bool = false, in store: String, versions: ModelVersions,
         _ body: (ObjectRow) throws -> Void
@@ -200,10 +200,10 @@ package final class StoreProbe {
         }
     }
 
-    /// Calls `body`, which reads the store once and hands on what it reads.
+    /// Calls `body`, which reads the store once and passes on the data.
     ///
-    /// - Throws: `locked` if another process wrote to the store while it was read without a lock: neither what was read
-    ///   nor an error of `body` says anything about the store then.
+    /// - Throws: `locked` if another process wrote to the store while it was read without a lock. In that case, neither
+    ///   the data nor an error of `body` says anything about the store.
     package func undisturbed<Result>(_ body: () throws -> Result) throws -> Result {
         let result: Result
         do {

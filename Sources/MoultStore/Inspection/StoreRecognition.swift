@@ -2,16 +2,16 @@ import MoultBasics
 import MoultModel
 import MoultPlan
 
-/// The version that a store is of, and the model that its rows are read with.
+/// The version of a store, and the model for reading its rows.
 ///
-/// The store itself is asked, in this order: the entity hashes of its metadata, the model it carries, its tables.
+/// They are determined from the store itself, in this order: its metadata's entity hashes, its model, its tables.
 package struct StoreRecognition: Sendable, Equatable {
     package let status: VersionStatus
-    /// The version's position; nil for a store of no version.
+    /// The version's position; nil if the store matches no version.
     package let position: Int?
-    /// The configuration that the store was opened with, where it holds a part of the version's entities.
+    /// The configuration that the store was opened with, if it contains only a part of the version's entities.
     package let configuration: String?
-    /// The model that fits the store's tables; nil if neither the versions nor the store have one.
+    /// The model that fits the store's tables; nil if neither the versions nor the store contain one.
     package let model: ManagedObjectModel?
     /// The evidence for the version.
     package let basis: Basis
@@ -20,9 +20,9 @@ package struct StoreRecognition: Sendable, Equatable {
     package enum Basis: String, Sendable, Hashable { case hashes, modelCache, tables, none }
 
     /// - Parameters:
-    ///   - versions: the versions to find the store's among; none to read it with the model it carries.
-    ///   - target: the version aimed at; nil for the current one.
-    /// - Throws: `noPath` if there is no version of that name.
+    ///   - versions: the possible versions of the store; empty to use the model inside it.
+    ///   - target: the destination version; nil for the current one.
+    /// - Throws: `noPath` if there is no version with that name.
     package init(
         of snapshot: StoreSnapshot, in versions: ModelVersions = ModelVersions(versions: []), target: String? = nil
     ) throws {
@@ -50,25 +50,25 @@ package struct StoreRecognition: Sendable, Equatable {
 }
 
 extension VersionStatus {
-    /// The answer for a file that is no store, from the error that looking at it threw; nil for any other error.
+    /// Creates the status of a file that is not a store, from the error of opening it; nil for any other error.
     package init?(_ error: MigrationError) {
         guard error.code == .notAStore else { return nil }
         self = .notCoreData(reason: error.message)
     }
 }
 
-/// The possible models of a store whose hashes name none of the versions.
+/// The possible models of a store whose hashes match none of the versions.
 private struct Candidates {
     let snapshot: StoreSnapshot
     let versions: ModelVersions
 
-    /// The version that the model in the store is.
+    /// The version that matches the model in the store.
     var byModelCache: Int? { snapshot.cachedModel.flatMap { versions.position(matching: VersionHashes(of: $0)) } }
 
     /// The latest version that explains every table and column.
     var byTables: Int? { versions.versions.indices.last { fits(versions.versions[$0].model) } }
 
-    /// The model in the store, if it fits; otherwise the latest version that explains the tables, though it is another.
+    /// The model in the store, if it fits; otherwise the latest version that explains the tables, even if different.
     var model: ManagedObjectModel? {
         if let cached = snapshot.cachedModel, isCacheOfStore || fits(cached) { return cached }
         return byTables.map { versions.versions[$0].model }
@@ -98,22 +98,22 @@ private struct Candidates {
 }
 
 extension ModelVersions {
-    /// The version of a store, known by its hashes.
+    /// Returns the version of a store, identified by its hashes.
     ///
-    /// - Throws: `storeUnknown` for a store of no version that is here; what reading the store throws.
+    /// - Throws: `storeUnknown` if the store matches none of the versions; the errors of reading the store.
     package func version(ofStore store: String) throws -> ModelVersion {
         let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
         guard let place = place(of: hashes) else { throw MigrationError.storeUnknown(nearest: nearest(to: hashes)) }
         return place.version
     }
 
-    /// The versions of the model at a path, with the one inside a store first where the model is another store: the
-    /// store may have come from it.
+    /// Returns the versions of the model at a path. If that model is another store, the version inside `store` is
+    /// inserted first, because it may be the origin of the model.
     package func onTheWay(of store: String, to path: String) throws -> ModelVersions {
         guard try StoreProbe.isDatabase(path),
             var own = try? ModelVersion(ownOfStore: store), position(matching: own.hashes) == nil
         else { return self }
-        // A store of another app has no way to this model: a migration would delete everything.
+        // Do not migrate from a store of another app, which would delete everything.
         let entities = Set(own.model.entities.map(\.name))
         guard versions.contains(where: { !entities.isDisjoint(with: $0.model.entities.map(\.name)) }) else {
             return self

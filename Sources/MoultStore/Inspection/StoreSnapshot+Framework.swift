@@ -3,9 +3,9 @@ import MoultModel
 import MoultSQLite
 
 extension StoreSnapshot {
-    /// Says that the level of the framework is not known; nil where it is.
+    /// The finding that the framework level is unknown; nil if it is known.
     ///
-    /// The number alone is no fault: what counts is the catalogue (``requireExpectedCatalogue(for:)``).
+    /// The number alone is not a fault; the catalogue decides (``requireExpectedCatalogue(for:)``).
     var frameworkFinding: Finding? {
         let (newest, oldest) = (FrameworkLevel.newest.number, FrameworkLevel.oldest.number)
         let message: String
@@ -29,10 +29,10 @@ extension StoreSnapshot {
 
     private var isOfKnownFramework: Bool { metadata.framework.map { FrameworkLevel($0).isKnown } ?? false }
 
-    /// Checks the catalogue of a store whose framework is not known, before anything is written to it.
+    /// Checks the catalogue of a store with an unknown framework level before anything is written to it.
     ///
-    /// - Parameter model: the model that made the store.
-    /// - Throws: `unsupported` if a table, column, index or trigger is not as in a store of the nearest known level.
+    /// - Parameter model: the model that created the store.
+    /// - Throws: `unsupported` if a table, column, index or trigger differs from a store of the nearest known level.
     package func requireExpectedCatalogue(for model: ManagedObjectModel) throws {
         guard !isOfKnownFramework else { return }
         let surprises = try CatalogueSurprises(self, model: model).all
@@ -52,16 +52,15 @@ extension StoreSnapshot {
 }
 
 extension Finding {
-    /// The code of the finding about an unknown framework.
+    /// The code of the finding for an unknown framework level.
     package static let frameworkCode = "framework-unknown"
 
-    /// Whether a store with this finding is not sound. That its framework is not known is no fault of a store.
+    /// Whether the finding means that a store is damaged. An unknown framework level does not.
     package var isFault: Bool { severity > .note && code != Self.frameworkCode }
 }
 
-/// The differences between a store's catalogue and what its level of the framework makes. An app's own objects, whose
-/// names do not begin as Core Data's do, are no surprise; neither are the indexes that earlier versions of the model
-/// have left.
+/// The differences between a store's catalogue and that of its framework level. An app's own objects, whose names do
+/// not start as Core Data's do, are ignored, and so are indexes left by earlier versions of the model.
 private struct CatalogueSurprises {
     private(set) var all: [(place: String, sentence: String)] = []
 
@@ -84,7 +83,7 @@ private struct CatalogueSurprises {
         all = all.filter { seen.insert($0.place).inserted }
     }
 
-    /// The tables of Core Data's own that came after a level.
+    /// Adds the tables of Core Data that a later level introduced.
     private mutating func addLaterTables(_ snapshot: StoreSnapshot) {
         let later =
             (snapshot.framework.hasModelCache ? [] : ["Z_MODELCACHE"])
@@ -114,7 +113,7 @@ private struct CatalogueSurprises {
                 all.append((table.name, "The table \(table.name) is missing."))
                 continue
             }
-            // An earlier version of the model may have kept more values of deleted objects.
+            // An earlier version of the model may have preserved more values of deleted objects.
             compare(table.columns.map(\.name), snapshot, table.name) { $0.hasPrefix("ZTOMBSTONE") }
         }
     }
@@ -166,7 +165,7 @@ private struct CatalogueSurprises {
         }
     }
 
-    /// A migration renumbers the records of a mirror in one of its tables, and leaves the others as they are.
+    /// Adds differences in the CloudKit tables. A migration changes only one of them, to renumber its records.
     private mutating func addCloudKit(_ snapshot: StoreSnapshot) {
         let present = snapshot.cloudKitTables
         all += present.filter { !Self.cloudKitTables.contains($0) }.map {
@@ -189,7 +188,7 @@ private struct CatalogueSurprises {
 }
 
 extension String {
-    /// Whether a table, index or trigger of Core Data may have the name: `Z` or `A`, and a capital or an underscore.
+    /// Whether the name could be that of a Core Data table, index or trigger: `Z` or `A`, then a capital or underscore.
     fileprivate var hasCoreDataPrefix: Bool {
         guard let first, let second = dropFirst().first, first == "Z" || first == "A" else { return false }
         return second == "_" || second.isUppercase

@@ -2,32 +2,32 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// A store's description of itself, read once: its catalogue, its metadata, its entity numbers, the model it carries.
+/// A store's description of itself, read once: its catalogue, its metadata, its entity numbers and its model.
 ///
-/// Nothing here reads an object's row; ``rowCounts(of:over:)`` and `StoreReader` do.
+/// Creating a snapshot reads no rows of objects; ``rowCounts(of:over:)`` and `StoreReader` do.
 package struct StoreSnapshot: Sendable, Equatable {
     package let path: String
-    /// `sqlite_master`, in its own order.
+    /// The content of `sqlite_master`, in its own order.
     package let catalogue: Catalogue
     package let columns: TableColumns
     package let metadata: StoreMetadata
-    /// Every row of `Z_PRIMARYKEY` that has a name, by number; those of history and CloudKit too.
+    /// Every row of `Z_PRIMARYKEY` that has a name, by number, including those of history and CloudKit.
     package let primaryKeyRows: [PrimaryKeyRow]
-    /// The model that the store carries.
+    /// The model inside the store.
     package let cache: StoreModelCache
-    /// The highest key in each of these tables that has rows.
+    /// The highest key in each table of persistent history that has rows.
     package let historyKeys: [String: Int64]
     package let file: FileFacts
     private let noticed: [Finding]
     /// The findings about the store, such as a damaged model cache or tables that were altered in place.
     package var findings: [Finding] { noticed + [frameworkFinding].compactMap(\.self) + cache.findings }
 
-    /// Reads what the connection's main database says.
+    /// Reads the description of the store in the connection's main database.
     ///
-    /// - Parameter header: the first bytes of the file, at least 20, where the caller has them: a connection that
-    ///   takes no part in locking cannot tell the journal's mode.
-    /// - Throws: `notAStore` for a database that is no Core Data store, with the reason; `metadataInvalid` for NULL or
-    ///   damaged metadata; `storeCorrupted` for a damaged file.
+    /// - Parameter header: the first bytes of the file, at least 20, if available. Without them, a connection that does
+    ///   not use locks cannot determine the journal mode.
+    /// - Throws: `notAStore` for a database that is not a Core Data store, with the reason; `metadataInvalid` for NULL
+    ///   or damaged metadata; `storeCorrupted` for a damaged file.
     package init(_ connection: Connection, header: [UInt8]? = nil) throws {
         path = connection.place
         catalogue = try connection.catalogue()
@@ -42,15 +42,15 @@ package struct StoreSnapshot: Sendable, Equatable {
         self.noticed = noticed
     }
 
-    /// The version that the store carries itself.
+    /// Returns the version inside the store.
     ///
     /// - Throws: `modelNotFound`, `modelInvalid`, as ``StoreModelCache/version(of:in:)``.
     package func ownVersion() throws -> ModelVersion { try cache.version(of: metadata, in: path) }
 
-    /// SHA-256 of the catalogue: equal as long as no table, index, trigger or view changes.
+    /// SHA-256 of the catalogue, which stays the same until a table, index, trigger or view changes.
     package var catalogueDigest: [UInt8] { catalogue.digest }
 
-    /// A plain sentence why the file is no store, as an error.
+    /// Throws an error that states why the file is not a store.
     private static func checkIsStore(_ catalogue: Catalogue, _ path: String) throws {
         let missing = ["Z_METADATA", "Z_PRIMARYKEY"].filter { catalogue.table($0) == nil }
         guard !missing.isEmpty else { return }
@@ -63,19 +63,19 @@ package struct StoreSnapshot: Sendable, Equatable {
             remedy: "Name a store that Core Data or SwiftData made.")
     }
 
-    // MARK: - What the store has
+    // MARK: - Contents of the store
 
-    /// The level whose rules its tables follow: the nearest known one where its own is not known.
+    /// The level whose rules the tables follow; the nearest known one if the store's own is unknown.
     package var framework: FrameworkLevel { metadata.framework.map(FrameworkLevel.init)?.nearestKnown ?? .newest }
-    /// The hashes of the entities the store holds; none where the metadata name none.
+    /// The hashes of the entities in the store; empty if the metadata contain none.
     package var hashes: VersionHashes { metadata.hashes ?? VersionHashes(read: [:]) }
-    /// `Z_MODELCACHE`; nil if the table, its row or its content is missing.
+    /// The content of `Z_MODELCACHE`; nil if the table, its row or its content is missing.
     package var modelCache: [UInt8]? { cache.bytes }
-    /// The model in the cache; nil if there is none that can be read.
+    /// The model in the cache; nil if there is no readable one.
     package var cachedModel: ManagedObjectModel? { cache.model }
     package var hasHistory: Bool { catalogue.table("ACHANGE") != nil && catalogue.table("ATRANSACTION") != nil }
 
-    /// The rows of `Z_PRIMARYKEY` that stand for the model's entities, without those of history and CloudKit.
+    /// The rows of `Z_PRIMARYKEY` for the model's entities, without those of history and CloudKit.
     package var entityRows: [PrimaryKeyRow] { primaryKeyRows.filter { $0.number < 16_001 } }
 
     /// The tables of a CloudKit mirror.
@@ -84,7 +84,8 @@ package struct StoreSnapshot: Sendable, Equatable {
     /// Tables whose text shows that an earlier migration altered them in place.
     package var tablesAlteredInPlace: [String] { catalogue.tables.filter(\.wasAlteredInPlace).map(\.name) }
 
-    /// Objects in each entity, by `Z_ENT`; a number that no entity has is there too, and -1 stands for NULL.
+    /// Returns the number of objects of each entity, by `Z_ENT`. Numbers without an entity are included, and -1 stands
+    /// for NULL.
     ///
     /// - Parameter table: the name of an entity's table.
     package func rowCounts(of table: String, over connection: Connection) throws -> [Int: Int64] {
@@ -93,14 +94,14 @@ package struct StoreSnapshot: Sendable, Equatable {
         return Dictionary(rows, uniquingKeysWith: +)
     }
 
-    /// Objects by entity of a layout of this store, without those of its sub-entities.
+    /// Returns the number of objects of each entity in a layout of this store, not counting sub-entities.
     package func rowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
         for table in layout.tables {
             let entities = layout.numbers(inTable: table.name).compactMap { number in
                 layout.entityName(number: number).map { ($0, number) }
             }
-            // Rows of one entity need no sorting.
+            // A table with a single entity needs no grouping.
             if entities.count == 1, let (name, number) = entities.first {
                 let sql = "SELECT count(*) FROM \(table.name.quotedName) WHERE Z_ENT = \(number)"
                 counts[name] = try connection.integer(sql) ?? 0
@@ -114,7 +115,7 @@ package struct StoreSnapshot: Sendable, Equatable {
 
     // MARK: - Reading
 
-    /// The tables of Core Data's own that every store has, the last from framework 637 on.
+    /// The tables that Core Data creates in every store; the last one exists from framework level 637.
     package static let coreTables = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
     package static let historyTables = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
 
@@ -129,7 +130,7 @@ package struct StoreSnapshot: Sendable, Equatable {
         return metadata
     }
 
-    /// The rows of each table of persistent history, by the table's name; empty without history. Each is counted.
+    /// Returns the number of rows in each table of persistent history; empty without history. The rows are counted.
     package func historyRows(over connection: Connection) throws -> [String: Int64] {
         var rows: [String: Int64] = [:]
         for table in Self.historyTables where catalogue.table(table) != nil {
@@ -150,7 +151,7 @@ package struct StoreSnapshot: Sendable, Equatable {
     package struct FileFacts: Sendable, Hashable {
         package enum JournalMode: String, Sendable, Hashable { case rollback, wal }
 
-        /// Bytes.
+        /// The size in bytes.
         package let pageSize: Int64
         package let pageCount: Int64
         package let freePages: Int64
@@ -165,7 +166,7 @@ package struct StoreSnapshot: Sendable, Equatable {
             pageCount = try connection.integer("PRAGMA page_count") ?? 0
             freePages = try connection.integer("PRAGMA freelist_count") ?? 0
             autoVacuum = try connection.integer("PRAGMA auto_vacuum") ?? 0
-            // Byte 18 of the header, the file format write version (SQLite file format 1.3.3).
+            // Byte 18 of the header is the file format write version (SQLite file format 1.3.3).
             if let header, header.count > 18 {
                 journalMode = header[18] == 2 ? .wal : .rollback
             } else {
@@ -174,10 +175,10 @@ package struct StoreSnapshot: Sendable, Equatable {
         }
     }
 
-    /// A note for each table whose counter in `Z_PRIMARYKEY` is below a key that is taken, those of persistent history
-    /// too. A migration sets the counter to the highest key, which is what a repair does.
+    /// Returns a note for each table, including those of persistent history, whose counter in `Z_PRIMARYKEY` is below a
+    /// key in use. A migration sets the counter to the highest key, which repairs it.
     ///
-    /// - Parameter highestKeys: by table, the highest key that is taken or was ever given out.
+    /// - Parameter highestKeys: for each table, the highest key in use or ever assigned.
     func counterFindings(in layout: StoreLayout, _ highestKeys: [String: Int64]) -> [Finding] {
         let entities = layout.tables.map { (name: $0.rootEntityName, highest: highestKeys[$0.name]) }
         let history = historyKeys.sorted { $0.key < $1.key }.map {
@@ -207,6 +208,6 @@ package struct StoreSnapshot: Sendable, Equatable {
 }
 
 extension EntityTable {
-    /// The highest key that its rows have, as SQL.
+    /// An SQL expression for the highest key among the table's rows.
     package var highestKeySQL: String { "ifnull((SELECT max(Z_PK) FROM main.\(name.quotedName)), 0)" }
 }

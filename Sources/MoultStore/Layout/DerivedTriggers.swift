@@ -2,9 +2,9 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// The triggers that keep derived attributes up to date, for the known derivations: a count over a to-many
-/// relationship, a value through a to-one relationship, and the time of the last change. Any other derivation has no
-/// trigger, and a finding says so.
+/// The triggers that keep derived attributes up to date. The known derivations are a count over a to-many relationship,
+/// a value through a to-one relationship, and the time of the last change. Any other derivation gets a finding instead
+/// of triggers.
 struct DerivedTriggers {
     private(set) var triggers: [TriggerDefinition] = []
     private(set) var findings: [Finding] = []
@@ -39,7 +39,7 @@ struct DerivedTriggers {
     }
 }
 
-/// A trigger of a store: it keeps a derived attribute or an R-tree index up to date.
+/// A trigger of a store that keeps a derived attribute or an R-tree index up to date.
 package struct TriggerDefinition: Sendable, Hashable {
     package let name: String
     package let table: String
@@ -58,7 +58,7 @@ package enum DerivationShape: Hashable, Sendable {
     /// `now()`
     case now
 
-    /// Reads the text as a model file has it or as Core Data prints it; nil for any other derivation.
+    /// Parses an expression as written in a model file or as printed by Core Data; nil for any other derivation.
     package init?(_ expression: String) {
         switch try? Expression(parsing: expression) {
         case .function("now", let arguments) where arguments.isEmpty:
@@ -84,7 +84,7 @@ package enum DerivationShape: Hashable, Sendable {
     }
 }
 
-/// A derived attribute's column, which writes the text of its triggers.
+/// A derived attribute's column, which generates the SQL of its triggers.
 struct DerivedColumn {
     private let layout: StoreLayout
     private let entity: EntityDescription
@@ -103,7 +103,7 @@ struct DerivedColumn {
         self.column = column.sqlName
     }
 
-    /// Nil if the derivation leads to nothing that is stored.
+    /// Returns nil if the derivation refers to nothing that is stored.
     func triggers(for shape: DerivationShape) -> [TriggerDefinition]? {
         switch shape {
         case .now: [now]
@@ -112,7 +112,7 @@ struct DerivedColumn {
         }
     }
 
-    // MARK: - The texts
+    // MARK: - SQL
 
     private func trigger(on source: String, _ suffix: String, _ event: String, _ condition: String, _ body: String)
         -> TriggerDefinition
@@ -127,7 +127,7 @@ struct DerivedColumn {
         )
     }
 
-    /// Sets the column, and tells Core Data which objects changed.
+    /// Returns statements that set the column and notify Core Data of the changed objects.
     private func update(_ value: String, where condition: String, inserting: Bool = false) -> String {
         let function =
             inserting
@@ -175,7 +175,7 @@ struct DerivedColumn {
             on: source, suffix, event, "(\(row).\(key) NOT NULL)", update(value, where: "Z_PK = \(row).\(key)\(test)"))
     }
 
-    /// The lowest and highest number of the entity and those below it, where the framework tests them.
+    /// The lowest and highest number of the entity and its descendants, if the framework tests them.
     private var range: (Int, Int)? {
         guard layout.level.testsEntityRangeInCountTriggers else { return nil }
         let numbers = layout.numbers(ofEntityAndDescendants: entity)

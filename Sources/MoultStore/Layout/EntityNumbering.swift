@@ -2,13 +2,13 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// The numbers Core Data gives entities: depth first through the trees of inheritance, siblings in the order of their
-/// names ignoring case, from 1.
+/// The numbers Core Data gives entities: starting from 1, depth first through the inheritance trees, with siblings
+/// sorted by name, ignoring case.
 package struct EntityNumbering: Sendable, Equatable {
-    /// Every entity, in the order of the numbers.
+    /// All entities, in the order of their numbers.
     package let entities: [EntityDescription]
     package let numbers: [String: Int]
-    /// The to-many relationships without inverse, by their destinations, in the order of the numbers.
+    /// The to-many relationships without an inverse, by destination, in the order of the numbers.
     let inverselessToManys: [String: [RelationshipReference]]
 
     init(entities: [EntityDescription], numbers: [String: Int]) {
@@ -37,7 +37,7 @@ package struct EntityNumbering: Sendable, Equatable {
                 order.enumerated().map { ($1.name, $0 + 1) }, uniquingKeysWith: { first, _ in first }))
     }
 
-    /// An entity and those below it, in the order of the numbers.
+    /// Returns an entity and its descendants, in the order of their numbers.
     func tree(of entity: EntityDescription, in model: ManagedObjectModel) -> [EntityDescription] {
         ([entity] + model.descendants(of: entity)).sorted {
             numbers[$0.name, default: 0] < numbers[$1.name, default: 0]
@@ -60,19 +60,19 @@ package struct PrimaryKeyRow: Sendable, Hashable {
     package let name: String
     /// The number of the parent entity, 0 for a root.
     package let superNumber: Int
-    /// The highest `Z_PK` ever given; kept on the root entity's row, 0 on the others.
+    /// The highest `Z_PK` ever assigned; stored in the root entity's row and 0 in the others.
     package var max: Int64
-    /// Whether Core Data cannot count on from it: it is no number that another one follows.
+    /// Whether the counter is unusable for Core Data because it is not a number with a successor.
     package var isUncountable = false
 
     package init(number: Int, name: String, superNumber: Int, max: Int64) {
         (self.number, self.name, self.superNumber, self.max) = (number, name, superNumber, max)
     }
 
-    /// The highest key of a row of `Z_PRIMARYKEY` as SQL: a number, as SQLite reads what is none; 0 where no key could
-    /// come after it.
+    /// An SQL expression for the counter in a row of `Z_PRIMARYKEY`. A value that is not a number is converted as
+    /// SQLite reads it; 0 if no key could follow.
     package static let highestSQL = "ifnull(CAST(Z_MAX AS INTEGER) * (CAST(Z_MAX AS INTEGER) < 9223372036854775807), 0)"
-    /// Whether Core Data cannot count on in a row of `Z_PRIMARYKEY`, as SQL.
+    /// An SQL condition for rows of `Z_PRIMARYKEY` whose counter Core Data cannot use.
     package static let isUncountableSQL = "(typeof(Z_MAX) <> 'integer' OR Z_MAX NOT BETWEEN 0 AND 9223372036854775806)"
 
     package var insertStatement: String {
@@ -80,7 +80,7 @@ package struct PrimaryKeyRow: Sendable, Hashable {
             + "VALUES (\(number), \(name.quotedLiteral), \(superNumber), \(max))"
     }
 
-    /// The rows of a store's `Z_PRIMARYKEY` that have a name, by number.
+    /// Returns the rows of a store's `Z_PRIMARYKEY` that have a name, by number.
     static func all(_ connection: Connection, columns: [Catalogue.Column], findings: inout [Finding]) throws
         -> [PrimaryKeyRow]
     {
@@ -110,10 +110,10 @@ package struct PrimaryKeyRow: Sendable, Hashable {
 }
 
 extension EntityNumbering {
-    /// The numbers that a store gave the entities of `model` that it holds.
+    /// Reads the numbers that a store has given to the entities of `model` that it contains.
     ///
-    /// After a rename `Z_NAME` may keep the old name: a row is matched by the entity's name, then by its renaming
-    /// identifier, then by the number a new store would give, then as the only one left under a parent.
+    /// After a rename, `Z_NAME` may keep the old name. A row is therefore matched by the entity's name, then by its
+    /// renaming identifier, then by the number in a new store, and finally as the only one left under a parent.
     init(actual snapshot: StoreSnapshot, model: ManagedObjectModel, findings: inout [Finding]) throws {
         let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
         var matching = RowMatching(rows: snapshot.entityRows)
@@ -139,14 +139,14 @@ extension EntityNumbering {
         self.init(entities: held.sorted { numbers[$0.name] ?? 0 < numbers[$1.name] ?? 0 }, numbers: numbers)
     }
 
-    /// The numbers of the entities that a store holds, those that it lacks included.
+    /// Reads the numbers of the entities in a store, and assigns numbers to missing ones.
     ///
-    /// A row is matched by the entity's name or its renaming identifier alone: where rows are missing, no other can be
-    /// told from one that belongs to a removed entity.
+    /// A row is matched only by the entity's name or its renaming identifier. If rows are missing, any other row cannot
+    /// be distinguished from one of a removed entity.
     ///
-    /// - Parameter missing: gets a row for each entity without one: with the number that a new store would give, where
-    ///   no row has it, otherwise with the next one that is free.
-    /// - Throws: `storeCorrupted` if the store has rows that no entity is named after, too.
+    /// - Parameter missing: receives a row for each entity without one, with the number in a new store if it is free,
+    ///   or else with the next free number.
+    /// - Throws: `storeCorrupted` if the store also has rows that match no entity's name.
     init(
         completing snapshot: StoreSnapshot, model: ManagedObjectModel, missing: inout [PrimaryKeyRow],
         findings: inout [Finding]
@@ -181,7 +181,7 @@ extension EntityNumbering {
         self.init(entities: held.sorted { numbers[$0.name] ?? 0 < numbers[$1.name] ?? 0 }, numbers: numbers)
     }
 
-    /// The roots of the trees that the entities belong to, in the order of the numbers.
+    /// Returns the root entities of the entities, in the order of their numbers.
     func roots(in model: ManagedObjectModel) -> [EntityDescription] {
         var seen: Set<String> = []
         return entities.map { model.root(of: $0) }.filter { seen.insert($0.name).inserted }
@@ -210,7 +210,7 @@ extension EntityNumbering {
     }
 }
 
-/// Rows of `Z_PRIMARYKEY` on their way to the entities they stand for.
+/// Rows of `Z_PRIMARYKEY`, matched with their entities.
 private struct RowMatching {
     private(set) var numbers: [String: Int] = [:]
     private let rows: [PrimaryKeyRow]
@@ -238,7 +238,7 @@ private struct RowMatching {
         }
     }
 
-    /// Gives `entity` the one row left of the candidates that stands under the same parent, if there is exactly one.
+    /// Matches `entity` with the only remaining candidate under the same parent, if there is exactly one.
     mutating func match(_ entity: EntityDescription, among candidates: Candidates) {
         guard numbers[entity.name] == nil else { return }
         let rows =
@@ -255,7 +255,8 @@ private struct RowMatching {
         matched.insert(row.number)
     }
 
-    /// A row under its own name is believed whatever its parent; any other must stand where the entity stands.
+    /// Returns whether the parent's number fits. A row with the entity's own name fits under any parent; any other must
+    /// have the same parent as the entity.
     private func isParent(_ number: Int, of entity: EntityDescription, row: PrimaryKeyRow) -> Bool {
         if row.name == entity.name { return true }
         guard let parent = entity.superentityName else { return number == 0 }

@@ -3,15 +3,15 @@ import MoultModel
 import MoultModelFiles
 import MoultSQLite
 
-/// The table of one root entity: the rows of that entity and of every entity below it.
+/// The table of one root entity, with the rows of that entity and all its descendants.
 package struct EntityTable: Sendable, Equatable {
     package let name: String
     package let rootEntityName: String
-    /// In the order of the table.
+    /// The columns in the order of the table.
     package let columns: [Column]
-    /// Uniqueness inside the table, as frameworks before 865 wrote it.
+    /// The uniqueness constraints inside the table, as frameworks before 865 wrote them.
     package let constraints: [UniqueConstraint]
-    /// The `CREATE TABLE` statement: for a real store the text its catalogue holds.
+    /// The `CREATE TABLE` statement; for an existing store, the text in its catalogue.
     package let sql: String
 
     /// The first column of each role.
@@ -26,7 +26,7 @@ package struct EntityTable: Sendable, Equatable {
         self.sql = sql ?? Self.createStatement(name, columns, constraints)
     }
 
-    /// The new table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
+    /// Returns the new table with further columns of an app, placed where `ALTER TABLE … ADD COLUMN` places them.
     func adding(_ definitions: [String]) -> EntityTable {
         EntityTable(
             name: name, rootEntityName: rootEntityName, columns: columns, constraints: constraints,
@@ -36,14 +36,14 @@ package struct EntityTable: Sendable, Equatable {
     /// The declared types of the columns, by name.
     package var types: [String: String] { Dictionary(columns.map { ($0.name, $0.type) }) { first, _ in first } }
 
-    /// The name of the column that plays `role`.
+    /// Returns the name of the column with the given role.
     package func column(_ role: Column.Role) -> String? {
         names.value {
             Dictionary(columns.map { ($0.role, $0.name) }, uniquingKeysWith: { first, _ in first })
         }[role]
     }
 
-    /// One column of an entity's table.
+    /// A column of an entity's table.
     package struct Column: Sendable, Hashable {
         package let name: String
         /// The declared type: `INTEGER`, `FLOAT`, `TIMESTAMP`, `DECIMAL`, `VARCHAR` or `BLOB`.
@@ -58,27 +58,27 @@ package struct EntityTable: Sendable, Equatable {
             case primaryKey
             /// `Z_ENT`, the number of the row's entity.
             case entity
-            /// `Z_OPT`, how often the row was written.
+            /// `Z_OPT`, the number of times the row was saved.
             case optimisticLock
             /// A value. An element of a composite attribute is named by its path, `attribute.element`.
             case attribute(entity: String, name: String)
             /// The primary key of a to-one relationship's destination.
             case toOne(entity: String, name: String)
-            /// The entity number of that destination.
+            /// The entity number of a to-one relationship's destination.
             case toOneEntity(entity: String, name: String)
-            /// In the destination's table, the primary key of the object that holds the to-many relationship,
-            /// which has no inverse; `entity` declares the relationship.
+            /// In the destination's table, the primary key of the object that has the to-many relationship without an
+            /// inverse; `entity` declares the relationship.
             case inverselessToMany(entity: String, name: String)
-            /// The row's place in that relationship, when it is ordered.
+            /// The row's position in a to-many relationship without an inverse, if it is ordered.
             case inverselessOrder(entity: String, name: String)
-            /// The row's place in the ordered to-many that is the inverse of this to-one relationship.
+            /// The row's position in the ordered to-many that is the inverse of this to-one relationship.
             case order(entity: String, name: String)
             /// A column that no part of the model explains.
             case unknown
         }
     }
 
-    /// One uniqueness constraint, by its columns.
+    /// A uniqueness constraint, by its columns.
     package struct UniqueConstraint: Sendable, Hashable {
         package let columns: [String]
         package init(columns: [String]) { self.columns = columns }
@@ -111,9 +111,9 @@ package struct EntityTable: Sendable, Equatable {
     }
 }
 
-/// An attribute that has a column of its own: a plain attribute, or one element of a composite.
+/// An attribute with a column of its own: a plain attribute, or an element of a composite.
 package struct StoredAttribute: Sendable, Hashable {
-    /// The attribute's name; for an element of a composite its path, `attribute.element`.
+    /// The attribute's name; for an element of a composite, its path, `attribute.element`.
     package let name: String
     package let description: AttributeDescription
 
@@ -124,12 +124,12 @@ package struct StoredAttribute: Sendable, Hashable {
 }
 
 extension ManagedObjectModel {
-    /// The attributes that an entity itself declares and that have columns, composites flattened.
+    /// Returns the attributes with columns that an entity itself declares, with composites flattened.
     package func storedAttributes(declaredBy entity: EntityDescription) -> [StoredAttribute] {
         entity.attributes.flatMap(\.leaves).compactMap(StoredAttribute.init)
     }
 
-    /// The attributes of an entity that have columns, inherited ones included, composites flattened.
+    /// Returns the attributes with columns of an entity, including inherited ones, with composites flattened.
     package func storedAttributes(of entity: EntityDescription) -> [StoredAttribute] {
         leaves(of: entity).compactMap(StoredAttribute.init)
     }
@@ -143,7 +143,7 @@ extension StoredAttribute {
 }
 
 extension AttributeType {
-    /// The type a column of this attribute is declared with; nil for an attribute that has none.
+    /// The declared type of an attribute's column; nil for an attribute without a column.
     package var columnType: String? {
         switch self {
         case .integer16, .integer32, .integer64, .boolean: "INTEGER"
@@ -160,16 +160,16 @@ extension AttributeType {
 /// The storage of a decimal in a column.
 ///
 /// A DECIMAL column has NUMERIC affinity, so Core Data's decimals are stored as an INTEGER or a REAL. Every decimal of
-/// up to fifteen digits, and every 64-bit integer, has a number of its own. Of longer decimals only some have; for the
-/// others Core Data's column holds the nearest number.
+/// up to fifteen digits, and every 64-bit integer, can be stored exactly. Only some longer decimals can; for the
+/// others, Core Data's column contains the nearest number.
 package enum DecimalStorage {
-    /// Returns the value that the column holds for the digits: the equal number, or the nearest. Nil for what is no
-    /// number, and where the nearest number is none that a decimal can be.
+    /// Returns the value that the column stores for the digits: the equal number, or else the nearest. Nil if the text
+    /// is not a number, or if the nearest number cannot be a decimal.
     package static func value(_ digits: String) -> SQLiteValue? {
         equal(to: digits) ?? Double(digits).flatMap { $0.isFinite && DecimalNumber("\($0)") != nil ? .real($0) : nil }
     }
 
-    /// The number from which exactly these digits are read back; nil if there is none.
+    /// Returns the number that is read back with exactly these digits; nil if there is none.
     package static func equal(to digits: String) -> SQLiteValue? {
         if let whole = Int64(digits) { return .integer(whole) }
         guard let number = Double(digits), number.isFinite else { return nil }
@@ -178,10 +178,11 @@ package enum DecimalStorage {
         return .real(number)
     }
 
-    /// The number that is stored for digits without an equal number: the nearest.
+    /// Returns the nearest number, which is stored if no number equals the digits.
     package static func nearest(_ digits: String) -> String? { Double(digits).flatMap { DecimalNumber("\($0)") }?.text }
 
-    /// Whether there are at most fifteen digits and no exponent, as with money. Then nothing else has to be checked.
+    /// Returns whether there are at most fifteen digits and no exponent, as with amounts of money. Then no further
+    /// check is needed.
     private static func isShort(_ digits: String) -> Bool {
         var count = 0
         for byte in digits.utf8 {

@@ -1,20 +1,20 @@
 import MoultBasics
 import MoultSQLite
 
-/// The files next to a store that hold large values.
+/// The files next to a store that contain large values.
 ///
-/// The column holds one leading byte: `01` and the value itself, or `02`, the file's name in 36 characters and `00`.
+/// The column stores a leading byte: `01` followed by the value itself, or `02` followed by the file's name in 36
+/// characters and `00`.
 package struct ExternalStorage: Sendable, Hashable {
     /// `.<store name without extension>_SUPPORT`, next to the store.
     package let supportFolder: String
-    /// The folder of the files, each named by a UUID in upper case.
+    /// The folder of the files, each named by an uppercase UUID.
     package var folder: String { Path.join(supportFolder, "_EXTERNAL_DATA") }
-    /// Another folder in which files are looked for, and never written or removed: for a working copy, that of the
-    /// store.
+    /// A second folder, used only for reading: for a working copy, the folder of the store.
     package let lowerFolder: String?
-    /// Names the files of a transaction that has not ended; nil for a working copy, which goes as a whole.
+    /// The list of files of an open transaction; nil for a working copy, which is removed as a whole.
     let unsavedList: String?
-    /// Files have the permissions of the store. Those of a working copy belong to this user alone.
+    /// The permissions of the files: those of the store, or for a working copy, only those of the current user.
     package let rights: FileRights
 
     /// A value of this many bytes or more is stored in a file.
@@ -27,7 +27,7 @@ package struct ExternalStorage: Sendable, Hashable {
         rights = .like(path)
     }
 
-    /// The files of a working copy: new ones lie in a folder of their own, those of the store where they are.
+    /// Creates the files of a working copy. New files are in a separate folder; those of the store stay in place.
     package init(ofWorkingCopy path: String, of store: String) {
         supportFolder = Path.join(Path.folder(of: path), ".new_external")
         lowerFolder = ExternalStorage(store: store).folder
@@ -35,7 +35,7 @@ package struct ExternalStorage: Sendable, Hashable {
         rights = .own
     }
 
-    /// The path of a file by its name, which must be a plain one; nil if there is none.
+    /// Returns the path of a file with the given name, which must be a plain one; nil if there is none.
     package func file(_ name: String, on system: some System) throws -> String? {
         for folder in [folder, lowerFolder].compactMap({ $0 }) {
             let path = Path.join(folder, name)
@@ -44,21 +44,21 @@ package struct ExternalStorage: Sendable, Hashable {
         return nil
     }
 
-    /// The bytes of a file by its name, which must be a plain one; nil if there is none.
+    /// Returns the bytes of a file with the given name, which must be a plain one; nil if there is none.
     ///
-    /// - Throws: `fileNotReadable` for what is no plain file, or has more bytes than a value may have.
+    /// - Throws: `fileNotReadable` if it is not a plain file, or is larger than a value may be.
     package func contents(of name: String, on system: any System) throws -> [UInt8]? {
         guard let path = try file(name, on: system) else { return nil }
         guard try Self.isPlain(path, on: system) else { throw Self.strange(path) }
         return try system.read(path, limit: POSIXSystem.largestValue)
     }
 
-    /// Whether there is a plain file of that name, and no link to one.
+    /// Returns whether there is a plain file with that name, which is not a link.
     package func holds(_ name: String, on system: any System) throws -> Bool {
         try file(name, on: system).map { try Self.isPlain($0, on: system) } ?? false
     }
 
-    /// The paths of everything in the folder that is not a plain file, such as a link. Core Data makes none.
+    /// Returns the paths of everything in the folder that is not a plain file, such as a link. Core Data creates none.
     package func strangers(on system: any System) throws -> [String] {
         for path in [supportFolder, folder] {
             guard try !system.isLink(path) else { return [path] }
@@ -89,14 +89,14 @@ package struct ExternalStorage: Sendable, Hashable {
         /// The name of a file in the folder.
         case file(String)
 
-        /// Nil for bytes that are neither.
+        /// Returns nil for any other bytes.
         package init?(_ bytes: [UInt8]) {
             switch bytes.first {
             case 1:
                 self = .inline(Array(bytes.dropFirst()))
             case 2:
                 let name = bytes.dropFirst().prefix { $0 != 0 }
-                // A name from a hostile store must not lead out of the folder.
+                // A name from a malicious store must not lead out of the folder.
                 guard bytes.count == name.count + 2, !name.isEmpty, name.count <= 64,
                     name.allSatisfy({ $0.isNameByte })
                 else { return nil }
@@ -126,12 +126,12 @@ extension UInt8 {
     }
 }
 
-// MARK: - Files that no row names
+// MARK: - Unreferenced files
 
 extension ExternalStorage {
-    /// Files of the folder that no row of the store names.
+    /// Files of the folder that no row of the store refers to.
     package struct Unnamed: Sendable, Hashable {
-        /// In byte order.
+        /// The names in byte order.
         package var names: [String] = []
         package var bytes: Int64 = 0
 
@@ -141,24 +141,24 @@ extension ExternalStorage {
         }
     }
 
-    /// The names that the values of a database give: of every table, so that those count which a deferred migration has
-    /// kept, or which are no longer the model's.
+    /// Returns the file names in the values of a database. All tables are read, to include values that a deferred
+    /// migration has kept or that are no longer part of the model.
     ///
-    /// Each table is read once; a value's own pages are not.
+    /// Each table is read once, without the overflow pages of the values.
     package static func names(in connection: Connection) throws -> Set<String> {
         var names: Set<String> = []
         for table in try connection.catalogue().tables where !table.isVirtual {
             let columns = try connection.columns(of: table.name).filter { holdsBytes($0.declaredType) }.map(\.name)
-            // By no index: one that does not match its table would leave rows out.
+            // Do not use an index: an index that does not match its table would omit rows.
             names.formUnion(
                 try self.names(in: connection, columns, of: "main.\(table.name.quotedName) AS r NOT INDEXED WHERE 1"))
         }
         return names
     }
 
-    /// The names that some columns give in rows of a table.
+    /// Returns the file names in some columns of a table's rows.
     ///
-    /// - Parameter rows: what follows FROM: the table as `r`, and a condition.
+    /// - Parameter rows: the text after FROM: the table as `r`, and a condition.
     package static func names(in connection: Connection, _ columns: [String], of rows: String) throws -> Set<String> {
         guard !columns.isEmpty else { return [] }
         let columns = columns.map { "r.\($0.quotedName)" }
@@ -174,12 +174,13 @@ extension ExternalStorage {
         return names
     }
 
-    /// Whether Core Data would keep bytes in a column of that type (STORE_FORMAT, "Columns").
+    /// Returns whether Core Data would store bytes in a column of that type (STORE_FORMAT, "Columns").
     private static func holdsBytes(_ declaredType: String) -> Bool {
         !["INTEGER", "FLOAT", "DECIMAL", "TIMESTAMP", "VARCHAR", "BOOLEAN"].contains(declaredType.uppercased())
     }
 
-    /// The plain files of the folder, by name with their sizes; hidden ones are nobody's data.
+    /// Returns the plain files of the folder and their sizes, by name. Hidden files are ignored, because they contain
+    /// no values.
     package func files(on system: any System) throws -> [String: Int64] {
         guard try strangers(on: system).isEmpty, try system.exists(folder) else { return [:] }
         var files: [String: Int64] = [:]
@@ -189,11 +190,11 @@ extension ExternalStorage {
         return files
     }
 
-    /// Finds the files that no row of a store names, nor one of a store next to it that shares the folder: `a.sqlite`
-    /// and `a.store` do.
+    /// Finds the files that no row of the store refers to, nor any row of a store next to it that shares the folder, as
+    /// `a.sqlite` and `a.store` do.
     ///
     /// - Parameter connection: the store, for reading.
-    /// - Returns: nothing where a store that shares the folder cannot be read: any file may be its own.
+    /// - Returns: no files if a store that shares the folder cannot be read, because any file may belong to it.
     package func unnamed(in connection: Connection, of store: String, on system: any System) throws -> Unnamed {
         var files = try files(on: system)
         guard !files.isEmpty, let others = namesOfOthers(than: store, on: system) else { return Unnamed() }
@@ -201,19 +202,20 @@ extension ExternalStorage {
         return Unnamed(names: files.keys.sorted { $0.precedesInByteOrder($1) }, bytes: files.values.reduce(0, +))
     }
 
-    /// Of some files that a store no longer names, those that are there and that no store which shares the folder names.
+    /// Returns the existing files, among some that a store no longer refers to, that no other store with the same
+    /// folder refers to.
     package func droppable(_ names: Set<String>, of store: String, on system: any System) throws -> [String] {
         guard !names.isEmpty, let others = namesOfOthers(than: store, on: system) else { return [] }
         return try names.subtracting(others).filter { try system.exists(Path.join(folder, $0)) }
             .sorted { $0.precedesInByteOrder($1) }
     }
 
-    /// Whether a store next to a store has the same folder of external data.
+    /// Returns whether another store next to the store shares its folder of external data.
     package func isShared(by store: String, on system: any System) throws -> Bool {
         try !others(than: store, on: system).isEmpty
     }
 
-    /// The stores next to a store that have the same stem.
+    /// Returns the other stores in the same folder with the same stem.
     private func others(than store: String, on system: any System) throws -> [String] {
         let (own, stem, place) = (Path.name(of: store), Path.stem(of: store), Path.folder(of: store))
         return try system.list(place).filter { $0 != own && Path.stem(of: $0) == stem }.map { Path.join(place, $0) }
@@ -223,7 +225,8 @@ extension ExternalStorage {
             }
     }
 
-    /// Returns the files that other stores with the same folder of external data name; nil where one cannot be read.
+    /// Returns the files that other stores with the same folder of external data refer to; nil if one of them cannot be
+    /// read.
     private func namesOfOthers(than store: String, on system: any System) -> Set<String>? {
         do {
             return try others(than: store, on: system).reduce(into: []) { names, path in
@@ -235,33 +238,34 @@ extension ExternalStorage {
     }
 }
 
-// MARK: - Files of a transaction that has not ended
+// MARK: - Files of an open transaction
 
-// A file is written before the row that names it is committed. Until the transaction has ended, a list next to the store
-// names its files, so that the next writer can remove those of a process that has died. One list is enough: SQLite lets one
-// transaction write at a time.
+// A file is written before the row that refers to it is committed. Until the transaction ends, a list next to the store
+// contains its files, so that the next writer can remove those of a crashed process. One list is enough, because SQLite
+// allows one write transaction at a time.
 extension ExternalStorage {
-    /// Notes a file before it is written. The caller has the store's write lock.
+    /// Adds a file to the list before it is written. The caller holds the store's write lock.
     package func noteUnsaved(_ name: String, on system: any System) throws {
         guard let unsavedList else { return }
         try system.append(Array("\(name)\n".utf8), to: unsavedList, rights)
     }
 
-    /// Forgets the list: the transaction has ended, and its files are the store's or gone.
+    /// Removes the list once the transaction has ended and its files either belong to the store or are removed.
     package func forgetUnsaved(on system: any System) throws {
         if let unsavedList { try system.remove(unsavedList) }
     }
 
-    /// Removes what a transaction has written whose process died before it was committed.
+    /// Removes the files of a transaction whose process crashed before the commit.
     ///
-    /// - Parameter connection: the store; the caller has its write lock, so that nobody's transaction is under way.
+    /// - Parameter connection: the store; the caller holds its write lock, so no transaction of another process is
+    ///   open.
     package func removeUnsaved(in connection: Connection, on system: any System) throws {
         guard let unsavedList, try !system.isLink(unsavedList), try system.status(of: unsavedList)?.kind == .file else {
             return
         }
         let text = String(decoding: try system.read(unsavedList, limit: 64 << 20), as: UTF8.self)
         let names = text.split(separator: "\n").map(String.init).filter { name in
-            // What a hostile list names must not lead out of the folder.
+            // A name from a malicious list must not lead out of the folder.
             if case .file(name)? = Cell(Cell.file(name).bytes) { true } else { false }
         }
         let named = names.isEmpty ? [] : try Self.names(in: connection)

@@ -1,18 +1,19 @@
-/// A build of Core Data, identified by a store's `NSPersistenceFrameworkVersion`, and what it writes.
+/// A build of Core Data, identified by a store's `NSPersistenceFrameworkVersion`, and the format it writes.
 ///
-/// Every difference between frameworks that affects a store's tables is here.
+/// This type contains every difference between frameworks that affects a store's tables.
 package struct FrameworkLevel: Sendable, Hashable, Comparable {
     package let number: Int
 
-    /// The oldest and the newest framework whose stores were seen.
+    /// The oldest and the newest framework of observed stores.
     package static let oldest = FrameworkLevel(230)
     package static let newest = FrameworkLevel(1526)
 
     package init(_ number: Int) { self.number = number }
 
-    /// Whether it lies between levels whose stores were seen.
+    /// Whether the level is within the range of observed stores.
     package var isKnown: Bool { self >= .oldest && self <= .newest }
-    /// The level whose rules hold as far as anybody knows: itself if it is known, otherwise the nearest one that is.
+    /// The level whose rules apply to the best of our knowledge: the level itself if known, otherwise the nearest known
+    /// one.
     package var nearestKnown: FrameworkLevel { min(max(self, .oldest), .newest) }
 
     package static func < (left: FrameworkLevel, right: FrameworkLevel) -> Bool { left.number < right.number }
@@ -42,18 +43,19 @@ package struct FrameworkLevel: Sendable, Hashable, Comparable {
     package var writesAheadLog: Bool { number >= 479 }
     package var hasModelCache: Bool { number >= 637 }
     package var hasJoinTableIndexes: Bool { number >= 637 }
-    /// Fetch indexes (from 836); before, indexed attributes and compound indexes, with other names and no collation.
+    /// Whether the level has fetch indexes (from 836). Earlier levels have indexed attributes and compound indexes,
+    /// with other names and no collation.
     package var hasFetchIndexes: Bool { number >= 836 }
     package var hasPersistentHistory: Bool { number >= 851 }
-    /// Unique indexes (from 865); before, `UNIQUE` inside the table.
+    /// Whether the level has unique indexes (from 865). Earlier levels write `UNIQUE` inside the table.
     package var hasUniqueIndexes: Bool { number >= 865 }
-    /// The hashes' digest in the metadata.
+    /// Whether the metadata contain the hashes' digest.
     package var hasHashesDigest: Bool { number >= 977 }
-    /// History keeps its strings in a table of their own.
+    /// Whether history keeps its strings in a separate table.
     package var hasHistoryStrings: Bool { number >= 973 }
-    /// Count triggers test the range of `Z_ENT` if the entity has sub-entities.
+    /// Whether count triggers test the range of `Z_ENT` if the entity has sub-entities.
     package var testsEntityRangeInCountTriggers: Bool { number < 1124 }
-    /// The model's checksum in the metadata.
+    /// Whether the metadata contain the model's checksum.
     package var hasModelChecksum: Bool { number >= 1327 }
     package var hasMaximumFramework: Bool { number >= 1523 }
 }

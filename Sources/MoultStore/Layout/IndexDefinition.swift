@@ -16,7 +16,7 @@ package struct IndexDefinition: Sendable, Hashable {
 }
 
 extension IndexDefinition {
-    /// The indexes that Core Data makes, table by table, with findings for what is not known about them.
+    /// Returns the indexes that Core Data creates, table by table, with findings where they are not fully known.
     static func all(of layout: StoreLayout, numbering: EntityNumbering) -> (
         definitions: [IndexDefinition], findings: [Finding]
     ) {
@@ -70,7 +70,7 @@ extension IndexDefinition {
         return [IndexDefinition("\(table.name)_\(column)_INDEX", on: table.name, columns: [column])]
     }
 
-    /// The indexed switch before fetch indexes.
+    /// Returns the indexes for the indexed option of attributes, which preceded fetch indexes.
     private static func indexedAttributes(
         of tree: [EntityDescription], _ table: EntityTable, _ layout: StoreLayout
     ) -> [IndexDefinition] {
@@ -83,7 +83,7 @@ extension IndexDefinition {
         }
     }
 
-    /// The name of the index of a uniqueness constraint.
+    /// Returns the name of the index for a uniqueness constraint.
     package static func uniqueName(_ constraint: [String], of entity: EntityDescription) -> String {
         "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))"
     }
@@ -100,7 +100,7 @@ extension IndexDefinition {
         }
     }
 
-    // MARK: - Indexes that a model declares
+    // MARK: - Indexes declared by a model
 
     private static func declared(
         by entity: EntityDescription, _ table: EntityTable, _ layout: StoreLayout, _ findings: inout [Finding]
@@ -123,7 +123,7 @@ extension IndexDefinition {
         _ findings: inout [Finding]
     ) -> IndexDefinition? {
         guard index.elements.allSatisfy({ $0.kind == .binary }) else { return nil }
-        // A single to-one has its foreign key's index already.
+        // A single to-one already has the index on its foreign key.
         if index.elements.count == 1, case .property(let name)? = index.elements.first?.subject,
             layout.model.relationship(name, of: entity) != nil
         {
@@ -169,14 +169,15 @@ extension EntityTable.Column.Role {
 }
 
 extension StoreLayout {
-    /// The column of an attribute, or of the key of a to-one relationship; nil for another property.
+    /// Returns the column of an attribute, or of the key of a to-one relationship; nil for any other property.
     package func column(forProperty name: String, in entity: EntityDescription) -> String? {
         if let column = column(forAttribute: name, in: entity) { return column }
         guard case .foreignKey(_, let column, _)? = storage(ofRelationship: name, in: entity) else { return nil }
         return column
     }
 
-    /// The expressions `self` and `entity` stand for the key and the entity number.
+    /// Returns the column of an index element. The expressions `self` and `entity` stand for the key and the entity
+    /// number.
     func column(for subject: FetchIndexDescription.Subject, in entity: EntityDescription) -> String? {
         switch subject {
         case .property(let name): column(forProperty: name, in: entity)
@@ -187,18 +188,19 @@ extension StoreLayout {
     }
 }
 
-/// The predicate of a partial fetch index, as far as stores show one: comparisons of a property with a constant, joined
-/// by AND and OR.
+/// The predicate of a partial fetch index, limited to the forms found in stores: comparisons of a property with a
+/// constant, joined by AND and OR.
 struct PartialIndexPredicate {
     private let root: Predicate
 
-    /// Nil for a text that is no predicate.
+    /// Returns nil for a text that is not a predicate.
     init?(_ text: String) {
         guard let root = try? Predicate(parsing: text) else { return nil }
         self.root = root
     }
 
-    /// The condition of `CREATE INDEX … WHERE`; nil if the predicate says more, or `column` knows no column.
+    /// Returns the condition of `CREATE INDEX … WHERE`; nil if the predicate has any other form, or if `column` returns
+    /// no column.
     func sql(column: (_ property: String) -> String?) -> String? { Self.sql(root, column) }
 
     private static func sql(_ predicate: Predicate, _ column: (String) -> String?) -> String? {

@@ -1,12 +1,12 @@
 import MoultModel
 
-/// The table of a many-to-many relationship: a row for each pair of objects.
+/// The table of a many-to-many relationship, with a row for each pair of objects.
 package struct JoinTable: Sendable, Equatable {
     package let name: String
-    /// The relationship the table is named after.
+    /// The relationship that the table is named after.
     package let owner: RelationshipReference
     package let columns: [Column]
-    /// The `CREATE TABLE` statement: for a real store the text its catalogue holds.
+    /// The `CREATE TABLE` statement; for an existing store, the text in its catalogue.
     package let sql: String
 
     package init(name: String, owner: RelationshipReference, columns: [Column], sql: String? = nil) {
@@ -14,7 +14,7 @@ package struct JoinTable: Sendable, Equatable {
         self.sql = sql ?? Self.createStatement(name, columns)
     }
 
-    /// The new table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
+    /// Returns the new table with further columns of an app, placed where `ALTER TABLE … ADD COLUMN` places them.
     func adding(_ definitions: [String]) -> JoinTable {
         JoinTable(
             name: name, owner: owner, columns: columns, sql: Self.createStatement(name, columns, adding: definitions))
@@ -25,10 +25,10 @@ package struct JoinTable: Sendable, Equatable {
     /// The two columns that hold primary keys.
     package var keyColumns: [String] { columns.filter(\.isKey).map(\.name) }
 
-    /// Whether it may hold a pair more than once, because it has no primary key.
+    /// Whether the table may contain a pair more than once, because it has no primary key.
     package var mayRepeat: Bool { !sql.uppercased().contains("PRIMARY KEY") }
 
-    /// That a row holds a pair which an earlier row holds, as SQL over a row called `alias`.
+    /// Returns an SQL condition, for a row called `alias`, that holds if an earlier row contains the same pair.
     package func isRepeated(_ alias: String) -> String {
         let keys = keyColumns.map { "\(alias).\($0.quotedName)" }
         let present = keys.map { "\($0) IS NOT NULL" }
@@ -38,7 +38,7 @@ package struct JoinTable: Sendable, Equatable {
         return (present + ["\(alias).rowid NOT IN (\(first))"]).joined(separator: " AND ")
     }
 
-    /// One column of a join table.
+    /// A column of a join table.
     package struct Column: Sendable, Hashable {
         package let name: String
         package let role: Role
@@ -49,11 +49,11 @@ package struct JoinTable: Sendable, Equatable {
         }
 
         package enum Role: Sendable, Hashable {
-            /// The primary key of the object that has `relationship`; the other key column holds its destination.
+            /// The primary key of the object that has the relationship; the other key column contains the destination.
             case source(RelationshipReference)
             /// The destination of a relationship that is its own inverse (`REFLEXIVE`).
             case reflexiveDestination(RelationshipReference)
-            /// The destination's place in the ordered list that `relationship` holds.
+            /// The destination's position in the relationship's ordered list.
             case order(RelationshipReference)
             case unknown
         }
@@ -73,7 +73,7 @@ package struct JoinTable: Sendable, Equatable {
     }
 }
 
-/// A relationship by the entity that declares it and its name.
+/// A reference to a relationship by its declaring entity and its name.
 package struct RelationshipReference: Sendable, Hashable {
     package let entity: String
     package let name: String
@@ -84,22 +84,22 @@ package struct RelationshipReference: Sendable, Hashable {
     }
 }
 
-/// The place where the destinations of a relationship are stored, from the side of the object that has it.
+/// The place where the destinations of a relationship are stored, seen from the object that has the relationship.
 package enum RelationshipStorage: Sendable, Hashable {
-    /// A to-one: `column` of the object's own row holds the destination's key, `entityColumn` its entity number.
+    /// A to-one: `column` of the object's own row contains the destination's key, `entityColumn` its entity number.
     case foreignKey(table: String, column: String, entityColumn: String?)
-    /// A to-many whose inverse is to-one: rows of `table`, the destination's, whose `column` holds the object's key;
-    /// `entityColumn` next to it holds the object's entity number. Ordered by `orderColumn`.
+    /// A to-many whose inverse is to-one: the rows of the destination's `table` whose `column` contains the object's
+    /// key. `entityColumn` next to it contains the object's entity number. Ordered by `orderColumn`.
     case inverseForeignKey(table: String, column: String, entityColumn: String?, orderColumn: String?)
-    /// A many-to-many: rows whose `ownColumn` holds the object's key, the destination's in `otherColumn`. Ordered by
+    /// A many-to-many: rows with the object's key in `ownColumn` and the destination's key in `otherColumn`. Ordered by
     /// `orderColumn`; the inverse's list by `inverseOrderColumn`. A reflexive pair is stored in both directions.
     case joinTable(
         table: String, ownColumn: String, otherColumn: String, orderColumn: String?, inverseOrderColumn: String?,
         isReflexive: Bool)
-    /// A to-many without inverse: rows of `table`, the destination's, whose `column` holds the object's key.
+    /// A to-many without an inverse: the rows of the destination's `table` whose `column` contains the object's key.
     case inverseless(table: String, column: String, orderColumn: String?)
 
-    /// The storage of every relationship that the tables have columns for, by the entity that declares it.
+    /// Returns the storage of every relationship that the tables have columns for, by its declaring entity.
     static func all(
         of model: ManagedObjectModel, joinTables: [JoinTable], tables: (_ root: String) -> EntityTable?
     ) -> [RelationshipReference: RelationshipStorage] {
@@ -148,7 +148,7 @@ package enum RelationshipStorage: Sendable, Hashable {
         return .inverseless(table: table.name, column: column, orderColumn: order)
     }
 
-    /// A join table serves both of its relationships, each seen from its own side.
+    /// Adds a join table for both of its relationships, each seen from its own side.
     private static func add(
         _ joinTable: JoinTable, to storages: inout [RelationshipReference: RelationshipStorage],
         _ model: ManagedObjectModel

@@ -4,7 +4,7 @@ import MoultSQLite
 /// The tables of persistent history.
 package struct PersistentHistory: Sendable, Equatable {
     package let level: FrameworkLevel
-    /// The largest number of attributes that one entity keeps after deletion.
+    /// The largest number of attributes that any entity preserves after deletion.
     package let tombstones: Int
 
     package init(of layout: StoreLayout) {
@@ -17,7 +17,7 @@ package struct PersistentHistory: Sendable, Equatable {
 
     package var createStatements: [String] { tables.map(\.sql) + indexes.map(\.sql) }
 
-    /// One table, with the number of its row in `Z_PRIMARYKEY`.
+    /// A table, with its number in `Z_PRIMARYKEY`.
     package struct Table: Sendable, Hashable {
         package let name: String
         package let number: Int
@@ -62,7 +62,7 @@ package struct PersistentHistory: Sendable, Equatable {
 
     private var strings: Table { Table("ATRANSACTIONSTRING", number: 16_003, [("ZNAME", "VARCHAR")]) }
 
-    /// The columns of a transaction that hold keys of strings.
+    /// The columns of a transaction that contain keys of strings.
     package static let references = ["ZAUTHORTS", "ZBUNDLEIDTS", "ZCONTEXTNAMETS", "ZPROCESSIDTS"]
     private var references: [String] { level.hasHistoryStrings ? Self.references : [] }
 
@@ -86,8 +86,7 @@ package struct PersistentHistory: Sendable, Equatable {
     }
 }
 
-/// The slots of one entity in the bit set of changed columns that persistent history keeps, in their order
-/// (`ACHANGE.ZCOLUMNS`).
+/// The slots of one entity in persistent history's bit set of changed columns (`ACHANGE.ZCOLUMNS`), in order.
 package struct HistorySlots: Sendable {
     package enum Slot: Sendable, Hashable {
         case toOne(String)
@@ -95,14 +94,15 @@ package struct HistorySlots: Sendable {
         case toOneEntity(String)
         /// The `Z_FOK_` column of a to-one.
         case order(String)
-        /// An attribute, or a leaf of a composite one by its path: an update of a store with an enum of four cases sets
-        /// the bits of a layout with a slot for each of them.
+        /// An attribute, or a leaf of a composite one by its path. Updates of a store whose enum has four cases set the
+        /// bits of a layout with a slot for each case.
         case attribute(String)
         case toMany(String)
     }
 
     package let slots: [Slot]
-    /// The order of two or more to-many slots is not predictable; then their names stand for a set.
+    /// The names of the to-many relationships, as a set if there are two or more: the order of their slots is not
+    /// predictable.
     package let toManyNames: [String]
 
     package init(of entity: EntityDescription, in layout: StoreLayout) {

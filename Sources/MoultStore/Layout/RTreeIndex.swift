@@ -29,7 +29,8 @@ struct RTreeIndex {
         triggers = Self.triggers(name, on: source, bounds: bounds, columns: columns)
     }
 
-    /// Photos indexes one transient property that stands for several stored ones, which its user info names.
+    /// Returns the properties that an element indexes. Photos indexes a transient property that stands for several
+    /// stored ones, named in its user info.
     private static func components(
         of element: FetchIndexDescription.Element, _ entity: EntityDescription, _ model: ManagedObjectModel
     ) -> [String] {
@@ -40,8 +41,8 @@ struct RTreeIndex {
         return parts.split(separator: ",").map { String($0.drop { $0 == " " }) }
     }
 
-    /// The columns and values that Core Data's trigger puts into a tree for a row `NEW`; nil for a trigger that is worded
-    /// otherwise.
+    /// Returns the columns and values that Core Data's trigger inserts into a tree for a row `NEW`; nil for a trigger
+    /// with different wording.
     static func insertedRow(into tree: String, by trigger: String) -> (columns: String, values: String)? {
         guard let start = trigger.firstRange(of: "INTO \(tree.sqlName) (")?.upperBound,
             let middle = trigger[start...].firstRange(of: ") VALUES ("),
@@ -60,7 +61,7 @@ struct RTreeIndex {
         -> [TriggerDefinition]
     {
         let tree = name.sqlName
-        // The stray space before the first comma is Core Data's.
+        // Core Data writes the stray space before the first comma.
         let values = columns.enumerated().map { position, column in
             "NEW.\(column.sqlName)\(position == 0 ? " ," : ", ")NEW.\(column.sqlName)"
         }.joined(separator: ", ")
@@ -84,14 +85,15 @@ package struct VirtualTable: Sendable, Hashable {
     package let name: String
     /// The `CREATE VIRTUAL TABLE` statement.
     package let sql: String
-    /// The statement that fills it from the rows of its entity's table; nil for one that was read from a store.
+    /// The statement that fills the R-tree from the rows of its entity's table; nil if the R-tree was read from a
+    /// store.
     package let fillStatement: String?
 
     package init(name: String, sql: String, fillStatement: String?) {
         (self.name, self.sql, self.fillStatement) = (name, sql, fillStatement)
     }
 
-    /// Makes it, and fills it where that is known.
+    /// The statements that create the R-tree, and fill it if the fill statement is known.
     var statements: [StoreScript.Statement] {
         let fill = fillStatement.map {
             StoreScript.Statement(.fill, name, $0, "Fill the R-tree \(name).", rows: .unknown)

@@ -1,16 +1,16 @@
 import MoultBasics
 import MoultModel
 
-/// The tables, indexes and triggers of a store, with what each column holds.
+/// The tables, indexes and triggers of a store, with the content of each column.
 ///
-/// A new layout (``init(model:framework:history:)``) is what Core Data itself would make for a model; a layout over a
-/// real store is put together by its reader from the actual catalogue, whose columns may stand in any order.
+/// A new layout (``init(model:framework:history:)``) is the one Core Data itself would create for a model. The layout
+/// of an existing store is read from its catalogue, where columns may have any order.
 package struct StoreLayout: Sendable, Equatable {
     package let model: ManagedObjectModel
     package let level: FrameworkLevel
-    /// `Z_ENT` by entity name, abstract entities too.
+    /// The `Z_ENT` numbers by entity name, including abstract entities.
     package let entityNumbers: [String: Int]
-    /// One for each root entity, in the order of their numbers.
+    /// The tables of the root entities, in the order of their numbers.
     package let tables: [EntityTable]
     package let joinTables: [JoinTable]
     package private(set) var indexes: [IndexDefinition] = []
@@ -18,14 +18,14 @@ package struct StoreLayout: Sendable, Equatable {
     package private(set) var virtualTables: [VirtualTable] = []
     /// Whether the store has the tables of persistent history.
     package private(set) var hasHistory = false
-    /// The findings made while the layout was created, without those about its indexes.
+    /// The findings recorded when the layout was created, except those about its indexes.
     package private(set) var noticed: [Finding] = []
-    /// The entities that a real store holds, by their numbers; nil for a new layout, which has the indexes of its model.
+    /// The numbers of the entities in an existing store; nil for a new layout, which has the indexes of its model.
     private var actualNumbering: EntityNumbering?
 
     private let tablePositions: [String: Int]
     private let numbersByTable: [String: [Int]]
-    /// By the names of tables, and by numbers.
+    /// Lookups by table name and by entity number.
     private let places: [String: Int]
     private let joinPlaces: [String: Int]
     private var indexesByTable: [String: [IndexDefinition]] = [:]
@@ -53,7 +53,7 @@ package struct StoreLayout: Sendable, Equatable {
         storages = Once()
     }
 
-    /// The same tables with what else the store has.
+    /// Returns the same tables with the other objects of the store.
     func with(
         indexes: [IndexDefinition], triggers: [TriggerDefinition], virtualTables: [VirtualTable], hasHistory: Bool,
         noticed: [Finding], actualNumbering: EntityNumbering? = nil
@@ -69,7 +69,7 @@ package struct StoreLayout: Sendable, Equatable {
         return layout
     }
 
-    /// The same with other tables.
+    /// Returns the same layout with other tables.
     func with(tables: [EntityTable], joinTables: [JoinTable]) -> StoreLayout {
         StoreLayout(
             model: model, level: level, entityNumbers: entityNumbers, tables: tables, joinTables: joinTables
@@ -80,12 +80,12 @@ package struct StoreLayout: Sendable, Equatable {
 
     package var framework: Int { level.number }
 
-    /// Findings for what Core Data writes in an unknown way, and for what a real store has or lacks.
+    /// Findings for parts that Core Data writes in an unknown way, and for extra or missing parts of an existing store.
     package var findings: [Finding] { noticed + (actualNumbering.map(indexFindings) ?? []) }
 
     // MARK: - Lookups
 
-    /// The table that holds the rows of `entity`: its root entity's.
+    /// Returns the table with the rows of `entity`, which is that of its root entity.
     package func table(for entity: EntityDescription) -> EntityTable? {
         tablePositions[model.root(of: entity).name].map { tables[$0] }
     }
@@ -97,16 +97,15 @@ package struct StoreLayout: Sendable, Equatable {
 
     package func table(forEntity name: String) -> EntityTable? { model.entity(name).flatMap(table(for:)) }
 
-    /// The name of the column that holds an attribute, declared or inherited; nil for one that has none. An element of
-    /// a composite attribute is named by its path, `attribute.element`.
+    /// Returns the name of an attribute's column, declared or inherited; nil if it has none. An element of a composite
+    /// attribute is named by its path, `attribute.element`.
     package func column(forAttribute name: String, in entity: EntityDescription) -> String? {
         let attribute = name.split(separator: ".", maxSplits: 1).first.map(String.init) ?? name
         guard let declaring = model.declaringEntity(of: attribute, in: entity) else { return nil }
         return table(for: entity)?.column(.attribute(entity: declaring.name, name: name))
     }
 
-    /// Returns the place where a relationship, declared or inherited, keeps its destinations; nil for one that is not
-    /// stored.
+    /// Returns the storage of a relationship, declared or inherited; nil if it is not stored.
     package func storage(ofRelationship name: String, in entity: EntityDescription) -> RelationshipStorage? {
         guard let declaring = model.declaringEntity(of: name, in: entity) else { return nil }
         return storages.value {
@@ -115,17 +114,17 @@ package struct StoreLayout: Sendable, Equatable {
         }[RelationshipReference(entity: declaring.name, name: name)]
     }
 
-    /// The numbers of `entity` and of every entity below it, ascending: what `Z_ENT` may hold in its rows.
+    /// Returns the numbers of `entity` and all its descendants, ascending: the possible values of `Z_ENT` in its rows.
     package func numbers(ofEntityAndDescendants entity: EntityDescription) -> [Int] {
         ([entity] + model.descendants(of: entity)).compactMap { entityNumbers[$0.name] }.sorted()
     }
 
-    /// The numbers of every entity whose rows a table holds, ascending.
+    /// Returns the numbers of all entities with rows in a table, ascending.
     package func numbers(inTable name: String) -> [Int] { numbersByTable[name] ?? [] }
 
-    /// The names of those entities.
+    /// Returns the names of all entities with rows in a table.
     func entities(inTable name: String) -> [String] { numbers(inTable: name).compactMap(entityName(number:)) }
 
-    /// The entity a number of `Z_ENT` stands for.
+    /// Returns the entity with the given number in `Z_ENT`.
     package func entityName(number: Int) -> String? { entityNames[number] }
 }

@@ -2,9 +2,10 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// The metadata of a store: the one row of `Z_METADATA`.
+/// The metadata of a store, in the single row of `Z_METADATA`.
 ///
-/// Known keys have typed access; every key, known or not, is kept as it was read, for an application may keep its own.
+/// Known keys have typed accessors. All entries, known or not, are kept as read, because an application may store its
+/// own.
 package struct StoreMetadata: Sendable, Equatable {
     /// `NSStoreUUID`, in upper case.
     package var uuid: String
@@ -17,7 +18,7 @@ package struct StoreMetadata: Sendable, Equatable {
     }
 
     /// - Parameter propertyList: the bytes of `Z_PLIST`.
-    /// - Throws: `metadataInvalid` if they are no property list or hold no dictionary.
+    /// - Throws: `metadataInvalid` if they are not a property list or do not contain a dictionary.
     package init(uuid: String, propertyList bytes: [UInt8]) throws {
         let list: PropertyList
         do {
@@ -40,7 +41,7 @@ package struct StoreMetadata: Sendable, Equatable {
     }
 }
 
-// MARK: - What Core Data writes
+// MARK: - Core Data's entries
 
 extension StoreMetadata {
     package enum Key {
@@ -53,11 +54,11 @@ extension StoreMetadata {
         package static let autoVacuum = "_NSAutoVacuumLevel"
         package static let digest = "NSStoreModelVersionHashesDigest"
         package static let checksum = "NSStoreModelVersionChecksumKey"
-        /// Present while a deferred migration has work left.
+        /// Present while a deferred migration has unfinished work.
         package static let deferredMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
         package static let historyHashes = "_NSStoreAncillaryModelVersionHashesMetadataKey"
 
-        /// Every key of Core Data's own; any other is an application's.
+        /// All of Core Data's own keys; any other belongs to an application.
         package static let all: Set<String> = [
             storeType, hashes, hashesVersion, identifiers, framework, maximumFramework, autoVacuum, digest, checksum,
             deferredMigration, historyHashes,
@@ -71,13 +72,13 @@ extension StoreMetadata {
         return hashes.count == entries.count ? VersionHashes(read: hashes) : nil
     }
 
-    /// The model's version identifiers; `[""]` where its file names none.
+    /// The model's version identifiers; `[""]` if its file contains none.
     package var versionIdentifiers: [String] { entries[Key.identifiers]?.array?.compactMap(\.string) ?? [] }
-    /// The framework that made the store or migrated it last.
+    /// The framework that created the store or last migrated it.
     package var framework: Int? { entries[Key.framework]?.integer.map(Int.init) }
     package var hashesDigest: String? { entries[Key.digest]?.string }
     package var modelChecksum: String? { entries[Key.checksum]?.string }
-    /// Whether a deferred migration has work left; set, it is what Core Data looks for.
+    /// Whether a deferred migration has unfinished work. Core Data checks this entry.
     package var hasDeferredWork: Bool {
         get {
             guard let value = entries[Key.deferredMigration] else { return false }
@@ -87,9 +88,9 @@ extension StoreMetadata {
     }
     package var applicationEntries: [String: PropertyList] { entries.filter { !Key.all.contains($0.key) } }
 
-    /// The metadata of a new store.
+    /// Creates the metadata of a new store.
     ///
-    /// - Parameter uuid: upper case.
+    /// - Parameter uuid: the UUID in upper case.
     package init(newStoreOf version: ModelVersion, level: FrameworkLevel, uuid: String) {
         self.init(
             uuid: uuid,
@@ -102,7 +103,7 @@ extension StoreMetadata {
         setVersion(version, level: level)
     }
 
-    /// Makes it the metadata of a store of another version; what an application wrote stays.
+    /// Changes the metadata to those of a store of another version. An application's entries are kept.
     package mutating func setVersion(_ version: ModelVersion, level: FrameworkLevel) {
         entries[Key.hashes] = .dictionary(version.hashes.entities.mapValues(PropertyList.data))
         entries[Key.identifiers] = .array(version.model.versionIdentifiers.map(PropertyList.string))
@@ -137,7 +138,7 @@ extension StoreMetadata {
         try self.init(uuid: row.uuid ?? "", propertyList: list)
     }
 
-    /// Puts itself in place of the row that is there.
+    /// Replaces the existing row with these metadata.
     package func write(to connection: Connection, schema: String = "main") throws {
         let table = "\(schema.quotedName).Z_METADATA"
         try connection.run("DELETE FROM \(table)")
@@ -146,21 +147,22 @@ extension StoreMetadata {
     }
 }
 
-/// A store's record of restores that took numbers back: kept in its own metadata under a key of an application's, so
-/// that it comes in the same transaction as the restored pages.
+/// A store's record of restores that removed transactions. It is kept in the store's own metadata under an application
+/// key, so that it is written in the same transaction as the restored pages.
 ///
-/// Whoever has followed the store (a token of persistent history, a mirror) knows by it that what it has seen is gone.
+/// It lets anything that follows the store (a token of persistent history, a mirror) detect that transactions it has
+/// seen are gone.
 package struct RestoreMark: Equatable, Sendable {
     package static let key = "MoultRestored"
 
     /// The last run that restored a backup.
     package var run: String
-    /// The numbers of transactions that are gone, in ascending ranges.
+    /// The numbers of removed transactions, in ascending ranges.
     package var lost: [ClosedRange<Int64>]
 
     package init(run: String, lost: [ClosedRange<Int64>]) { (self.run, self.lost) = (run, lost) }
 
-    /// Nil if no restore has taken numbers back.
+    /// Returns nil if no restore has removed transactions.
     package init?(_ metadata: StoreMetadata) {
         guard let entry = metadata.entries[Self.key], let run = entry["run"]?.string else { return nil }
         let ranges = (entry["lost"]?.array ?? []).compactMap { range -> ClosedRange<Int64>? in
@@ -177,7 +179,7 @@ package struct RestoreMark: Equatable, Sendable {
         ])
     }
 
-    /// Adds the transactions that a restore has taken back.
+    /// Adds the transactions that a restore has removed.
     package mutating func lose(_ range: ClosedRange<Int64>) {
         lost.removeAll { range.contains($0.lowerBound) && range.contains($0.upperBound) }
         lost.append(range)

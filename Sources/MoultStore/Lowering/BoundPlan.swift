@@ -3,10 +3,10 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// A mapping bound to one store: what it costs there, what its rows say about it, and what the store must still be
-/// when it runs.
+/// A mapping bound to one store, with its cost there, the findings from its rows, and the state that the store must
+/// still have when the plan runs.
 package struct BoundPlan: Sendable {
-    /// The state of the store when the plan was made; a plan that is run later is refused where it has changed.
+    /// The state of the store when the plan was made. A plan is refused if the store has changed since.
     package struct Binding: Sendable, Hashable {
         package var storeUUID: String
         /// The checksum of the store's version hashes.
@@ -27,7 +27,7 @@ package struct BoundPlan: Sendable {
         }
     }
 
-    /// The facts that only a look at every row tells, kept by a migration that is done in several calls.
+    /// The facts that require reading every row, kept by a migration that runs in several calls.
     package struct RowFacts: Sendable, Equatable {
         package var rowCounts: [String: Int64]
         package var disjoint: Set<[Int]>
@@ -40,49 +40,49 @@ package struct BoundPlan: Sendable {
 
     package let target: ModelVersion
     package let binding: Binding
-    /// The findings about the rows, without the losses; severity `error` stands in the way.
+    /// The findings about the rows, without the losses; any of severity `error` prevents the migration.
     package let rowFindings: [Finding]
-    /// The losses where every table that changes is made anew, counted. Where work is put off, they are not counted,
-    /// because the data stays for now.
+    /// The counted losses if every changed table is rebuilt. If work is deferred, they are not counted, because the
+    /// data is kept for now.
     package let losses: [MigrationLoss]
-    /// The numbers that are added to the keys of an entity mapping's objects, one for each entity mapping.
+    /// The numbers added to the keys of an entity mapping's objects, one for each entity mapping.
     package let keyShifts: [Int64]
     package let metadata: StoreMetadata
     package let modelCache: [UInt8]?
-    /// For a migration that makes every table that changes anew.
+    /// The lowering that rebuilds every changed table.
     let lowering: StoreLowering
-    /// Pairs of places of entity mappings whose conditions no object fulfils both.
+    /// The positions of pairs of entity mappings whose conditions no object can both meet.
     let disjoint: Set<[Int]>
     private let lowerings = OnceEach<StoreScript.Choice, StoreLowering>()
-    /// The work that can wait; nil where that was not asked for.
+    /// The work that can be deferred; nil if deferral was not requested.
     package let deferral: Deferral?
-    /// Whether what an earlier deferred migration has left takes its place again.
+    /// Whether objects that an earlier deferred migration has set aside are restored.
     let isUndoing: Bool
 
-    /// Whether the store is changed in place and work is left for later.
+    /// Whether the store is changed in place and some work is deferred.
     package var isDeferred: Bool { deferral?.isPossible == true }
 
     /// - Parameters:
-    ///   - mapping: from the version that made the store to `target`.
-    ///   - source: the version that made the store.
+    ///   - mapping: the mapping from the version that created the store to `target`.
+    ///   - source: the version that created the store.
     ///   - snapshot: the store, read over `connection`.
-    ///   - experimental: write version hashes that are not certain.
-    ///   - defersWork: whether what takes long is to wait. Where all of it can, no row is read: rows are estimated, and
-    ///     nothing is found of what leaves, because it stays for now.
-    ///   - isUndoing: whether what an earlier deferred migration has left takes its place again; with `defersWork`.
-    ///   - known: what an earlier plan has found in the rows, which have not changed since; nothing stood in its way, and
-    ///     no row is read.
-    ///   - makesHistory: whether what is missing of persistent history is to be made.
-    ///   - part: what the store is to hold; nil for what it holds now.
-    /// - Throws: `unsupported` where the hashes of the target are not certain, or where it lacks the configuration
-    ///   that the store was opened with.
+    ///   - experimental: whether to write version hashes that are not certain.
+    ///   - defersWork: whether to defer slow work. If all of it can be deferred, no row is read: row counts are
+    ///     estimated, and no losses are reported, because the data is kept for now.
+    ///   - isUndoing: whether objects that an earlier deferred migration has set aside are restored; with `defersWork`.
+    ///   - known: the facts that an earlier plan found in the rows, which have not changed since. That plan had no
+    ///     obstacles, and no row is read.
+    ///   - makesHistory: whether to create missing parts of persistent history.
+    ///   - part: the part of the model that the store should contain; nil for its current part.
+    /// - Throws: `unsupported` if the hashes of the target are not certain, or if it lacks the configuration that the
+    ///   store was opened with.
     package init(
         _ mapping: ResolvedMapping, from source: ModelVersion, to target: ModelVersion, over snapshot: StoreSnapshot,
         connection: Connection, experimental: Bool = false, defersWork: Bool = false, isUndoing: Bool = false,
         known: RowFacts? = nil, makesHistory: Bool = true, as part: StorePart? = nil
     ) throws {
         self.isUndoing = isUndoing
-        // The model in the store is the whole one, whatever part of it the store holds.
+        // The model in the store is always complete, even if the store contains only a part of it.
         modelCache = try Self.modelCache(of: target.wholeModel, framework: snapshot.framework)
         let whole = (mapping: mapping, target: target.wholeModel)
         var (mapping, source, target) = (mapping, source, target)
@@ -126,7 +126,7 @@ package struct BoundPlan: Sendable {
                 isPending: snapshot.metadata.hasDeferredWork)
         }
         let objects = try keptObjects.losses(to: target.name, over: connection).map(renamed.naming)
-        // What the migration drops it does not leave as it is.
+        // Omit findings that tables are unknown if the migration drops them.
         let dropped = Set(keptObjects.drops(.table))
         let told =
             old.findings.filter { $0.code != "table-unknown" || !dropped.contains($0.place) }
@@ -167,21 +167,21 @@ package struct BoundPlan: Sendable {
         }
     }
 
-    /// The findings about the rows, and the losses. Where work is put off, only the losses that occur at once.
+    /// The findings about the rows, and the losses. If work is deferred, only immediate losses are included.
     package var findings: [Finding] { rowFindings + atOnce(losses).compactMap(\.finding) }
 
-    /// The same for one way of changing the tables.
+    /// Returns the same findings for one choice of how to change the tables.
     package func findings(_ choice: StoreScript.Choice) throws -> [Finding] {
         try rowFindings + atOnce(losses(choice)).compactMap(\.finding)
     }
 
-    /// Returns the losses of the run itself.
+    /// Returns the losses that occur in the run itself.
     fileprivate func atOnce(_ losses: [MigrationLoss]) -> [MigrationLoss] {
         isDeferred ? losses.filter { !$0.isPutOff } : losses
     }
 
-    /// Returns the losses for one way of changing the tables. A table that stays keeps what an app has added to it, and
-    /// a join table every link as often as it is there.
+    /// Returns the losses for one choice of how to change the tables. A table that is kept retains an app's additions,
+    /// and a kept join table retains repeated links.
     package func losses(_ choice: StoreScript.Choice) throws -> [MigrationLoss] {
         guard choice != .normalised, !isDeferred else { return losses }
         let lowering = try lowering(choice)
@@ -200,11 +200,11 @@ package struct BoundPlan: Sendable {
         }
     }
 
-    /// The facts that the rows have told.
+    /// The facts found in the rows.
     package var rowFacts: RowFacts { RowFacts(rowCounts: rowCounts, disjoint: disjoint, losses: losses) }
 
-    /// Nil where the store has none, or where Core Data's way to archive the model is not known; NULL is legal there,
-    /// a cache of the old version is not.
+    /// Returns the content of the model cache. It is nil if the store has no cache, or if Core Data's archive format
+    /// for the model is not known: Core Data accepts NULL, but not a cache of the old version.
     private static func modelCache(of model: ManagedObjectModel, framework: FrameworkLevel) throws -> [UInt8]? {
         guard framework.hasModelCache else { return nil }
         do {
@@ -216,19 +216,19 @@ package struct BoundPlan: Sendable {
 
     private static let sizeOfStore = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
-    /// Whether every object keeps its key and becomes one object.
+    /// Whether every object keeps its key and becomes exactly one object.
     package var keepsKeys: Bool { keyShifts.allSatisfy { $0 == 0 } }
 
     package var mapping: ResolvedMapping { lowering.mapping }
-    /// Objects by source entity, without those of its sub-entities.
+    /// The number of objects of each source entity, not counting sub-entities.
     package var rowCounts: [String: Int64] { lowering.rowCounts }
-    /// The store as it is, and a fresh store of the target version.
+    /// The current store, followed by a new store of the target version.
     package var source: StoreLayout { lowering.source }
     package var destination: StoreLayout { lowering.destination }
-    /// The other objects in the store's catalogue, and those of them that stay.
+    /// The store's foreign objects, and the decision which of them are kept.
     package var keptObjects: KeptObjects { lowering.keptObjects }
 
-    /// Returns the change of each table for the new version; empty where work is put off.
+    /// Returns how each table is changed for the new version; empty if work is deferred.
     package func tableWays(_ choice: StoreScript.Choice) throws -> [TableWay] {
         guard !isDeferred else { return [] }
         return try lowering(choice).ways()
@@ -243,7 +243,7 @@ package struct BoundPlan: Sendable {
         lowering.choice = choice
         lowering = lowering.cheapest()
         guard !keptObjects.dropped.isEmpty else { return lowering }
-        // What needs an app's own column stays with it, unless SQLite then cannot alter the table.
+        // Objects that depend on an app's own column are kept with it, unless SQLite then cannot alter the table.
         let own = lowering.ownDefinitions
         var other = lowering
         other.keptObjects = try KeptObjects(
@@ -251,7 +251,7 @@ package struct BoundPlan: Sendable {
         return own.isEmpty || other.ownDefinitions != own ? lowering : other
     }
 
-    /// The findings that stand in the way, as one error; nil where there are none.
+    /// The findings that prevent the migration, as one error; nil if there are none.
     package var obstacle: MigrationError? {
         let errors = rowFindings.filter { $0.severity == .error }
         guard let first = errors.first else { return nil }
@@ -263,7 +263,7 @@ package struct BoundPlan: Sendable {
 }
 
 extension StoreSnapshot {
-    /// By table, the highest key that was ever handed out there, whatever Z_PRIMARYKEY has forgotten.
+    /// Returns the highest key ever assigned in each table, even if Z_PRIMARYKEY does not record it.
     fileprivate func highestKeys(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
         var highest: [String: Int64] = [:]
         for table in layout.tables {
@@ -273,14 +273,14 @@ extension StoreSnapshot {
         return highest
     }
 
-    /// Objects by entity as an upper bound that no row has to be read for, and zero exactly where there are none.
+    /// Returns an upper bound on each entity's number of objects without reading rows; zero exactly if there are none.
     fileprivate func estimatedRowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
         for (name, number) in layout.entityNumbers {
             guard let table = layout.table(forEntity: name)?.name else { continue }
             let any = "SELECT EXISTS (SELECT 1 FROM main.\(table.quotedName) WHERE Z_ENT = \(number))"
             let isAlone = layout.numbers(inTable: table).count == 1
-            // Only a table with several entities has the index that answers at once.
+            // Only a table with several entities has the index that makes this query fast.
             let isEmpty = try !isAlone && connection.integer(any) == 0
             counts[name] = try isEmpty ? 0 : connection.highestKey(of: table)
         }
@@ -295,10 +295,10 @@ extension Connection {
 }
 
 extension StoreScript {
-    /// Lowers a bound plan to statements: on a copy of the store, or on the store itself. A plan that puts work off runs
-    /// on the store itself in any case.
+    /// Lowers a bound plan to statements on a copy of the store, or on the store itself. A plan with deferred work
+    /// always runs on the store itself.
     ///
-    /// - Throws: `unsupported` where the plan cannot run in place, with every reason.
+    /// - Throws: `unsupported` if the plan cannot run in place, with every reason.
     package init(_ plan: BoundPlan, _ choice: Choice = .normalised) throws {
         let lowering = try plan.lowering(choice)
         var metadata = plan.metadata
@@ -308,7 +308,7 @@ extension StoreScript {
             self = deferred.script(metadata: metadata.propertyList, modelCache: plan.modelCache)
             needsBackup = isDeferred ? !plan.atOnce(plan.losses).isEmpty : true
         } else {
-            // What an earlier migration has put off goes with the tables that have it.
+            // The work deferred by an earlier migration disappears together with its tables.
             metadata.hasDeferredWork = false
             self = try lowering.script(metadata: metadata.propertyList, modelCache: plan.modelCache)
         }

@@ -1,78 +1,79 @@
 import MoultSQLite
 
-/// About how many seconds each kind of work takes: for the phases of a whole run, for the units of a call with a budget,
-/// for deferred tasks, and for the choice between two ways of changing a table.
+/// Rough costs of each kind of work, in seconds. They serve the phases of a whole run, the units of a call with a
+/// budget, deferred tasks, and the choice between two ways to change a table.
 ///
-/// Measured with optimisation on two slow cores, next to Documentation/Performance.md. A run finds out how fast its
-/// machine is; before that only the proportions of the numbers count.
+/// Measured with optimisation on two slow cores, together with Documentation/Performance.md. A run measures the speed
+/// of its machine; until then, only the proportions of the numbers matter.
 package enum CostModel {
-    // MARK: A byte of the store
+    // MARK: Per byte of the store
 
-    /// All pages through SQLite.
+    /// A backup of all pages through SQLite.
     package static let backup = 1.25e-9
-    /// Synchronising what was written, and checking its pages.
+    /// Synchronising the written file, and checking its pages.
     package static let soundness = 1.8e-9
     package static let digest = 1.0e-9
     package static let proof = soundness + digest
     package static let copy = 1.2e-9
-    /// All of the verification, its pages checked next to it.
+    /// The whole verification, including the page check that runs alongside it.
     package static let verify = 6.3e-9
-    /// The pages through a log, synchronised, and from there into the store's own file.
+    /// Writing the pages to a log, synchronising it, and copying them into the store's own file.
     package static let commit = 2.6e-9
-    /// The second part of it, for a store in WAL mode.
+    /// The final copying into the store's own file, for a store in WAL mode.
     package static let writeBack = 0.8e-9
-    /// Synchronising what a call has written.
+    /// Synchronising the data written by a call.
     package static let synchronisation = 1.5e-9
     package static let write = 2.5e-9
 
-    // MARK: A row
+    // MARK: Per row
 
-    /// Counting it, and what a plan asks before anything is done.
+    /// Counting the row, and the queries of a plan before anything is done.
     package static let look = 0.2e-6
     package static let insert = 0.3e-6
     package static let update = 0.55e-6
     package static let drop = 0.2e-6
-    /// A large sort, as for an index.
+    /// A share of a large sort, as for an index.
     package static let sort = 0.45e-6
     package static let comparison = 0.6e-6
-    /// One question to all rows, such as whether what they refer to is there.
+    /// One query over all rows, such as a check that the rows they refer to exist.
     package static let question = 0.1e-6
-    /// A pair of keys looked up on both sides.
+    /// Looking up a pair of keys on both sides.
     package static let link = 0.5e-6
 
-    // MARK: An object
+    // MARK: Per object
 
-    /// Through an app's migration policy. All others are SQLite's work, which a build without optimisation does as fast.
+    /// Passing through an app's migration policy. All other work is SQLite's, which is as fast without optimisation.
     #if DEBUG
         package static let object = 2e-5
     #else
         package static let object = 6e-6
     #endif
-    /// Through a step.
+    /// Passing through a step.
     package static let step = 1e-5
 
-    // MARK: What takes some time whatever the size
+    // MARK: Fixed costs
 
-    /// A statement that touches no row.
+    /// A statement that affects no rows.
     package static let statement = 1e-3
-    /// A statement where only the catalogue changes, which takes no time that could be told.
+    /// A statement that changes only the catalogue, in negligible time.
     package static let catalogue = 1e-6
-    /// Files opened, written and synchronised.
+    /// Opening, writing and synchronising files.
     package static let files = 5e-3
-    /// The work that every call with a budget does before its first unit.
+    /// The work of every call with a budget before its first unit.
     package static let call = 0.03
-    /// A whole change in place, as a unit of a budget; its verification, its commit, and that of a store whose tables stay.
+    /// A whole change in place, as one unit of a budget; the verification of a change of the catalogue; the
+    /// verification of a store whose tables are kept; and the commit of either.
     package static let inPlace = 0.05
     package static let verificationInPlace = 1e-3
     package static let verificationOfChanges = 1e-2
     package static let smallCommit = 1e-2
 
-    /// All of the work on a store of which only the size is known, as for a fleet.
+    /// Returns the cost of all work on a store of which only the size is known, as for a fleet.
     package static func store(bytes: Int64) -> Double { 0.03 + Double(bytes) * 1.5e-8 }
 
-    // MARK: An object of the catalogue
+    // MARK: Per object of the catalogue
 
-    /// About how many seconds SQLite takes for each object of the catalogue, whose text it parses again.
+    /// Returns the approximate seconds SQLite needs for each object of the catalogue, whose text it parses again.
     package static func parsing(for kind: StoreScript.Statement.Kind) -> Double {
         switch kind {
         case .addColumn, .retypeColumns: 12e-6
@@ -82,21 +83,22 @@ package enum CostModel {
         }
     }
 
-    /// About how long a migration takes that makes every table anew; one that takes less than a second is not looked at.
+    /// Returns the approximate seconds of a migration that rebuilds every table; at least one second, because faster
+    /// migrations are not compared.
     static func rebuilding(objects: Int, rows: Double, bytes: Int64 = 0) -> Double {
         max(Double(objects) * 1e-3 + rows * 5e-6 + Double(bytes) * 17e-9, 1)
     }
 
-    // MARK: A statement
+    // MARK: Per statement
 
-    /// About how many seconds a statement takes for each row, beside what any statement takes.
+    /// Returns the approximate seconds a statement takes for each row, in addition to its fixed cost.
     ///
-    /// - Parameter bytes: the size of a row and its index entries, on average.
+    /// - Parameter bytes: the average size of a row and its index entries.
     package static func row(of kind: StoreScript.Statement.Kind, bytes: Double) -> Double {
         switch kind {
         case .fill: insert + bytes * write
         case .update, .dropColumn: update
-        // A table's pages become free.
+        // Freeing the pages of a table.
         case .delete, .dropTable, .dropIndex, .dropTrigger, .dropView: drop
         case .createTable, .renameTable, .addColumn, .retypeColumns, .renameColumn, .createIndex, .createTrigger,
             .metadata:
@@ -104,7 +106,7 @@ package enum CostModel {
         }
     }
 
-    /// The size of a pair of keys with its indexes, which no count of objects has.
+    /// The size of a pair of keys with its indexes, which no object count includes.
     package static let bytesOfPair: Int64 = 60
 }
 
@@ -113,20 +115,20 @@ package enum CostModel {
 extension CostModel {
     /// The factor by which a unit may exceed its expected time before its call ends late.
     package static let margin = 1.3
-    /// The same for a commit: how long a disk takes to synchronise varies more than anything else, and nothing can end one.
+    /// The same factor for a commit. Synchronisation time varies most of all, and a commit cannot be interrupted.
     package static let commitMargin = 2.5
-    /// The factor on the longest unit that a budget has to have room for: one index takes longer than another.
+    /// The factor on the longest unit that must fit into a budget, because some indexes take longer than others.
     package static let spare = 1.2
-    /// The end of a call, beside what the last one took: for the units, it counts twice.
+    /// The time reserved for the end of a call, in addition to twice the time the last end took.
     package static let end = 0.03
-    /// A unit that takes less says nothing of the machine.
+    /// The duration below which a unit says nothing about the machine's speed.
     package static let smallUnit = 0.02
-    /// The seconds of a range of keys: long next to a transaction of the working copy, short next to a budget.
+    /// The seconds for a range of keys: long compared to a transaction of the working copy, short compared to a budget.
     package static let range = 0.1
-    /// The least that is begun where the time that is left is short.
+    /// The shortest range to start when little time is left.
     package static let leastRange = 0.01
 
-    /// The seconds of a call after which a unit is ended, with half of the budget for the units at least.
+    /// Returns the seconds into a call after which a unit is interrupted; units get at least half of the budget.
     ///
     /// - Parameter end: the seconds that the end of the last call took.
     package static func deadline(_ budget: Double, end: Double) -> Double {
@@ -137,10 +139,9 @@ extension CostModel {
 // MARK: - Deferred tasks
 
 extension DeferredTask {
-    /// About how long it takes at most, and so how long it cannot be interrupted without losing what it has done.
+    /// The approximate maximum duration, during which an interruption loses the task's work.
     ///
-    /// A row of a table that is made anew is written, compared, and left out once, and each of its indexes is sorted
-    /// again.
+    /// Each row of a rebuilt table is written, compared and removed once, and each of its indexes is sorted again.
     package var seconds: Double {
         let bytes = Double(bytes ?? rows * Self.bytesOfRow)
         return switch kind {
@@ -150,36 +151,36 @@ extension DeferredTask {
         }
     }
 
-    /// About how long it takes to copy the rows once more, to compare them and to leave them out.
+    /// The approximate seconds needed to copy the rows once more, compare them and remove them.
     var secondsOfCopy: Double { Double(rows) * 2.5e-6 + Double(bytes ?? rows * Self.bytesOfRow) * 12e-9 }
 
-    /// About how long it takes to rename a table: SQLite parses the text of every object for it.
+    /// Returns the approximate seconds needed to rename a table, for which SQLite parses the text of every object.
     static func secondsOfRename(in catalogue: Catalogue) -> Double {
         Double(catalogue.entries.count) * CostModel.parsing(for: .renameTable)
     }
 
-    /// The size of a row where SQLite cannot tell it.
+    /// The assumed size of a row if SQLite cannot determine it.
     private static let bytesOfRow: Int64 = 100
 
-    /// The seconds that the parts of a task are expected to take, in the order in which they are done.
+    /// The expected seconds of the parts of a task, in the order of execution.
     ///
-    /// Unlike ``DeferredTask/seconds``, which a budget has to have room for, they are what a task takes on average; only
-    /// their proportions count, and those to the phases of an estimate.
+    /// Unlike ``DeferredTask/seconds``, for which a budget must have room, they are averages. Only their proportions
+    /// matter, and only for the phases of an estimate.
     package struct Parts {
-        /// Of the new table with its rows.
+        /// Creating the new table with its rows.
         let making: Double
-        /// That it has the rows of the old one.
+        /// Checking that it has the rows of the old one.
         let proof: Double
-        /// The old table and its indexes go; all of a task of another kind.
+        /// Dropping the old table and its indexes; the whole task if it is of another kind.
         let leaving: Double
-        /// The new table gets its indexes.
+        /// Creating the indexes of the new table.
         let indexing: Double
-        /// The log is written, and written back.
+        /// Writing the log, and writing it back.
         let commit: Double
 
         package var total: Double { making + proof + leaving + indexing + commit }
 
-        /// The fraction of the task, 0 to 1, that is done at the end of each part.
+        /// The fraction of the task, 0 to 1, that is complete at the end of each part.
         package var ends: (made: Double, proven: Double, left: Double, indexed: Double) {
             var done = 0.0
             let ends = [making, proof, leaving, indexing].map { part in

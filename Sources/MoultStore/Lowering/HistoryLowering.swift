@@ -2,15 +2,15 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// The statements that carry persistent history over, as Core Data's own in-place migration was seen to do it:
-/// transactions stay, changes of removed entities leave, numbers and column sets are rewritten. What is missing of it is
-/// made first.
+/// The statements that migrate persistent history in the way observed in Core Data's own in-place migration.
+/// Transactions are kept, changes of removed entities are deleted, and entity numbers and column sets are rewritten.
+/// Missing parts are created first.
 struct HistoryLowering {
-    /// Make what is missing, whatever the rows are.
+    /// The statements that create missing parts, independent of the rows.
     let making: [StoreScript.Statement]
-    /// Change the rows, or make room in them.
+    /// The statements that change rows, or add columns to them.
     let rewriting: [StoreScript.Statement]
-    /// By source entity number, for the function `moult_history_columns`.
+    /// The column sets by source entity number, for the function `moult_history_columns`.
     let columns: [Int: HistoryColumns]
 
     init(_ lowering: StoreLowering) {
@@ -68,17 +68,17 @@ struct HistoryLowering {
 
     var statements: [StoreScript.Statement] { making + rewriting }
 
-    /// Makes what is missing, with the indexes of new tables.
+    /// Returns the statements that create missing parts, with the indexes of new tables.
     private static func making(_ gaps: HistoryGaps, _ lowering: StoreLowering) -> [StoreScript.Statement] {
         let history = PersistentHistory(of: lowering.destination)
         var gaps = gaps
-        // A table that is made has room for what the new version keeps of deleted objects.
+        // A new table has columns for the values that the new version preserves of deleted objects.
         gaps.tables = history.tables.filter { table in gaps.tables.contains { $0.name == table.name } }
         let indexes = history.indexes.filter { index in gaps.tables.contains { $0.name == index.table } }
         return gaps.statements + indexes.map { .createIndex($0) }
     }
 
-    /// The entity numbers whose changes leave.
+    /// Returns the entity numbers whose changes are deleted.
     static func removedNumbers(_ lowering: StoreLowering) -> [Int] {
         let map = lowering.numberMap
         return lowering.source.entityNumbers.values.filter { map[$0] == nil }.sorted()
@@ -88,7 +88,8 @@ struct HistoryLowering {
         (0..<256).first { !sql.contains("ZTOMBSTONE\($0) ") } ?? 0
     }
 
-    /// The values of deleted objects move to the columns of the attributes that keep them in the destination.
+    /// Returns assignments that move the values of deleted objects to the columns of the attributes that preserve them
+    /// in the destination.
     private static func tombstones(_ lowering: StoreLowering, from: Int, to count: Int) -> [String] {
         guard from > 0 else { return [] }
         return (0..<count).compactMap { index in
@@ -120,10 +121,10 @@ struct HistoryLowering {
 /// The mapping of the changed-columns bit set of persistent history from one version's slots to another's
 /// (`ACHANGE.ZCOLUMNS`).
 package struct HistoryColumns: Sendable, Hashable {
-    /// For each slot of the destination, the slots of the source of which any sets it.
+    /// For each slot of the destination, the slots of the source that set it; any one of them suffices.
     let sources: [[Int]]
 
-    /// The bit set in the destination's slots: the most significant bit of the first byte is slot 0.
+    /// Returns the bit set in the destination's slots. The most significant bit of the first byte is slot 0.
     package func carry(_ bits: [UInt8]) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: (sources.count + 7) / 8)
         for (slot, origins) in sources.enumerated() where origins.contains(where: { Self.isSet($0, in: bits) }) {
@@ -138,7 +139,7 @@ package struct HistoryColumns: Sendable, Hashable {
 }
 
 extension HistoryColumns {
-    /// Nil where every slot keeps its place.
+    /// Returns nil if every slot keeps its position.
     init?(_ contribution: StoreLowering.Contribution, from source: StoreLayout, to destination: StoreLayout) {
         let old = HistorySlots(of: contribution.source, in: source)
         let new = HistorySlots(of: contribution.destination, in: destination)
@@ -147,7 +148,7 @@ extension HistoryColumns {
         let origin = { (name: String) -> String? in
             if case .relationship(let source)? = relationships[name] { source } else { nil }
         }
-        // Which to-many a slot belongs to is known only where there is one of them, or where none of them changed.
+        // The to-many relationship of a slot is known only if there is just one, or if none of them changed.
         let sameToManys = old.toManyNames == new.toManyNames && new.toManyNames.allSatisfy { origin($0) == $0 }
         let isOrderKnown = sameToManys || (old.toManyNames.count < 2 && new.toManyNames.count < 2)
         let allToManys = old.toManyNames.compactMap { places[.toMany($0)] }
@@ -165,7 +166,8 @@ extension HistoryColumns {
                 guard case .attribute(let from, _)? = contribution.mapping.attributes[name] else { return [] }
                 return Self.places(of: from, [Slot.attribute], places)
             case .toMany(let name):
-                // Where the order is not known, a change of any is reported as a change of each: more, never less.
+                // If the order is unknown, a change of any to-many is reported as a change of all: too many, never too
+                // few.
                 return isOrderKnown ? Self.places(of: origin(name), [Slot.toMany, Slot.toOne], places) : allToManys
             }
         }

@@ -2,49 +2,49 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// A mapping lowered so that it makes the rows of some objects alone, in an empty database beside the store.
+/// A mapping lowered so that it creates the rows of only some objects, in an empty database next to the store.
 ///
-/// `main` is that database, the schema `source` the store. The table ``keys`` of `main` lists the objects. A table whose
-/// rows depend on more than the one object that each is made of is made whole.
+/// `main` is that database, and the schema `source` is the store. The table ``keys`` of `main` lists the objects. A
+/// table is created completely if its rows depend on more than the one object that each is created from.
 package struct PartialScript: Sendable {
-    /// The table of `main` that lists the objects: `place` is their table in the source.
+    /// The table of `main` that lists the objects; `place` is the name of their table in the source.
     package static let keys = "moult_keys"
     package static let makeKeys =
         "CREATE TABLE main.\(keys) (place TEXT, key INTEGER, PRIMARY KEY (place, key)) WITHOUT ROWID"
 
-    /// The reason why the script can only be run for all objects of a store, in a sentence; nil where it need not be.
+    /// The reason why the script can only run for all objects of a store, as a sentence; nil if it can run for some.
     package let obstacle: String?
     package let tables: [Table]
     package let sources: [Source]
-    /// The functions that the statements call.
+    /// The script with the functions that the statements call.
     package let script: StoreScript
     private let history: [StoreScript.Statement]
     private let historyTables: [Catalogue.Entry]
 
-    /// One table of the destination that the mapping fills.
+    /// A table of the destination that the mapping fills.
     package struct Table: Sendable {
         package let name: String
         package let columns: [String]
-        /// The columns by which a row is known.
+        /// The columns that identify a row.
         package let key: [String]
-        /// The columns that hold keys of listed objects; nil where the table is always made whole.
+        /// The columns that contain keys of listed objects; nil if the table is always created completely.
         package let limits: [Limit]?
-        /// The columns that no value of the source fills.
+        /// The columns that no source value fills.
         package let unfilled: [String]
-        /// The entity numbers of the rows that the mapping makes; empty for a join table.
+        /// The entity numbers of the rows that the mapping creates; empty for a join table.
         package let numbers: [Int]
         fileprivate let make: StoreScript.Statement
         fileprivate let fillAll: [StoreScript.Statement]
         fileprivate let fillListed: [StoreScript.Statement]
     }
 
-    /// A column of the destination that holds the keys of objects of one table of the source.
+    /// A column of the destination that contains the keys of objects of one source table.
     package struct Limit: Sendable, Equatable {
         package let column: String
         package let source: String
     }
 
-    /// A table of the source that feeds one entity table of the destination.
+    /// A source table that supplies the rows of one entity table of the destination.
     package struct Source: Sendable {
         package let table: String
         package let numbers: [Int]
@@ -56,13 +56,13 @@ package struct PartialScript: Sendable {
 
     /// - Parameters:
     ///   - source: the layout of the store.
-    ///   - destination: the layout of the store that the rows are for.
-    ///   - catalogue: that of the store.
-    /// - Throws: `unsupported` for what statements cannot compute.
+    ///   - destination: the layout of the store that the rows are created for.
+    ///   - catalogue: the catalogue of the store.
+    /// - Throws: `unsupported` if statements cannot compute a value.
     package init(
         _ mapping: ResolvedMapping, from source: StoreLayout, to destination: StoreLayout, catalogue: Catalogue
     ) throws {
-        // Without the catalogue of a store no table counts as one that is there already.
+        // Without the catalogue of a store, no table counts as already existing.
         func lower(over catalogue: Catalogue) throws -> StoreLowering {
             try StoreLowering(
                 source: source, destination: destination, mapping: mapping, catalogue: catalogue, rowCounts: [:],
@@ -86,12 +86,12 @@ package struct PartialScript: Sendable {
 
     package static let historyTables = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"]
 
-    /// Makes a table and fills it: for the listed objects, or for all of them.
+    /// Returns the statements that create a table and fill it, for the listed objects or for all of them.
     package func statements(for table: Table, listed: Bool) -> [StoreScript.Statement] {
         [table.make] + (listed ? table.fillListed : table.fillAll)
     }
 
-    /// Makes the tables of persistent history with what came after a transaction; empty without history.
+    /// Returns statements that create the history tables with the changes after a transaction; empty without history.
     package func history(after transaction: Int64) -> [StoreScript.Statement] {
         guard historyTables.contains(where: { $0.name == "ACHANGE" }) else { return [] }
         let copies = historyTables.flatMap { entry -> [StoreScript.Statement] in
@@ -112,15 +112,15 @@ package struct PartialScript: Sendable {
         return copies + history
     }
 
-    /// The condition that a column of a row holds the key of a listed object.
+    /// Returns the condition that a column of a row contains the key of a listed object.
     ///
-    /// - Parameter schema: where the list is.
+    /// - Parameter schema: the schema that contains the list.
     package static func isListed(_ column: SQLText, of place: String, in schema: SQLText = "main") -> SQLText {
         "\(column) IN (SELECT key FROM \(schema).moult_keys WHERE place = \(value: .text(place)))"
     }
 }
 
-// MARK: - One table
+// MARK: - Tables
 
 extension StoreLowering {
     fileprivate func partialObstacle(_ tables: [TableChange]) -> String? {
@@ -166,7 +166,7 @@ extension StoreLowering {
             fillAll: [insert(fill, into: name)] + orders, fillListed: [listed])
     }
 
-    /// - Parameter places: by entity table of the destination, the table of the source that feeds it.
+    /// - Parameter places: by entity table of the destination, the source table that supplies its rows.
     fileprivate func partialTable(_ change: JoinChange, _ places: [String: String]) -> PartialScript.Table? {
         guard case .rebuilt(let inserts) = change.kind, !inserts.isEmpty else { return nil }
         var partial = self
@@ -187,7 +187,7 @@ extension StoreLowering {
             fillListed: limited.map { copyPairs($0, into: name) })
     }
 
-    /// The condition that a pair has a listed object at either end.
+    /// Returns the condition that a pair has a listed object at either end.
     func isListed(_ own: SQLText, _ other: SQLText, _ pairs: RelationshipPairs) -> SQLText {
         let ends = [(own, pairs.ownerEntity), (other, pairs.destinationEntity)].compactMap { column, entity in
             source.table(forEntity: entity).map { PartialScript.isListed(column, of: $0.name) }
@@ -203,8 +203,8 @@ extension StoreLowering {
         }
     }
 
-    /// Whether a value may change although it does not count as a write of the object: what triggers compute, and the key
-    /// of an owner whose to-many has no inverse.
+    /// Returns whether a value may change without counting as a write of the object: a value computed by triggers, or
+    /// the key of an owner whose to-many has no inverse.
     private func isUncounted(_ column: EntityTable.Column, _ contributions: [Contribution]) -> Bool {
         switch column.role {
         case .attribute(let entity, let name):
@@ -238,7 +238,7 @@ extension TableChange {
 }
 
 extension TableChange.Fill {
-    /// Whether a value is looked for in other rows.
+    /// Whether a value is looked up in other rows.
     fileprivate var asksOtherRows: Bool {
         (columns.map(\.source.sql) + [condition ?? ""]).contains { !$0.reads.isEmpty }
     }

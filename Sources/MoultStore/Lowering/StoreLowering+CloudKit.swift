@@ -1,9 +1,9 @@
 import MoultSQLite
 
 extension StoreLowering {
-    /// Carries the record identities of a CloudKit mirror to the new entity numbers, and touches nothing else of it:
-    /// rows of removed entities first, then by way of negative numbers, because of the unique index over entity and
-    /// key.
+    /// Returns statements that migrate only the record identities of a CloudKit mirror to the new entity numbers.
+    /// Records of removed entities are deleted first. The others get temporary negative numbers, because of the unique
+    /// index on entity and key.
     func cloudKitStatements() -> [StoreScript.Statement] {
         guard catalogue.table("ANSCKRECORDMETADATA") != nil else { return [] }
         let map = numberMap
@@ -12,7 +12,7 @@ extension StoreLowering {
         }
         let table = "main.ANSCKRECORDMETADATA"
         let known = Set(source.entityNumbers.values)
-        // Records of an entity that has no table any more would become those of the entity that gets its number.
+        // Records of an entity without a table would otherwise be assigned to the entity that gets its number.
         let stale = Set(destination.entityNumbers.values).subtracting(known)
         let removed = (known.filter { map[$0] == nil } + stale).sorted()
         var statements: [StoreScript.Statement] = []
@@ -23,7 +23,7 @@ extension StoreLowering {
                     "Leave out the CloudKit records of entities that are not there."))
         }
         for (number, shift) in shifts {
-            // By way of negative keys, because of the same index.
+            // Use temporary negative keys, because of the same index.
             statements += [
                 change(
                     .update, "UPDATE \(table) SET ZENTITYPK = -(ZENTITYPK + \(shift)) WHERE ZENTITYID = \(number)",

@@ -3,8 +3,8 @@ import MoultModel
 import MoultSQLite
 
 extension StoreLowering {
-    /// Every statement, in order: triggers away, tables, joins, indexes, orders, derived values, history,
-    /// what makes the store one of the new version, and last triggers back.
+    /// Returns all statements in order: drop triggers, then change tables, joins, indexes, orders, derived values,
+    /// history and the store's identity, and finally recreate triggers.
     func script(metadata: [UInt8], modelCache: [UInt8]?) throws -> StoreScript {
         let (tables, joins) = (changes, joinChanges)
         let history = HistoryLowering(self)
@@ -30,7 +30,7 @@ extension StoreLowering {
         statements += virtual + history.statements + cloudKit
         statements += choice == .inPlace ? primaryKeysInPlace() : primaryKeys()
         statements += identity(metadata: metadata, modelCache: modelCache)
-        // An app's trigger may refuse what is written to Core Data's own tables, or ignore it.
+        // An app's trigger may reject or ignore writes to Core Data's own tables.
         statements += createTriggers()
         var script = StoreScript(
             statements: statements, historyColumns: history.columns,
@@ -44,7 +44,8 @@ extension StoreLowering {
         return script
     }
 
-    /// SQLite alters and drops Core Data's tables by the words and the name that it has given them.
+    /// Returns statements that rewrite the SQL of Core Data's tables in SQLite's own form, which SQLite needs to alter
+    /// and drop them.
     func respellTables() -> [StoreScript.Statement] {
         let known = Set(source.tables.map(\.name) + source.joinTables.map(\.name) + StoreSnapshot.historyTables)
         return catalogue.tables.filter { known.contains($0.name) || $0.name.hasPrefix("Z_") }.compactMap { entry in
@@ -52,14 +53,14 @@ extension StoreLowering {
         }
     }
 
-    /// By table that stays, what it has of the app's own.
+    /// An app's own definitions in each table that is kept.
     var ownDefinitions: [String: OwnDefinitions] {
         let all = changes.map { ($0.table.name, $0.way.own) } + joinChanges.map { ($0.table.name, $0.own) }
         return Dictionary(all.filter { $0.1 != OwnDefinitions() }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// - Parameter others: what reads or writes rows beside those of the tables.
-    /// - Throws: `unsupported` where the catalogue alone is not enough, with every reason.
+    /// - Parameter others: the other statements that read or write rows.
+    /// - Throws: `unsupported` if a change of the catalogue alone is not enough, with every reason.
     private func refuse(_ tables: [TableChange], _ joins: [JoinChange], _ others: [StoreScript.Statement]) throws {
         let present = Set(source.joinTables.map(\.name))
         let ways =
@@ -77,7 +78,7 @@ extension StoreLowering {
     private func dropTables(keeping kept: Set<String>) -> [StoreScript.Statement] {
         let owned = source.tables.map(\.name) + source.joinTables.map(\.name)
         let known = Set(owned + keptObjects.drops(.table))
-        // A table of the destination's that the model of the source does not explain would stand in the way.
+        // A destination table that the source's model does not explain would cause a conflict.
         let inTheWay = (destination.tables.map(\.name) + destination.joinTables.map(\.name)).filter { name in
             catalogue.table(name) != nil && !known.contains(name)
         }
@@ -86,7 +87,7 @@ extension StoreLowering {
         }
     }
 
-    /// The most rows that a table of the source has; unknown for one that holds pairs.
+    /// Returns the maximum number of rows in a source table; unknown for a join table.
     private func reach(ofRows table: String) -> StoreScript.RowCount {
         source.table(named: table) == nil ? .unknown : .atMost(rows(of: source.entities(inTable: table)))
     }
@@ -125,7 +126,7 @@ extension StoreLowering {
         }
     }
 
-    /// - Parameter limit: what else holds for a row `s`; nil for no more than the fill says.
+    /// - Parameter limit: a further condition on a row `s`; nil to use only that of the fill.
     func insert(_ fill: TableChange.Fill, into table: String, limit: SQLText? = nil) -> StoreScript.Statement {
         let names = ["Z_PK"] + fill.columns.map(\.column)
         let key: SQLText = fill.shift == 0 ? "s.Z_PK" : "s.Z_PK + \(fill.shift)"
@@ -153,8 +154,8 @@ extension StoreLowering {
         .init(.fill, table, text: insert.sql, "Copy the pairs of \(table).", rows: rows)
     }
 
-    /// The most pairs that a join table can get: each row of another table holds one at most; unknown where join tables
-    /// hold them already, whose rows were not counted.
+    /// Returns the maximum number of pairs in a join table. Each row of an entity table contributes at most one. The
+    /// number is unknown if pairs come from join tables, whose rows are not counted.
     private func reach(of table: JoinTable) -> StoreScript.RowCount {
         let pairs = links(of: table.owner).map(\.pairs)
         let tables = Set(pairs.filter { $0.row != .neither && $0.path == nil }.map(\.table))
@@ -171,7 +172,7 @@ extension StoreLowering {
 
     // MARK: - Indexes
 
-    /// Indexes of tables that stay which a fresh store does not have, or which an update would have to maintain.
+    /// Returns the indexes of kept tables that a new store does not have, or that an update would have to maintain.
     private func droppedIndexes(on updated: [TableChange], kept: Set<String>) -> [Catalogue.Entry] {
         guard choice != .inPlace else { return [] }
         let expected = Set(destination.indexes.map(\.sql))
@@ -188,7 +189,7 @@ extension StoreLowering {
             else { return false }
             let isAsked = expected.contains(sql) || keptObjects.keeps(.index, entry.name)
             guard isAsked, let changed = columns[entry.tableName], !changed.isEmpty else { return !isAsked }
-            // The names in a list, or in an expression.
+            // The names in a list or an expression.
             return sql.names(changed)
         }
     }
@@ -199,7 +200,7 @@ extension StoreLowering {
         }
     }
 
-    /// Whether the store has an index of the same columns, under the names that they had.
+    /// Returns whether the store has an index of the same columns under their former names.
     private func isRenamed(_ index: IndexDefinition, _ tables: [TableChange]) -> Bool {
         guard choice == .inPlace, let change = tables.first(where: { $0.table.name == index.table }) else {
             return false
@@ -228,12 +229,12 @@ extension StoreLowering {
         return fresh + others
     }
 
-    /// The most rows that a table of the destination gets.
+    /// Returns the maximum number of rows in a destination table.
     private func reach(ofIndexOn name: String) -> StoreScript.RowCount {
         if let table = destination.joinTable(named: name) { return reach(of: table) }
         guard let table = destination.table(named: name) else { return .unknown }
         let carriers = carriers(toTableOf: table.rootEntityName)
-        // A policy may make any number of objects.
+        // A policy may create any number of objects.
         guard carriers.allSatisfy({ $0.mapping.policy == nil }) else { return .unknown }
         return .atMost(rows(of: carriers.map(\.source.name)))
     }
@@ -244,12 +245,12 @@ extension StoreLowering {
         catalogue.entries.filter { $0.kind == .trigger }.map { .dropTrigger($0) }
     }
 
-    /// Core Data's triggers as a fresh store has them, and every other one in its own words.
+    /// Returns statements that create Core Data's triggers as in a new store, and all others with their own SQL.
     func createTriggers() -> [StoreScript.Statement] {
         destination.triggers.map { .createTrigger($0) } + keptObjects.entries(.trigger).compactMap { .putBack($0) }
     }
 
-    /// Objects that contradict the new version; a table's indexes go before it.
+    /// Returns statements that drop objects in conflict with the new version, with a table's indexes before the table.
     func dropObjects() -> [StoreScript.Statement] { keptObjects.dropStatements }
 
     private func rebuildVirtualTables(_ changes: [TableChange]) -> [StoreScript.Statement] {
@@ -262,9 +263,9 @@ extension StoreLowering {
             + destination.virtualTables.flatMap(\.statements) + keptObjects.trees.flatMap { refill($0, changes) }
     }
 
-    /// Fills an R-tree that the model does not ask for with what its own trigger would put into it.
+    /// Returns statements that fill an undeclared R-tree with the rows its own trigger would insert.
     ///
-    /// The trigger itself is not run: it may not write to a virtual table where the schema is not trusted.
+    /// The trigger itself is not run, because it may not write to a virtual table if the schema is not trusted.
     private func refill(_ tree: Catalogue.Entry, _ changes: [TableChange]) -> [StoreScript.Statement] {
         guard let trigger = keptObjects.entries(.trigger).first(where: { $0.name == tree.name + "_INSERT" }),
             let change = changes.first(where: { $0.table.name == trigger.tableName }), !keepsValues(change),
@@ -283,7 +284,7 @@ extension StoreLowering {
         ]
     }
 
-    // MARK: - What makes it a store of the new version
+    // MARK: - Identity of the store
 
     private func primaryKeys() -> [StoreScript.Statement] {
         let clear = StoreScript.Statement(
@@ -292,11 +293,12 @@ extension StoreLowering {
         return [clear] + entityRows.map { Self.number($0, highest: highestKey($0)) }
     }
 
-    /// Numbers stay, so that only names and new entities are written; counters continue where rows stay.
+    /// Returns statements that keep the entity numbers, and write only names and new entities. The counters of kept
+    /// rows continue.
     ///
-    /// - Parameter isUndoing: whether tables that were set aside take their place again, with their keys.
+    /// - Parameter isUndoing: whether tables that were set aside are restored, with their keys.
     func primaryKeysInPlace(isUndoing: Bool = false) -> [StoreScript.Statement] {
-        // A table without its key would keep the old row beside the new one.
+        // A table without its key would keep the old row next to the new one.
         let hasKey = catalogue.table("Z_PRIMARYKEY")?.sql?.names(["PRIMARY", "UNIQUE"]) != false
         let carried = Set(contributions.map { destination.model.root(of: $0.destination).name })
         let leave = StoreScript.Statement(
@@ -319,7 +321,7 @@ extension StoreLowering {
             } + (hasKey ? [] : [keepLastNumbers])
     }
 
-    /// Of each number the row that was written last.
+    /// A statement that keeps only the last written row of each number.
     private var keepLastNumbers: StoreScript.Statement {
         .init(
             .metadata, "Z_PRIMARYKEY",
@@ -332,7 +334,7 @@ extension StoreLowering {
     /// The entities of the destination, without those of persistent history and CloudKit.
     var entityRows: [PrimaryKeyRow] { destination.primaryKeyRows.filter { $0.number < Self.firstReservedNumber } }
 
-    /// - Parameter highest: the highest key handed out, as SQL.
+    /// - Parameter highest: the highest key ever assigned, as SQL.
     static func number(_ row: PrimaryKeyRow, highest: String, replacing: Bool = false) -> StoreScript.Statement {
         .init(
             .metadata, "Z_PRIMARYKEY",
@@ -342,8 +344,8 @@ extension StoreLowering {
             """, "Number the entity \(row.name) \(row.number).")
     }
 
-    /// The highest key ever handed out in the table that a root entity's rows come from; the highest key that is taken
-    /// where the store's own counter has lost it.
+    /// Returns the highest key ever assigned in the table that supplies a root entity's rows, or the highest key in use
+    /// if the store's own counter is lower.
     private func highestKey(_ row: PrimaryKeyRow) -> String {
         guard row.superNumber == 0 else { return "0" }
         guard let table = destination.table(forEntity: row.name) else { return highestKeyGiven(row) }
@@ -384,12 +386,12 @@ extension StoreLowering {
         return statements
     }
 
-    /// Numbers from here on belong to persistent history and CloudKit.
+    /// The first number reserved for persistent history and CloudKit.
     static let firstReservedNumber = 16000
 }
 
 extension TableChange {
-    /// Whether no row is written.
+    /// Whether the change writes no rows.
     fileprivate var isOfCatalogue: Bool {
         switch kind {
         case .untouched: true
@@ -406,6 +408,6 @@ extension JoinChange {
 }
 
 extension String {
-    /// The names and marks of the first list of a statement, and what comes after it.
+    /// The names and symbols of a statement from its first list on.
     fileprivate var listedNames: [String] { sqlTokens.map(\.name).drop { $0 != "(" }.map { $0 } }
 }

@@ -3,41 +3,41 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// Lowers a mapping between two versions to the statements that carry a store from one layout to the other.
+/// Lowers a mapping between two versions to the statements that convert a store from one layout to the other.
 ///
-/// Each table gets the cheapest safe way (``TableWay``): it is not touched, its columns are altered, its rows are
-/// updated, or it is made anew with the text of a fresh store and filled from `source`, the unchanged backup, in one
-/// `INSERT … SELECT`. Keys are kept.
+/// Each table is changed in the cheapest safe way (``TableWay``): it is left untouched, its columns are altered, its
+/// rows are updated, or it is rebuilt. A rebuilt table has the text of a new store and is filled from `source`, the
+/// unchanged backup, by one `INSERT … SELECT`. Keys are kept.
 struct StoreLowering: Sendable {
-    /// The store as it is.
+    /// The store before the migration.
     let source: StoreLayout
-    /// A fresh store of the target version.
+    /// A new store of the target version.
     let destination: StoreLayout
     let mapping: ResolvedMapping
     /// The contents of `sqlite_master` in the store.
     let catalogue: Catalogue
-    /// Rows by source entity, where they were counted.
+    /// The number of rows of each source entity, if counted.
     let rowCounts: [String: Int64]
 
-    /// The other objects in the store's catalogue, and those of them that stay.
+    /// The store's foreign objects, and the decision which of them are kept.
     var keptObjects: KeptObjects { didSet { forgetChanges() } }
     /// The missing parts of persistent history.
     let historyGaps: HistoryGaps
 
     var choice = StoreScript.Choice.normalised { didSet { forgetChanges() } }
-    /// The number of changes of columns that there would be, where it takes less time to make every changed table anew.
+    /// The number of column changes that would be needed, if it is faster to rebuild every changed table.
     var alterations: Int? { didSet { forgetChanges() } }
 
-    /// The reason why no table of this store or mapping can be altered; nil where each can be judged by itself.
+    /// The reason why no table of this store or mapping can be altered; nil if each table is decided separately.
     let obstacle: RebuildReason?
-    /// Whether pairs of join tables are made for listed objects alone (``PartialScript``).
+    /// Whether pairs of join tables are created only for listed objects (``PartialScript``).
     var isPartial = false { didSet { forgetChanges() } }
-    /// Whether the script is that of a working copy, in which pairs that lack an index are sorted first.
+    /// Whether the script is for a working copy, in which pairs without an index are sorted first.
     let sortsPairs: Bool
-    /// By table of the source, the columns that indexes begin with.
+    /// The first column of each index of a source table, with its table.
     let leadingColumns: Set<[String]>
 
-    /// One entity mapping that carries rows, resolved on both sides.
+    /// An entity mapping that migrates rows, resolved on both sides.
     struct Contribution: Sendable {
         let mapping: ResolvedEntityMapping
         let source: EntityDescription
@@ -46,33 +46,34 @@ struct StoreLowering: Sendable {
         let destinationNumber: Int
         /// The SQL of the mapping's expressions and predicate, over a row `s` of the source's table.
         var values: MappedValues
-        /// The mapping's place among all.
+        /// The mapping's position among all mappings.
         let position: Int
-        /// The number that is added to the keys of its objects.
+        /// The number added to the keys of its objects.
         var shift: Int64 = 0
     }
 
-    /// The entity mappings that take objects, those of policies among them.
+    /// The entity mappings that take objects, including those with policies.
     private(set) var carriers: [Contribution]
     /// Contributions filled by SQL rather than by a policy.
     private(set) var contributions: [Contribution] = []
-    /// The places in ``carriers`` by the root entity of what they make, and how many take each source entity.
+    /// The positions in ``carriers`` by the root entity of the objects they create, followed by the number of carriers
+    /// that take each source entity.
     private var placesByRoot: [String: [Int]] = [:]
     private var countsBySource: [Int: Int] = [:]
-    /// The links that fill each relationship. They follow from the mapping and the two stores, and are asked for with
-    /// each column.
+    /// The links that fill each relationship, cached because every column needs them. They depend only on the mapping
+    /// and the two stores.
     let foundLinks = OnceEach<RelationshipReference, [Links]>()
-    /// The change of each table, as long as nothing above changes.
+    /// The cached change of each table, reset when a property above changes.
     private var knownChanges = Once<[TableChange]>()
     private var knownJoinChanges = Once<[JoinChange]>()
-    /// By root entity of the destination, the highest key where keys were shifted.
+    /// The highest key by root entity of the destination, for tables with shifted keys.
     private(set) var highestKeys: [String: Int64] = [:]
 
     /// - Parameters:
-    ///   - highestKeys: by table of the source, the highest key ever handed out there.
-    ///   - isPending: whether the metadata mark deferred work; a removed column that kept its name does not show it
-    ///     otherwise.
-    ///   - disjoint: pairs of places of entity mappings whose conditions no object fulfils both.
+    ///   - highestKeys: by source table, the highest key ever assigned there.
+    ///   - isPending: whether the metadata mark deferred work. Otherwise, a removed column that kept its name would not
+    ///     be recognised.
+    ///   - disjoint: the positions of pairs of entity mappings whose conditions no object can both meet.
     init(
         source: StoreLayout, destination: StoreLayout, mapping: ResolvedMapping, catalogue: Catalogue,
         rowCounts: [String: Int64], highestKeys: [String: Int64], disjoint: Set<[Int]>,
@@ -99,7 +100,7 @@ struct StoreLowering: Sendable {
         contributions = carriers.filter { $0.mapping.policy == nil }
     }
 
-    /// - Parameter schema: where the source's tables are.
+    /// - Parameter schema: the schema that contains the source's tables.
     static func contribution(
         of mapping: ResolvedEntityMapping, at position: Int, from source: StoreLayout, to destination: StoreLayout,
         schema: String
@@ -113,7 +114,7 @@ struct StoreLowering: Sendable {
                 place: to, remedy: "Report this as a bug, with both models.")
         }
         var lowered = mapping
-        // A policy makes the values; which objects it takes is said all the same.
+        // A policy creates the values, but the contribution still determines which objects it takes.
         if mapping.policy != nil { (lowered.attributes, lowered.predicate) = ([:], nil) }
         return Contribution(
             mapping: mapping, source: old, destination: new, sourceNumber: oldNumber, destinationNumber: number,
@@ -122,10 +123,10 @@ struct StoreLowering: Sendable {
             position: position)
     }
 
-    /// Keys are kept, where no other object of the same table has them: what comes from another table, or a second
-    /// time from the same objects, is shifted beyond all keys before it.
+    /// Keeps keys that no other object of the same table uses. Objects that come from another table, or a second time
+    /// from the same objects, are shifted beyond all previous keys.
     ///
-    /// - Throws: `storeCorrupted` where the keys of a table leave no room above them.
+    /// - Throws: `storeCorrupted` if the keys of a table leave no room above them.
     private mutating func shiftKeys(above highest: [String: Int64], _ disjoint: Set<[Int]>) throws {
         func end(of table: String, after shift: Int64) throws -> Int64 {
             let (end, isOver) = shift.addingReportingOverflow(max(highest[table, default: 0], 0))
@@ -142,7 +143,7 @@ struct StoreLowering: Sendable {
         for table in destination.tables {
             var blocks: [(table: String, members: [Contribution], shift: Int64)] = []
             let members = placesByRoot[table.rootEntityName] ?? []
-            // Of several hierarchies that become one, that of the root's own objects stays as it is.
+            // If several hierarchies are merged, the one of the root's own objects keeps its keys.
             let root = roots[table.rootEntityName]
             let home = root?.sourceEntityName.flatMap { source.table(forEntity: $0)?.name } ?? table.name
             let kept = members.filter { source.table(for: carriers[$0].source)?.name == home }
@@ -150,7 +151,7 @@ struct StoreLowering: Sendable {
             for index in kept + others {
                 guard let name = source.table(for: carriers[index].source)?.name else { continue }
                 let carrier = carriers[index]
-                // A policy hands out its keys itself: those of its objects where they are free.
+                // A policy assigns keys itself: those of its source objects if they are free.
                 let isByPolicy = carriers[index].mapping.policy != nil
                 let block = blocks.firstIndex { block in
                     block.table == name
@@ -182,28 +183,28 @@ struct StoreLowering: Sendable {
 
     private mutating func forgetChanges() { (knownChanges, knownJoinChanges) = (Once(), Once()) }
 
-    /// The contributions whose rows end in the table of `root`.
+    /// Returns the contributions that create rows in the table of `root`.
     func contributions(toTableOf root: String) -> [Contribution] {
         carriers(toTableOf: root).filter { $0.mapping.policy == nil }
     }
 
-    /// The contributions that make objects of an entity or of one below it.
+    /// Returns the contributions that create objects of an entity or its descendants.
     func contributions(to entity: EntityDescription) -> [Contribution] {
         contributions(toTableOf: destination.model.root(of: entity).name).filter {
             destination.model.isKind($0.destination, of: entity)
         }
     }
 
-    /// The carriers whose objects end in the table of `root`.
+    /// Returns the carriers that create objects in the table of `root`.
     func carriers(toTableOf root: String) -> [Contribution] { placesByRoot[root, default: []].map { carriers[$0] } }
 
-    /// Whether only one entity mapping takes the objects of the source entity with that number.
+    /// Returns whether only one entity mapping takes the objects of the source entity with that number.
     func isTakenOnce(_ sourceNumber: Int) -> Bool { countsBySource[sourceNumber] == 1 }
 
-    /// The number in the destination of each source entity number that is carried over.
+    /// The destination's entity number for each migrated source entity number.
     var numberMap: [Int: Int] { Self.numberMap(of: carriers) }
 
-    /// By source entity number, what is added to the keys of what its objects become.
+    /// The number added to the keys of migrated objects, by source entity number.
     var shifts: [(number: Int, shift: Int64)] {
         let first = Dictionary(carriers.map { ($0.sourceNumber, $0.shift) }, uniquingKeysWith: { first, _ in first })
         return first.filter { $0.value != 0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -214,7 +215,7 @@ struct StoreLowering: Sendable {
             contributions.map { ($0.sourceNumber, $0.destinationNumber) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// An upper bound of the number of rows may be any number that a file holds.
+    /// Returns an upper bound on the number of rows, at most the largest integer: a file may contain any count.
     func rows(of entities: [String]) -> Int64 {
         entities.reduce(0) { sum, name in
             let (total, isOver) = sum.addingReportingOverflow(rowCounts[name, default: 0])
@@ -224,13 +225,13 @@ struct StoreLowering: Sendable {
 }
 
 extension [Int] {
-    /// `1, 2, 3`, for a list in SQL.
+    /// The numbers as an SQL list: `1, 2, 3`.
     package var sqlList: String { map(String.init).joined(separator: ", ") }
 }
 
 extension StoreLowering {
-    /// The pairs of entity mappings of one source entity into one table whose conditions no object of the store
-    /// fulfils both, by their places, either way round: their objects can keep their keys.
+    /// Returns the positions, in either order, of pairs of entity mappings from one source entity into one table whose
+    /// conditions no object of the store meets both. Their objects can keep their keys.
     ///
     /// - Parameter connection: the store, as `main`.
     static func disjoint(

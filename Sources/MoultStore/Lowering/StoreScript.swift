@@ -1,18 +1,18 @@
 import MoultSQLite
 
-/// The changes to be made to a store, as statements: a bound plan lowered to SQL. Running it is the engine's business.
+/// The changes to a store as SQL statements, lowered from a bound plan. The engine runs them.
 ///
 /// The statements run in order, in one transaction, on a connection whose `main` is the working copy or the store
 /// itself (``Place``) and whose schema `source` is the unchanged backup of the store.
 package struct StoreScript: Sendable, Equatable {
-    /// The way in which the tables get to the new version, where there is a choice.
+    /// The way to change the tables to the new version, where there is a choice.
     package enum Choice: Sendable, Hashable {
-        /// Each in the cheapest safe way.
+        /// Changes each table in the cheapest safe way.
         case cheapest
-        /// Every one whose text changes is made anew, with its columns in the order of a new store.
+        /// Rebuilds every table whose text changes, with its columns in the order of a new store.
         case normalised
-        /// By the catalogue alone, in a time that does not grow with the rows, or not at all. Indexes keep their names,
-        /// as after Core Data's own in-place migration.
+        /// Changes only the catalogue, in a time that does not depend on the number of rows, or fails. Indexes keep
+        /// their names, as after Core Data's own in-place migration.
         case inPlace
     }
 
@@ -21,26 +21,26 @@ package struct StoreScript: Sendable, Equatable {
     package enum Place: String, Sendable, Hashable {
         /// On a working copy.
         case copy
-        /// On the store itself, next to its backup, or on a working copy: every table stays.
+        /// On the store itself, next to its backup, or on a working copy: every table is kept.
         case store
-        /// On the store itself: it touches the catalogue and the metadata only.
+        /// On the store itself: only the catalogue and the metadata change.
         case catalogue
     }
 
     package var place: Place
-    /// Whether the script touches the catalogue and the metadata only, and runs on the store itself.
+    /// Whether the script changes only the catalogue and the metadata, and runs on the store itself.
     package var isInPlace: Bool { place == .catalogue }
-    /// Whether a statement writes rows, or may.
+    /// Whether any statement writes rows, or may do so.
     package var writesRows: Bool {
         statements.contains { [.fill, .update, .delete, .dropColumn].contains($0.kind) && $0.rows != 0 }
     }
-    /// Whether it leaves behind what takes long.
+    /// Whether the script leaves slow work for later.
     package var isDeferred = false
-    /// Whether anything is lost at once, as an object of an app that has no place in the new version.
+    /// Whether anything is lost immediately, such as an object of an app that is dropped in the new version.
     package var needsBackup = true
-    /// The mappings that carry over persistent history's column sets, by source entity number.
+    /// The mappings that migrate persistent history's column sets, by source entity number.
     package var historyColumns: [Int: HistoryColumns]
-    /// The app's own definitions and objects that stay: in Core Data's tables, by their names, and next to them.
+    /// The app's own definitions and objects that are kept: those in Core Data's tables, by name, and separate objects.
     package struct Kept: Sendable, Equatable {
         package var definitions: [String: OwnDefinitions] = [:]
         package var objects = KeptObjects()
@@ -70,9 +70,9 @@ package struct StoreScript: Sendable, Equatable {
         self.historyColumns = historyColumns
     }
 
-    /// The functions that the statements call, beside those of ``FormatFunctions``.
+    /// Returns the functions that the statements call, in addition to those of ``FormatFunctions``.
     ///
-    /// - Parameter externalFile: the bytes of the external data file of that name.
+    /// - Parameter externalFile: returns the bytes of the external data file with a name.
     package func functions(externalFile: @escaping @Sendable (String) throws -> [UInt8]) -> [SQLiteFunction] {
         let columns = historyColumns
         return [
@@ -87,8 +87,8 @@ package struct StoreScript: Sendable, Equatable {
         ] + transforms.map(\.function)
     }
 
-    /// The bytes themselves of a value kept with external storage: after a leading 1, or in the file named after a
-    /// leading 2. What is neither is kept as it is.
+    /// Returns the bytes of a value with external storage: those after a leading 1, or those of the file named after a
+    /// leading 2. Any other value is returned unchanged.
     private static func inline(_ value: SQLiteValue, _ externalFile: (String) throws -> [UInt8]) throws -> SQLiteValue {
         guard let bytes = value.blob, let mark = bytes.first else { return value }
         switch mark {
@@ -100,30 +100,30 @@ package struct StoreScript: Sendable, Equatable {
         }
     }
 
-    /// One SQL statement: what it does, to which table, from the rows of which, and the same in one sentence.
+    /// An SQL statement, with its effect, the table it changes, the tables it reads, and a description in one sentence.
     package struct Statement: Sendable, Equatable {
         package enum Kind: Sendable, Hashable {
             case createTable, renameTable, dropTable, dropView, addColumn, renameColumn, dropColumn
             /// Edits the text of a table in `sqlite_master`.
             case retypeColumns
             case createIndex, dropIndex, createTrigger, dropTrigger
-            /// New rows, new values in rows that are there, rows that leave.
+            /// Inserts new rows, changes values in existing rows, or deletes rows.
             case fill, update, delete
-            /// The mark of the version on a store: hashes, the model, and the numbers of entities.
+            /// Writes the version of a store: hashes, the model, and the numbers of entities.
             case metadata
         }
 
         package let kind: Kind
-        /// The table that it changes, or whose index or trigger it makes or drops; the name of a view.
+        /// The table that the statement changes, or whose index or trigger it creates or drops; the name of a view.
         package let table: String
-        /// The other tables whose rows it asks for.
+        /// The other tables whose rows the statement reads.
         package let reads: Set<String>
         package var sql: String
         package let sentence: String
         package private(set) var rows: RowCount
-        /// The table by whose keys the statement can be limited to some rows alone; nil where it cannot be.
+        /// The table whose keys can limit the statement to some rows; nil if it cannot be limited.
         package private(set) var keys: Keys?
-        /// Whether its literals may be an app's data: its metadata, or the words of its own indexes and triggers.
+        /// Whether literals may contain an app's data: its metadata, or the SQL of its own indexes and triggers.
         package private(set) var holdsValues = false
 
         package init(
@@ -138,7 +138,7 @@ package struct StoreScript: Sendable, Equatable {
             self.init(kind, table, reads: text.reads, text.inlined, sentence, rows: rows, keys: keys)
         }
 
-        /// The statement as it is shown to whoever did not ask for values.
+        /// The statement without values, for display by default.
         package var sqlWithoutValues: String { holdsValues ? sql.withoutSQLLiterals() : sql }
 
         func holdingValues() -> Self {
@@ -147,18 +147,18 @@ package struct StoreScript: Sendable, Equatable {
             return statement
         }
 
-        /// The table `s` whose rows a statement takes one by one, whichever others it takes: done for ranges of keys that
-        /// hold all of them, in rising order, it does what it does for all at once.
+        /// The table `s` whose rows a statement processes one by one. Running the statement for ranges of keys that
+        /// cover all rows, in ascending order, has the same effect as running it once.
         package struct Keys: Sendable, Equatable {
-            /// Quoted, with its schema.
+            /// The quoted name of the table, with its schema.
             package var table: String
             /// Whether the statement ends with a condition.
             package var hasCondition: Bool
         }
 
-        /// The same for the rows whose keys lie in a range; nil where it cannot be said of some rows alone.
+        /// Returns the same statement for the rows with keys in a range; nil if it cannot be limited.
         ///
-        /// - Parameter rows: about how many these are.
+        /// - Parameter rows: the approximate number of these rows.
         package func limited(to range: ClosedRange<Int64>, rows: Int64) -> Statement? {
             guard let keys else { return nil }
             var statement = self
@@ -170,17 +170,17 @@ package struct StoreScript: Sendable, Equatable {
         }
     }
 
-    /// About how many rows a statement reads or writes.
+    /// The approximate number of rows that a statement reads or writes.
     package enum RowCount: Sendable, Hashable, ExpressibleByIntegerLiteral {
-        /// As the entities of the store were counted; 0 for a statement that changes the catalogue alone.
+        /// A count based on the store's entities; 0 for a statement that changes only the catalogue.
         case counted(Int64)
-        /// They were not counted, but there are no more than these.
+        /// An upper bound for rows that were not counted.
         case atMost(Int64)
         case unknown
 
         package init(integerLiteral count: Int64) { self = .counted(count) }
 
-        /// The most that there can be; nil where that is unknown.
+        /// The maximum number of rows; nil if unknown.
         package var bound: Int64? {
             switch self {
             case .counted(let count), .atMost(let count): count
@@ -188,7 +188,7 @@ package struct StoreScript: Sendable, Equatable {
             }
         }
 
-        /// The rows that the statement counts for in the progress of a script: one where they were not counted.
+        /// The rows that the statement contributes to the progress of a script; one if they were not counted.
         package var progress: Int64 { if case .counted(let count) = self { count } else { 1 } }
     }
 }
@@ -208,7 +208,7 @@ extension StoreScript.Statement {
         .init(.dropTable, name, "DROP TABLE main.\(name.quotedName)", sentence, rows: rows)
     }
 
-    /// - Parameter standard: what the rows that are there get, of which SQL has a literal.
+    /// - Parameter standard: the value of existing rows, which must have an SQL literal.
     static func addColumn(_ column: String, _ type: String, standard: SQLiteValue = .null, to table: String) -> Self {
         .init(
             .addColumn, table,
@@ -217,7 +217,7 @@ extension StoreScript.Statement {
             "Add the column \(column) to \(table).")
     }
 
-    /// - Parameter sentence: nil where the new name is the one that the column keeps.
+    /// - Parameter sentence: the description; nil if the new name is permanent.
     static func renameColumn(_ column: String, to other: String, of table: String, _ sentence: String? = nil) -> Self {
         .init(
             .renameColumn, table,
@@ -240,7 +240,7 @@ extension StoreScript.Statement {
             "Change the type of \(types) in the text of \(table).")
     }
 
-    /// The text of a table as SQLite itself would have written it.
+    /// Rewrites the text of a table in SQLite's own form.
     static func respell(_ entry: Catalogue.Entry, as sql: String) -> Self {
         .init(
             .retypeColumns, entry.name,
@@ -269,7 +269,7 @@ extension StoreScript.Statement {
             "Take the trigger \(trigger.name) away for the time being.")
     }
 
-    /// An index or a trigger in its own words; nil for an index that belongs to a constraint.
+    /// Recreates an index or a trigger with its own SQL; nil for an index that belongs to a constraint.
     static func putBack(_ entry: Catalogue.Entry, rows: StoreScript.RowCount = 0) -> Self? {
         entry.sql.map { sql in
             Self(

@@ -1,17 +1,18 @@
 import MoultModel
 
-/// The questions about rows that repairs and the rules of an app both ask of a store.
+/// The queries on rows that both repairs and the rules of an app use.
 ///
-/// The verification of a migration asks with queries of its own, because it is the independent witness.
+/// The verification of a migration has queries of its own, because it is an independent witness.
 package struct Consistency {
     private let layout: StoreLayout
 
     package init(_ layout: StoreLayout) { self.layout = layout }
 
-    /// The objects whose values in all of the columns an object with a smaller key has too. An object with NULL in one of
-    /// them is like no other.
+    /// Returns a query for objects with the same values in all of the columns as an object with a smaller key. An
+    /// object with NULL in one of them has no duplicates.
     ///
-    /// - Parameter selected: of `Z_PK`, `Z_ENT` and `keeper`, the key of the first object with the values.
+    /// - Parameter selected: the result columns, among `Z_PK`, `Z_ENT` and `keeper`, the key of the first object with
+    ///   the values.
     package func repeated(
         _ columns: [String], of entity: EntityDescription, in table: EntityTable, selecting selected: SQLText
     ) -> SQLText {
@@ -24,12 +25,12 @@ package struct Consistency {
             """
     }
 
-    /// The rows, `r`, with a key in a column that leads to no object of an entity.
+    /// Returns a query for rows `r` with a key in a column that matches no object of an entity.
     ///
     /// - Parameters:
-    ///   - selected: columns of `r`.
-    ///   - numbers: the entity numbers of the rows that are looked at.
-    ///   - isGiven: whether a row without a key is left out.
+    ///   - selected: the result columns of `r`.
+    ///   - numbers: the entity numbers of the rows to check.
+    ///   - isGiven: whether to omit rows without a key.
     package func leadingNowhere(
         _ table: String, _ column: String, numbers: [Int], to destination: EntityDescription, in target: String,
         isGiven: Bool, selecting selected: SQLText

@@ -1,18 +1,18 @@
 import MoultBasics
 import MoultSQLite
 
-/// The gaps of a store that keeps persistent history, in its tables and in their counters in `Z_PRIMARYKEY`.
+/// The gaps of a store with persistent history, in its history tables and in their counters in `Z_PRIMARYKEY`.
 package struct HistoryGaps: Sendable, Equatable {
-    /// A column that one of the tables lacks.
+    /// A column that is missing from one of the tables.
     package struct Column: Sendable, Hashable {
         package let table: PersistentHistory.Table
         package let column: Catalogue.Column
 
         /// `TABLE.COLUMN`
         package var place: String { "\(table.name).\(column.name)" }
-        /// The known value of the column in each row, as SQL; nil where it is not known.
+        /// The known value of the column in each row, as SQL; nil if unknown.
         package var value: String? { column.name == "Z_ENT" ? "\(table.number)" : nil }
-        /// SQLite adds no key to a table that is there.
+        /// Whether the column can be added; SQLite cannot add a key to an existing table.
         package var canBeAdded: Bool { column.name != "Z_PK" }
 
         fileprivate var finding: Finding {
@@ -24,8 +24,7 @@ package struct HistoryGaps: Sendable, Equatable {
 
     package var tables: [PersistentHistory.Table] = []
     package var columns: [Column] = []
-    /// The tables whose counter is missing or below a key that is taken. Core Data numbers a table that is empty when it
-    /// needs to.
+    /// The tables whose counter is missing or below a key in use. Core Data itself adds the counter of an empty table.
     package var counters: [PersistentHistory.Table] = []
 
     package init() {}
@@ -46,12 +45,12 @@ package struct HistoryGaps: Sendable, Equatable {
 
     package var isEmpty: Bool { tables.isEmpty && columns.isEmpty && counters.isEmpty }
 
-    /// Whether the store has a table with every column of it.
+    /// Returns whether the store has a table with all of its columns.
     package func isWhole(_ table: String) -> Bool {
         !tables.contains { $0.name == table } && !columns.contains { $0.table.name == table }
     }
 
-    /// One for each missing table and column; the counters are read by whoever verifies a store.
+    /// The findings for missing tables and columns. Counters are checked when a store is verified.
     var findings: [Finding] {
         tables.map { table in
             Finding.missing(
@@ -60,7 +59,7 @@ package struct HistoryGaps: Sendable, Equatable {
         } + columns.filter(\.canBeAdded).map(\.finding) + lasting
     }
 
-    /// Of these findings, those of what no repair can make.
+    /// The findings among these for gaps that no repair can fill.
     package var lasting: [Finding] {
         columns.filter { !$0.canBeAdded }.map { gap in
             var finding = gap.finding
@@ -69,7 +68,8 @@ package struct HistoryGaps: Sendable, Equatable {
         }
     }
 
-    /// - Throws: `storeCorrupted` for what no migration can make: a key, or a table whose name something else has.
+    /// - Throws: `storeCorrupted` for a gap that no migration can fill: a key, or a table whose name is taken by
+    ///   another object.
     func requirePossible(in catalogue: Catalogue) throws {
         let taken = catalogue.strangers(named: Set(tables.map(\.name))).first
         guard let fault = lasting.first ?? taken.map(Finding.nameTaken) else { return }
@@ -90,9 +90,9 @@ package struct HistoryGaps: Sendable, Equatable {
         }
     }
 
-    // MARK: - Filling them
+    // MARK: - Filling the gaps
 
-    /// Makes tables and columns, then sets the counters.
+    /// Statements that create tables and columns, and then set the counters.
     var statements: [StoreScript.Statement] {
         tables.map { .createTable($0.name, $0.sql) } + columns.filter(\.canBeAdded).flatMap(add) + counters.map(count)
     }
@@ -112,7 +112,7 @@ package struct HistoryGaps: Sendable, Equatable {
             } ?? [])
     }
 
-    /// A counter stands above every key that another table of history names.
+    /// Sets a counter to at least the highest key that any table of history refers to.
     private func count(_ table: PersistentHistory.Table) -> StoreScript.Statement {
         let highest = keys(of: table).map { "ifnull((SELECT max(\($0.column)) FROM main.\($0.table)), 0)" }
         return StoreScript.Statement(
@@ -125,7 +125,7 @@ package struct HistoryGaps: Sendable, Equatable {
             """, "Number \(table.entityName) \(table.number), and count its keys.")
     }
 
-    /// The columns that hold keys of a table.
+    /// Returns the columns that contain keys of a table.
     private func keys(of table: PersistentHistory.Table) -> [(table: String, column: String)] {
         let others: [(String, String)] =
             switch table.name {
@@ -138,7 +138,8 @@ package struct HistoryGaps: Sendable, Equatable {
 }
 
 extension StoreSnapshot {
-    /// Whether the metadata say so, or `Z_PRIMARYKEY` numbers a table of history, or there is one.
+    /// Whether the store keeps persistent history, according to its metadata, to a number in `Z_PRIMARYKEY`, or to an
+    /// existing history table.
     package var keepsHistory: Bool {
         framework.hasPersistentHistory
             && (Self.historyTables.contains { catalogue.table($0) != nil }

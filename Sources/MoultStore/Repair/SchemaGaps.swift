@@ -1,13 +1,13 @@
 import MoultBasics
 import MoultSQLite
 
-/// The tables, columns and indexes of the model that a store lacks.
+/// The parts of the model that a store lacks, such as tables, columns and indexes.
 package struct SchemaGaps: Sendable, Equatable {
-    /// A column that one of the store's tables lacks.
+    /// A column that is missing from one of the store's tables.
     package struct Column: Sendable, Hashable {
         package let table: String
         package let column: EntityTable.Column
-        /// Whether the table is that of a relationship, whose pairs cannot be read without it.
+        /// Whether the table is that of a relationship, whose pairs cannot be read without the column.
         package let isOfPairs: Bool
 
         package init(table: String, column: EntityTable.Column, isOfPairs: Bool = false) {
@@ -15,26 +15,26 @@ package struct SchemaGaps: Sendable, Equatable {
         }
     }
 
-    /// Entities that `Z_PRIMARYKEY` does not name, each with the number that it gets.
+    /// Entities without a row in `Z_PRIMARYKEY`, each with the number to assign.
     package var numbers: [PrimaryKeyRow] = []
     package var tables: [EntityTable] = []
     package var joinTables: [JoinTable] = []
     package var columns: [Column] = []
-    /// Missing key columns of join tables. Nothing tells their contents.
+    /// Missing key columns of join tables, whose contents cannot be restored.
     package var keys: [Column] = []
-    /// Objects that have the name of a missing table and are not tables.
+    /// Objects that have the name of a missing table but are not tables.
     package var strangers: [Catalogue.Entry] = []
     package var indexes: [IndexDefinition] = []
-    /// Of these indexes the names of those that the store has on something else.
+    /// The names of those indexes that exist in the store with a different definition.
     package var differing: Set<String> = []
     package var history = HistoryGaps()
-    /// Triggers and R-trees of the missing tables and columns.
+    /// The triggers, followed by the R-trees, of the missing tables and columns.
     package var triggers: [TriggerDefinition] = []
     package var virtualTables: [VirtualTable] = []
 
     package init() {}
 
-    /// Whether objects cannot be read before something is made.
+    /// Whether parts must be created before objects can be read.
     package var breaksReading: Bool {
         !(numbers.isEmpty && tables.isEmpty && joinTables.isEmpty && columns.isEmpty && keys.isEmpty)
     }
@@ -42,7 +42,8 @@ package struct SchemaGaps: Sendable, Equatable {
     /// The names of the missing tables.
     package var tableNames: Set<String> { Set(tables.map(\.name) + joinTables.map(\.name)) }
 
-    /// Without what the ``obstacles`` keep from being made, and everything on it; of history then nothing is made.
+    /// The gaps without the parts that the ``obstacles`` prevent from being created, and everything that depends on
+    /// them. If the name of a history table is taken, no part of history is created.
     package var possible: SchemaGaps {
         let taken = Set(strangers.map { $0.name.uppercased() })
         func isTaken(_ table: String) -> Bool { taken.contains(table.uppercased()) }
@@ -65,7 +66,7 @@ package struct SchemaGaps: Sendable, Equatable {
         throw MigrationError(.storeCorrupted, first.message, place: first.place, remedy: first.advice)
     }
 
-    /// One for each missing table, number and index: errors, but for an index that only makes the store slow.
+    /// Findings for missing tables, numbers and indexes. All are errors, except an index that only affects speed.
     package var findings: [Finding] {
         let unnumbered = numbers.map { row in
             Finding.missing(
@@ -103,7 +104,7 @@ package struct SchemaGaps: Sendable, Equatable {
 }
 
 extension Finding {
-    /// Something that is no table and has the name of one of Core Data's.
+    /// Returns the finding for an object that is not a table but has the name of one of Core Data's tables.
     static func nameTaken(_ entry: Catalogue.Entry) -> Finding {
         Finding(
             code: "name-taken", severity: .error, place: entry.name,
@@ -114,7 +115,7 @@ extension Finding {
 }
 
 extension SchemaGaps {
-    /// An index that went with its table is no finding of its own.
+    /// Findings for missing indexes, except those of missing tables.
     private var indexFindings: [Finding] {
         let tables = tableNames.union(history.tables.map(\.name))
         return indexes.filter { !tables.contains($0.table) }.map(finding)
@@ -145,7 +146,7 @@ extension Finding {
 /// The columns of an index, and whether it is unique or partial, as SQLite itself reports them.
 package struct IndexShape: Hashable {
     package struct Column: Hashable {
-        /// Nil for an expression.
+        /// The column's name; nil for an expression.
         package let name: String?
         let collation: String
         let isDescending: Bool
@@ -154,20 +155,20 @@ package struct IndexShape: Hashable {
     let isUnique: Bool
     let isPartial: Bool
     package let columns: [Column]
-    /// The index' own words from its columns on, where it has an expression or a condition, which SQLite does not report.
+    /// The index's own SQL from its columns on, if it has an expression or a condition, which SQLite does not report.
     private let words: String?
 
-    /// Makes the index in a database of its own, over the table's own words.
+    /// Creates the index in a separate database, on a table with the same SQL.
     ///
     /// - Parameters:
-    ///   - table: the statement that makes its table.
-    ///   - sql: the statement that makes the index.
+    ///   - table: the statement that creates its table.
+    ///   - sql: the statement that creates the index.
     /// - Returns: nil if SQLite refuses it, as for a column that the table lacks.
     package init?(of name: String, _ sql: String, on table: String) throws {
         let memory = try Connection(":memory:", mode: .create)
         defer { memory.close() }
         do {
-            // One statement, as SQLite reads it: the words are the store's.
+            // Run only the first statement of each text, as SQLite does, because the SQL comes from the store.
             try memory.run(table)
             try memory.run(sql)
         } catch {
@@ -186,8 +187,8 @@ package struct IndexShape: Hashable {
         words = isReported ? nil : String(sql.drop { $0 != "(" }.filter { !$0.isWhitespace && $0 != "\"" })
     }
 
-    /// Whether this index does what the other would: one of all rows whose first columns are the same, and all of them
-    /// where values must be unique.
+    /// Returns whether this index can replace the other: it covers all rows and starts with the same columns, or has
+    /// exactly the same ones if values must be unique.
     func covers(_ other: IndexShape) -> Bool {
         guard !isPartial, !other.columns.isEmpty, other.columns.allSatisfy({ $0.name != nil }) else { return false }
         let (own, wanted) = (columns.map(\.name), other.columns.map(\.name))
@@ -196,7 +197,7 @@ package struct IndexShape: Hashable {
 }
 
 extension SchemaGaps {
-    /// Adds the indexes of a list that the store lacks or has in another form, without those that another index replaces.
+    /// Adds the indexes that the store lacks or has in another form, except those that another index can replace.
     mutating func addIndexes(_ wanted: [IndexDefinition], _ catalogue: Catalogue) throws {
         for index in wanted {
             let present = catalogue.index(index.name)
@@ -205,7 +206,7 @@ extension SchemaGaps {
             let shape = try table.flatMap { try IndexShape(of: index.name, index.sql, on: $0) }
             if let present {
                 let actual = try table.flatMap { try IndexShape(of: index.name, present.sql ?? "", on: $0) }
-                // Where a column of it is missing, that is the fault.
+                // If one of its columns is missing, only that is reported.
                 guard present.tableName != index.table || shape != nil && actual != shape else { continue }
                 indexes.append(index)
                 differing.insert(index.name)

@@ -1,18 +1,18 @@
 import MoultModel
 import MoultSQLite
 
-/// The statements that fill the gaps of a store's tables.
+/// The statements that fill the gaps in a store's tables.
 ///
-/// Tables that are there keep their rows and columns: a missing column comes last in its table, as Core Data's own
-/// in-place migration adds one.
+/// Existing tables keep their rows and columns. A missing column is added at the end of its table, as in Core Data's
+/// own in-place migration.
 package struct SchemaScript: Sendable {
     package let gaps: SchemaGaps
     package let fills: [ColumnFill]
     private let triggers: [Catalogue.Entry]
-    /// By root entity, the table that has rows already.
+    /// The existing table of each root entity, which may have rows.
     private let counted: [String: EntityTable]
 
-    /// - Parameter layout: of the store with its gaps filled.
+    /// - Parameter layout: the layout of the store with its gaps filled.
     package init(_ gaps: SchemaGaps, layout: StoreLayout, catalogue: Catalogue) {
         self.gaps = gaps
         fills = gaps.columns.map { ColumnFill($0, in: layout) }
@@ -31,7 +31,7 @@ package struct SchemaScript: Sendable {
 
     private var tables: [StoreScript.Statement] {
         let numbers = gaps.numbers.map { row in
-            // A row may have lost nothing but its name.
+            // A row may have lost only its name.
             StoreScript.Statement(
                 .metadata, "Z_PRIMARYKEY",
                 """
@@ -50,7 +50,7 @@ package struct SchemaScript: Sendable {
         let added = gaps.columns.map { gap in
             StoreScript.Statement.addColumn(gap.column.name, gap.column.type, to: gap.table)
         }
-        // All columns are there before one is computed from another.
+        // Add all columns before any of them is computed from another.
         return added + fills.compactMap(fill)
     }
 
@@ -78,29 +78,29 @@ package struct SchemaScript: Sendable {
     }
 }
 
-/// The values that the rows of a table get in a column that was missing.
+/// The values that the rows of a table get in a missing column.
 package struct ColumnFill: Sendable, Hashable {
     package enum Value: Sendable, Hashable {
         /// The same expression, over the row `t`, for every row of the entities.
         case expression(String)
-        /// A place in an ordered list, by key; the lists hang on the column `key`.
+        /// A position in an ordered list, assigned by key; the column `key` identifies the list.
         case places(key: String)
-        /// Nothing says what the value was.
+        /// The value cannot be determined.
         case unknown
     }
 
     package let table: String
     package let column: EntityTable.Column
-    /// The entity numbers of the rows that have a value there.
+    /// The entity numbers of the rows that have a value in the column.
     package let numbers: [Int]
     package let value: Value
-    /// Whether an object must not be without one.
+    /// Whether every object must have a value.
     package let isRequired: Bool
 
     /// `TABLE.COLUMN`
     package var place: String { "\(table).\(column.name)" }
 
-    /// - Parameter layout: with the column in it.
+    /// - Parameter layout: the layout, including the column.
     init(_ gap: SchemaGaps.Column, in layout: StoreLayout) {
         let own = layout.table(named: gap.table)
         switch gap.column.role {
@@ -136,7 +136,7 @@ package struct ColumnFill: Sendable, Hashable {
         numbers = layout.model.entity(entity).map(layout.numbers(ofEntityAndDescendants:)) ?? []
     }
 
-    /// The model's default, or what the attribute is derived from.
+    /// Fills an attribute with the model's default, or with its derived value.
     private init(attribute name: String, of entity: String, _ gap: SchemaGaps.Column, _ layout: StoreLayout) {
         guard let owner = layout.model.entity(entity),
             let attribute = layout.model.storedAttributes(declaredBy: owner).first(where: { $0.name == name })?
@@ -151,7 +151,7 @@ package struct ColumnFill: Sendable, Hashable {
             self.init(gap, of: entity, value.map(Value.expression) ?? .unknown, layout)
             return
         }
-        // One value in all rows would make every object but one a duplicate.
+        // The same value in all rows would make every object but one a duplicate.
         let standard = layout.model.isUnique(name, of: owner) ? nil : attribute.defaultValue
         let value = standard.map { Value.expression($0.stored(for: attribute).literal) }
         self.init(gap, of: entity, value ?? .unknown, layout, isRequired: !attribute.isOptional && value == nil)
@@ -159,7 +159,7 @@ package struct ColumnFill: Sendable, Hashable {
 }
 
 extension ManagedObjectModel {
-    /// Whether a uniqueness constraint of the entity, or of one above or below it, names the attribute.
+    /// Returns whether a uniqueness constraint of the entity, its ancestors or its descendants contains the attribute.
     fileprivate func isUnique(_ name: String, of owner: EntityDescription) -> Bool {
         entities.contains { entity in
             entity.uniquenessConstraints.contains { $0.contains(name) }
@@ -181,7 +181,7 @@ extension StoreLayout {
         relationship(name, of: entity)?.destinationEntityName ?? ""
     }
 
-    /// The entity number of the object that a to-one relationship leads to, over the row `t`.
+    /// Returns the entity number of a to-one relationship's destination, over the row `t`.
     fileprivate func entityNumber(of name: String, of entity: String, in own: EntityTable?) -> String? {
         guard let key = own?.column(.toOne(entity: entity, name: name)),
             let target = table(forEntity: destination(of: name, of: entity))?.name

@@ -1,16 +1,16 @@
 import MoultBasics
 import MoultObjects
 
-/// The files and folders below a folder, twice: as programs see them, and as a power cut would leave them.
+/// The files and folders below a folder, in two states: as programs see them, and as a power cut would leave them.
 ///
-/// Nothing counts as durable that POSIX does not promise: contents by a synchronisation of the file, names by one of
-/// their folder. Everything else may be there or not, in any combination.
+/// Only the guarantees of POSIX make anything durable: syncing a file for its contents, syncing its folder for its
+/// name. Everything else may survive or not, in any combination.
 final class DiskModel {
     let root: String
     private let top: DiskFolder
     private var changes = 0
 
-    /// Takes over what lies there; it has been on the disk for long.
+    /// Takes over the existing files, which count as durable.
     init(_ root: String, _ system: some System) throws {
         self.root = root
         top = try Self.folder(root, system)
@@ -27,7 +27,7 @@ final class DiskModel {
         return DiskFolder(entries)
     }
 
-    // MARK: - Looking
+    // MARK: - Reading
 
     func file(_ path: String) -> DiskFile? {
         if case .file(let file)? = entry(path) { file } else { nil }
@@ -52,7 +52,7 @@ final class DiskModel {
 
     // MARK: - Changing
 
-    /// The file, made where it is missing.
+    /// Returns the file, and creates it if it is missing.
     @discardableResult
     func make(_ path: String) -> DiskFile {
         if let file = file(path) { return file }
@@ -81,14 +81,14 @@ final class DiskModel {
         folder(Path.folder(of: path))?.set(Path.name(of: path), entry, number: changes)
     }
 
-    /// Of a file its contents, of a folder its names.
+    /// Makes the contents of a file durable, or the names in a folder.
     func synchronise(_ path: String) {
         if let file = file(path) { return file.synchronise() }
         guard let done = folder(path)?.synchronise() else { return }
         forEachFolder(top) { $0.synchronise { done.contains($0.number) } }
     }
 
-    /// The name alone, as SQLite does with the first sync of a journal that it has made.
+    /// Makes only the name durable, as SQLite does with the first sync of a journal that it has created.
     func synchroniseName(of path: String) {
         let name = Path.name(of: path)
         folder(Path.folder(of: path))?.synchronise { $0.name == name }
@@ -101,7 +101,8 @@ final class DiskModel {
 
     // MARK: - The power cut
 
-    /// Writes what a crash leaves to the real folder: everything if `survivors` is nil, otherwise what survives.
+    /// Writes the result of a crash to the real folder: everything if `survivors` is nil, otherwise only the surviving
+    /// changes.
     func write(_ survivors: SurvivingWrites?, on system: some System) throws {
         for name in try system.list(root) { try system.removeTree(Path.join(root, name)) }
         var survivors = survivors
@@ -120,7 +121,7 @@ final class DiskModel {
         _ folder: DiskFolder, to path: String, _ system: some System, keeps: (Int) -> Bool,
         contents: (DiskFile) -> [UInt8]
     ) throws {
-        // In order, so that a seed means the same everywhere.
+        // Sorted, so that a seed means the same everywhere.
         for (name, entry) in folder.surviving(keeps).sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
             let inner = Path.join(path, name)
             switch entry {
@@ -137,14 +138,14 @@ extension SurvivingWrites {
     fileprivate mutating func surviving(_ file: DiskFile) -> [UInt8] { file.surviving(&self) }
 }
 
-/// One folder of a ``DiskModel``: the names that programs see, and those that have surely reached the disk.
+/// One folder of a ``DiskModel``: the names that programs see, and the names that are durable.
 final class DiskFolder {
     enum Entry {
         case file(DiskFile)
         case folder(DiskFolder)
     }
 
-    /// A name that was given or taken; the two halves of a rename have one number.
+    /// A name that was added or removed. The two halves of a rename share one number.
     struct Change {
         let number: Int
         let name: String
@@ -165,9 +166,9 @@ final class DiskFolder {
         pending.append(Change(number: number, name: name, entry: entry))
     }
 
-    /// Everything that was done to the folder is durable, or only what `isIncluded` says.
+    /// Makes every change to the folder durable, or only those that `isIncluded` accepts.
     ///
-    /// - Returns: the numbers of those changes, whose other halves are durable too.
+    /// - Returns: the numbers of these changes; the other halves of renames are durable too.
     @discardableResult
     func synchronise(where isIncluded: (Change) -> Bool = { _ in true }) -> Set<Int> {
         let done = pending.filter(isIncluded)
@@ -176,7 +177,7 @@ final class DiskFolder {
         return Set(done.map(\.number))
     }
 
-    /// Returns the entries that a power cut leaves: of what was not synchronised, any part.
+    /// Returns the entries after a power cut: the durable ones, with any part of the unsynced changes.
     func surviving(_ keeps: (_ change: Int) -> Bool) -> [String: Entry] {
         var names = durable
         for change in pending where keeps(change.number) { names[change.name] = change.entry }
@@ -188,7 +189,7 @@ final class DiskFolder {
     }
 }
 
-/// One file of a ``DiskModel``: what was written to it, and what of that has surely reached the disk.
+/// One file of a ``DiskModel``: its contents, and the part of them that is durable.
 final class DiskFile {
     enum Change {
         case write(offset: Int, bytes: [UInt8])
@@ -197,10 +198,10 @@ final class DiskFile {
 
     private(set) var contents: [UInt8]
     private var durable: [UInt8]
-    /// The changes since the last synchronisation, in order.
+    /// The changes since the last sync, in order.
     private var pending: [Change] = []
 
-    /// - Parameter isDurable: whether the contents have been on the disk for long.
+    /// - Parameter isDurable: whether the contents are already durable.
     init(_ contents: [UInt8] = [], isDurable: Bool = false) {
         self.contents = contents
         durable = isDurable ? contents : []
@@ -217,7 +218,7 @@ final class DiskFile {
         pending = []
     }
 
-    /// Returns the contents that a power cut leaves: of what was not synchronised, any part, by sectors.
+    /// Returns the contents after a power cut: the durable ones, with any part of the unsynced changes, by sectors.
     func surviving(_ survivors: inout SurvivingWrites) -> [UInt8] {
         var bytes = durable
         for change in pending {
@@ -243,20 +244,20 @@ extension [UInt8] {
         }
     }
 
-    /// An array of zeros is copied whole; a lazy sequence of them is asked for each.
+    /// Appends an array of zeros, which is copied in one piece; a lazy sequence would be iterated.
     private mutating func grow(to size: Int) {
         if count < size { append(contentsOf: [UInt8](repeating: 0, count: size - count)) }
     }
 }
 
-/// Decides by a seed which unsynchronised changes survive a power cut.
+/// Decides by a seed which unsynced changes survive a power cut.
 ///
-/// With seed 0 nothing survives; with the next seeds, in turns, few, half and most of the changes.
+/// With seed 0 nothing survives. The following seeds keep few, half and most of the changes, in rotation.
 struct SurvivingWrites {
     static let sectorSize = 512
 
     private var generator: SeededGenerator
-    /// Of eight changes.
+    /// The number of surviving changes out of eight.
     private let survivingEighths: UInt64
 
     init(seed: UInt64) {
@@ -266,7 +267,7 @@ struct SurvivingWrites {
 
     mutating func keeps() -> Bool { generator.next() % 8 < survivingEighths }
 
-    /// A write as it reached the disk: whole, not at all, or some of its sectors.
+    /// Returns a write as it reached the disk: complete, not at all, or some of its sectors.
     mutating func pieces(of bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
         guard survivingEighths > 0, generator.next() % 4 == 0 else {
             return keeps() ? [.write(offset: offset, bytes: bytes)] : []
@@ -274,7 +275,7 @@ struct SurvivingWrites {
         return sectors(of: bytes, at: offset).filter { _ in keeps() }
     }
 
-    /// A write that was under way: at least one sector is missing, where it has more than one.
+    /// Returns an interrupted write: at least one sector is missing if it has more than one.
     mutating func torn(_ bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
         let all = sectors(of: bytes, at: offset)
         guard !all.isEmpty else { return [] }

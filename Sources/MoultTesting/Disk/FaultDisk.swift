@@ -2,19 +2,19 @@ import MoultBasics
 import MoultSQLite
 import Synchronization
 
-/// The disk of one trial: every change below a folder, through SQLite or next to it, in one numbering, with the fault
-/// that meets one of them.
+/// The disk of one trial. It numbers every change below a folder, through SQLite or not, and makes its fault hit one of
+/// them.
 ///
-/// Nothing of it is synchronised for real: what a power cut leaves is computed, so a trial waits for no disk.
+/// Nothing is really synced: the result of a power cut is computed, so a trial never waits for the disk.
 package final class FaultDisk: @unchecked Sendable {
-    /// Synchronisations that are taken for done and are not: as if a program left them out, for tests of the harness.
+    /// Syncs that only pretend to happen, as if a program had left them out; for tests of the harness.
     package enum Lie: Sendable { case none, everywhere, besideSQLite }
 
     package let root: String
     private let fault: Fault?
     private let real = POSIXSystem()
     private let lock = RecursiveLock()
-    /// The model of what a machine that dies would leave; nil if the fault lets everything stay that was written.
+    /// The model of the files after the machine dies; nil if the fault loses no writes.
     private let model: DiskModel?
     private var number = 0
     private var isDead = false
@@ -31,7 +31,7 @@ package final class FaultDisk: @unchecked Sendable {
         model = try fault?.kind.losesWrites == true ? DiskModel(root, real) : nil
     }
 
-    /// Runs `body` while this disk is what lies below its folder, and leaves there what the fault leaves.
+    /// Runs `body` with this disk in place of its folder, then leaves the folder in the state after the fault.
     package func run(_ body: (FaultSystem) throws -> Void) throws -> Result<Void, any Error> {
         guard WatchedVFS.watch(root, by: self) else {
             throw MigrationError(
@@ -45,18 +45,18 @@ package final class FaultDisk: @unchecked Sendable {
         return result
     }
 
-    /// The calls there were, in order.
+    /// The calls so far, in order.
     package var operations: [DiskOperation] { lock.withLock { done } }
-    /// Whether the machine is to lose its power.
+    /// Whether the fault cuts the machine's power.
     var losesPower: Bool { fault.map { [.powerLoss, .tornSector].contains($0.kind) } ?? false }
-    /// Whether the fault has met a call.
+    /// Whether the fault has hit a call.
     package var hasMet: Bool { lock.withLock { hasFired } }
-    /// Files that SQLite has opened and not closed.
+    /// The number of files that SQLite has opened and not closed.
     package var filesLeftOpen: Int { lock.withLock { openFiles } }
 
     // MARK: - One call
 
-    /// Returns the failure that meets a call; nil if the call is made.
+    /// Returns the failure that hits a call; nil if the call is made.
     ///
     /// - Parameter tear: called with the surviving sectors if the machine dies in the middle of this write.
     func meet(_ operation: DiskOperation, tear: (DiskModel, inout SurvivingWrites) -> Void = { _, _ in })
@@ -88,12 +88,12 @@ package final class FaultDisk: @unchecked Sendable {
         }
     }
 
-    /// A look at the disk: it fails on a dead machine only.
+    /// Returns the failure of a read, which fails only on a dead machine.
     func look() -> FileCall.Failure? { lock.withLock { isDead ? .inputOutput : nil } }
 
     func change(_ body: (DiskModel) -> Void) { lock.withLock { if let model { body(model) } } }
 
-    /// - Parameter isOfSQLite: whether SQLite asks for it.
+    /// - Parameter isOfSQLite: whether SQLite makes the call.
     func synchronise(_ path: String, isOfSQLite: Bool) {
         lock.withLock {
             if lie == .none || lie == .besideSQLite && isOfSQLite { model?.synchronise(path) }
@@ -148,30 +148,30 @@ extension FaultDisk: FileWatcher {
     package func closed(_ path: String) { lock.withLock { openFiles -= 1 } }
 }
 
-/// Something that goes wrong at one numbered moment of a run.
+/// A failure at one numbered moment of a run.
 package struct Fault: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The process dies: nothing after it happens, what was written stays.
+        /// The process dies: nothing after the moment happens, but earlier writes stay.
         case stop = "process dies"
-        /// The machine dies: of what was not synchronised, any part is lost, sectors torn.
+        /// The machine dies: any part of the unsynced changes is lost, and sectors may be torn.
         case powerLoss = "power cut"
-        /// The machine dies in the middle of a write, which reaches the disk in part.
+        /// The machine dies in the middle of a write, which partly reaches the disk.
         case tornSector = "torn write"
         case inputOutputOnce = "I/O error"
         case inputOutputOn = "I/O errors from there on"
         case fullOnce = "disk full"
         case fullOn = "disk full from there on"
-        /// SQLite gets no memory.
+        /// SQLite cannot allocate memory.
         case memoryOnce = "out of memory"
         case memoryOn = "no memory from there on"
-        /// The clock goes back a year, or ten ahead.
+        /// The clock jumps back a year, or ahead by ten.
         case clock = "clock jumps"
     }
 
     package var kind: Kind
-    /// The number of the moment, from 1: a call of the file system, an allocation, or a look at the clock.
+    /// The number of the moment, from 1: a file system call, an allocation, or a reading of the clock.
     package var number: Int
-    /// The seed that decides what a power cut spares, and where a write is torn.
+    /// The seed that decides what survives a power cut, and where a write is torn.
     package var seed: UInt64
 
     package init(_ kind: Kind, at number: Int, seed: UInt64 = 0) {
@@ -184,12 +184,12 @@ extension Fault.Kind {
     package var isDeath: Bool { [.stop, .powerLoss, .tornSector].contains(self) }
     /// Whether every later call fails too, in a process that continues.
     package var persists: Bool { [.inputOutputOn, .fullOn, .memoryOn].contains(self) }
-    /// Whether some of what was written before it is not there afterwards.
+    /// Whether some earlier writes are lost.
     var losesWrites: Bool { self == .powerLoss || self == .tornSector }
-    /// Whether its moments are SQLite's allocations.
+    /// Whether its moments are allocations by SQLite.
     package var isOfMemory: Bool { self == .memoryOnce || self == .memoryOn }
 
-    /// Whether the fault can meet a call of that kind.
+    /// Whether the fault can hit a call of that kind.
     package func meets(_ operation: DiskOperation) -> Bool {
         switch self {
         case .stop, .powerLoss, .inputOutputOnce, .inputOutputOn: true
@@ -200,7 +200,7 @@ extension Fault.Kind {
     }
 }
 
-/// The kind of disk operation that a numbered call of a run makes.
+/// The kind of disk operation of a numbered call.
 package enum DiskOperation: String, Sendable, Hashable, CaseIterable {
     case open, write, truncate, sync, remove, lock, shm, append, rename, copy, folder, mode
 

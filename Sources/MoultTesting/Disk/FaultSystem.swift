@@ -8,7 +8,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// The machine as a ``FaultDisk`` has it: the real one, with the disk's faults, and a clock of its own.
+/// The system of a ``FaultDisk``: the real one, with the disk's faults and a clock of its own.
 package struct FaultSystem: System {
     private let disk: FaultDisk
     private let real = POSIXSystem()
@@ -33,7 +33,7 @@ package struct FaultSystem: System {
         return try call()
     }
 
-    // MARK: - Looking
+    // MARK: - Reading
 
     package func status(of path: String) throws -> FileStatus? {
         try look("look at", path) { try real.status(of: path) }
@@ -131,7 +131,8 @@ package struct FaultSystem: System {
         try make(.copy, "write", copy) {
             try real.copy(path, to: copy, rights)
         } then: { model in
-            // Nothing is read here that SQLite may have open: this process would lose its locks.
+            // Read from the model, not from files that SQLite may have open: closing them would drop this process's
+            // locks.
             model.put(model.file(path)?.contents ?? [], at: copy)
         }
     }
@@ -165,9 +166,9 @@ package struct FaultSystem: System {
     package var user: UInt32 { real.user }
     package func startTime(ofProcess identifier: Int32) -> String? {
         real.startTime(ofProcess: identifier).map { start in
-            // A machine that loses its power is not running any more when its disk is looked at.
+            // After a power cut, the machine has restarted by the time its disk is examined.
             if identifier == 1 { return disk.losesPower ? "\(start), before" : start }
-            // Each run of a trial is a process of its own.
+            // Each run of a trial counts as a process of its own.
             return identifier == processIdentifier ? "\(start), \(clock.era)" : start
         }
     }
@@ -178,7 +179,7 @@ package struct FaultSystem: System {
     package func uniqueName() -> String { clock.uniqueName() }
 }
 
-/// A clock that moves on by a millisecond with each look, so that every run of a trial sees the same times, and that
+/// A clock that advances by a millisecond with each reading, so that every run of a trial sees the same times, and that
 /// may jump.
 package final class TrialClock: Sendable {
     private let looks = Mutex(0)
@@ -188,16 +189,16 @@ package final class TrialClock: Sendable {
     let era: UInt64
 
     /// - Parameters:
-    ///   - era: of two clocks the later has the higher one; their names never meet.
-    ///   - jump: from that look on, counted from 1, the clock is wrong by so many seconds.
+    ///   - era: the number of the clock; a later clock has a higher one, and their names never collide.
+    ///   - jump: the reading, counted from 1, after which the clock is wrong by `seconds`.
     package init(era: UInt64 = 0, jump: (look: Int, seconds: Int64)? = nil) {
         self.era = era
         self.jump = jump
-        // 2026-03-01 in UTC; an hour between two runs.
+        // 2026-03-01 in UTC, with an hour between runs.
         start = 1_772_323_200 + Int64(era) * 3_600
     }
 
-    /// Looks so far.
+    /// The number of readings so far.
     package var count: Int { looks.withLock { $0 } }
 
     package var now: Timestamp {
@@ -216,7 +217,7 @@ package final class TrialClock: Sendable {
             number += 1
             return number
         }
-        // The digits that tell two apart come first: some names are cut.
+        // The digits that make a name unique come first, because some names are truncated.
         let digits = String(number, radix: 16)
         let tail = String(era, radix: 16)
         return String(repeating: "0", count: max(0, 7 - digits.count)) + digits + tail

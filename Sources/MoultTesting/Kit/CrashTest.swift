@@ -9,15 +9,15 @@ import MoultStore
     import Darwin
 #endif
 
-/// A person's own migration with every kind of fault at its moments, on a copy of a store in a scratch folder.
+/// A user's own migration with every kind of fault at every moment, on a copy of a store in a scratch folder.
 ///
-/// After each fault the store must be the old one or the new one, heal, and become the new one when the work is begun
-/// again. The code of an app runs in each trial, with all that it does outside the store; the values that it rebuilds
-/// in each run, such as dates, are found by two runs and are not compared.
+/// After each fault the store must be the old one or the new one, recover, and become the new one when the work is
+/// repeated. The app's code runs in each trial, with its effects outside the store. Values that it makes anew in each
+/// run, such as dates, are found by two runs and are not compared.
 package struct CrashTest: Sendable {
     private let faultCase: FaultCase
 
-    /// - Parameter run: the whole way of a program, from looking at the store to its end.
+    /// - Parameter run: everything that a program does, from examining the store to the end.
     package init(of store: String, run: @escaping @Sendable (_ store: String, _ system: any System) throws -> Void) {
         let name = Path.name(of: store)
         var faultCase = FaultCase(name, storeName: name, prepare: { try StoreCopy.make(of: store, at: $0) }, run: run)
@@ -26,18 +26,18 @@ package struct CrashTest: Sendable {
     }
 
     /// - Parameters:
-    ///   - scratch: a folder for the copies; the system's temporary folder when nil.
-    ///   - seconds: for all kinds of fault together; moments that are left over are not tried, and the rows say so.
-    ///   - countsAllocations: whether SQLite's allocations are to fail too, where that is possible: nothing else may use
-    ///     SQLite in this process.
-    ///   - isWanted: asked before each kind of fault.
-    ///   - report: told each row when it is complete.
-    /// - Throws: what an undisturbed run throws.
+    ///   - scratch: a folder for the copies; nil for the system's temporary folder.
+    ///   - seconds: the time for all kinds of fault together; the rows show which moments were not tried.
+    ///   - countsAllocations: whether SQLite's allocations should fail too, where that is possible: nothing else may
+    ///     use SQLite in this process.
+    ///   - isWanted: called before each kind of fault.
+    ///   - report: called with each row when it is complete.
+    /// - Throws: the errors of an undisturbed run.
     package func run(
         scratch: String? = nil, seconds: Double, countsAllocations: Bool = true, isWanted: () -> Bool = { true },
         report: (FaultRow) -> Void = { _ in }
     ) throws -> FaultMatrix {
-        // Before SQLite is used for the first time, otherwise there are no trials without memory.
+        // Install before SQLite is first used; afterwards there can be no trials without memory.
         let countsAllocations = countsAllocations && AllocationFaults.isInstalled
         let system = POSIXSystem()
         let temporary = try TemporaryFolder("test", in: scratch, system)
@@ -58,16 +58,16 @@ package struct CrashTest: Sendable {
     }
 }
 
-/// A person's own migration in a process that is killed with SIGKILL, at moments spread over the whole of it.
+/// A user's own migration in a process that is killed with SIGKILL, at moments spread over its duration.
 package struct KillTest: Sendable {
-    /// The counts of what became of the store after a number of kills.
+    /// The counts of the store's states after a number of kills.
     package struct Tally: Sendable, Hashable {
-        /// Processes that were killed, and those that had ended by then.
+        /// The processes that were killed, and those that had already ended.
         package var (killed, ended) = (0, 0)
-        /// The store was the old one, or the new one.
+        /// The number of times that the store was the old one, and the new one.
         package var (old, new) = (0, 0)
         package var broken: [String] = []
-        /// The columns whose values an app's code rebuilds in each run, and which were not compared.
+        /// The columns that an app's code fills anew in each run, and that were not compared.
         package var changing: Set<ChangingColumn> = []
     }
 
@@ -79,14 +79,14 @@ package struct KillTest: Sendable {
     private let system = POSIXSystem()
 
     /// - Parameters:
-    ///   - program: the path of the program that migrates.
-    ///   - arguments: the arguments with which it migrates the copy.
+    ///   - program: the path of the program that runs the migration.
+    ///   - arguments: returns the arguments with which it migrates the copy.
     package init(of store: String, program: String, arguments: @escaping @Sendable (_ copy: String) -> [String]) {
         (self.store, self.program, self.arguments) = (store, program, arguments)
     }
 
     private func start(_ copy: String) throws -> ChildProgram {
-        // A path, which is not looked for elsewhere.
+        // A path, so that PATH is not searched.
         let path = program.contains("/") ? program : "./" + program
         guard let child = try ChildProgram(path, arguments(copy)) else {
             throw MigrationError.system("start", program, error: ENOENT)
@@ -94,7 +94,7 @@ package struct KillTest: Sendable {
         return child
     }
 
-    /// - Throws: `migrationFailed` if the undisturbed program does not end well.
+    /// - Throws: `migrationFailed` if the undisturbed program fails.
     package func run(
         kills: Int, scratch: String? = nil, isWanted: () -> Bool = { true }, report: (Tally) -> Void = { _ in }
     ) throws -> Tally {
@@ -109,7 +109,7 @@ package struct KillTest: Sendable {
         var whole = 0.0
         for run in 0..<2 {
             try reset(copy)
-            // Times that an app keeps in whole seconds differ, too.
+            // Two runs must also differ in times that an app stores in whole seconds.
             if run > 0 { RunValues.pause() }
             let start = system.monotonicNanoseconds
             try finish(copy)
@@ -122,7 +122,7 @@ package struct KillTest: Sendable {
         try reset(copy)
         let old = try state()
         for kill in 0..<kills where isWanted() {
-            // The golden section visits every part of the run early.
+            // The golden ratio spreads the kills, so that every part of the run is tried early.
             let part = (Double(kill) * 0.618_033_988_75).truncatingRemainder(dividingBy: 1)
             do {
                 try killOnce(copy, after: part * whole * 1.05, old, new, &tally, state)
@@ -177,9 +177,9 @@ package struct KillTest: Sendable {
     }
 }
 
-/// A store of a person's, copied for trials; the store itself and all next to it stay as they are.
+/// A copy of a user's store for trials; the store itself and all files next to it are not changed.
 struct StoreCopy {
-    /// Copies the pages by SQLite, and the external data.
+    /// Copies the pages with SQLite, and the external data.
     static func make(of store: String, at copy: String) throws {
         let system = POSIXSystem()
         try StoreProbe.read(store, system: system) { probe in

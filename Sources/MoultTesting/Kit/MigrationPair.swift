@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultStore
 
-/// Two versions of a model, and what a migration from the older to the newer one has to keep.
+/// Two versions of a model, and the data that a migration from the older to the newer one must keep.
 ///
 /// ```swift
 /// MigrationPair("Shop 1", to: "Shop 2", keeps: ["Customer", "Customer.name", "Order.total as Order.sum"])
@@ -10,15 +10,16 @@ import MoultStore
 ///
 /// `moult generate tests` writes one for each pair of versions. ``TestStore/migrate(_:)`` checks it.
 public struct MigrationPair: Sendable, Hashable, CustomStringConvertible {
-    /// The name of the version that a store has before.
+    /// The name of the version before the migration.
     public let from: String
-    /// The name of the version that it has afterwards.
+    /// The name of the version after the migration.
     public let to: String
     /// The entities and properties that the migration keeps.
     ///
-    /// `Entity` stands for the objects: none of them is lost. `Entity.property` stands for values and links: an object
-    /// that is still there has the same ones. What is renamed has both names, as in `Order.total as Order.sum`. The
-    /// migration may add objects and links, and fill in missing values. An entity does not stand for its sub-entities.
+    /// `Entity` means the objects: none of them is lost. `Entity.property` means values and links: an object that still
+    /// exists keeps the same ones. A renamed entity or property is written with both names, as in
+    /// `Order.total as Order.sum`. The migration may add objects and links, and fill in missing values. An entity does
+    /// not include its sub-entities.
     public let keeps: [String]
 
     /// - Parameters:
@@ -31,7 +32,7 @@ public struct MigrationPair: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(from) → \(to)" }
 }
 
-/// One entry of ``MigrationPair/keeps``, taken apart.
+/// One parsed entry of ``MigrationPair/keeps``.
 struct KeptPlace {
     let text: String
     let old: (entity: String, property: String?)
@@ -70,18 +71,18 @@ extension ManagedObjectModel {
     }
 }
 
-/// The objects of a store, to be compared with what a migration makes of them.
+/// The objects of a store, to compare before and after a migration.
 struct StoreObjects {
     private var objects: [String: [Int64: ObjectRow]] = [:]
 
-    /// - Throws: `storeUnknown` for a store of none of the versions, and what reading it throws.
+    /// - Throws: `storeUnknown` for a store of none of the versions, and the errors of reading it.
     init(ofStoreAt path: String, in versions: ModelVersions) throws {
         try StoreProbe.forEachObject(in: path, versions: versions) { row in
             objects[row.entityName, default: [:]][row.primaryKey] = row
         }
     }
 
-    /// Returns a sentence that says what a migration has not kept of a place; nil if it has kept everything.
+    /// Returns a sentence about the part of a place that a migration lost; nil if it has kept everything.
     func loss(of place: KeptPlace, in later: StoreObjects) -> String? {
         let (before, after) = (objects[place.old.entity] ?? [:], later.objects[place.new.entity] ?? [:])
         let changed = before.keys.sorted().filter { key in
@@ -104,14 +105,14 @@ extension KeptPlace {
 }
 
 extension PropertyValue {
-    /// Whether another value has everything that this one has.
+    /// Whether another value includes everything in this one.
     fileprivate func isKept(in new: PropertyValue) -> Bool {
         switch (self, new) {
         case (.attribute(nil), _), (.toOne(nil), _): true
         case (.toOne(let old?), .toOne(let new)): new?.primaryKey == old.primaryKey
         case (.toOne(let old?), .toMany(let new)): new.contains { $0.primaryKey == old.primaryKey }
         case (.toMany(let old), .toMany(let new)):
-            // The order counts too: that of an ordered relationship, or that of the keys.
+            // The order must match as well, whether the relationship is ordered or the keys define it.
             new.map(\.primaryKey).filter(Set(old.map(\.primaryKey)).contains) == old.map(\.primaryKey)
         default: self == new
         }

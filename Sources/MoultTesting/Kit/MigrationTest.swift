@@ -2,7 +2,7 @@ import MoultBasics
 import MoultEngine
 import MoultObjects
 
-/// A migration of an app's own, tried on copies of a store.
+/// A test of an app's own migration on copies of a store.
 ///
 /// ```swift
 /// let test = try MigrationTest(ofStoreAt: path, registry: registry)
@@ -11,18 +11,18 @@ import MoultObjects
 /// #expect(report.broken == [])
 /// ```
 ///
-/// The store itself, and all that lies beside it, stay as they are. The code of the app runs each time, with all that it
-/// does outside of the store. It may call `Date()` and `UUID()`: the columns in which two undisturbed runs leave other
-/// values are compared by whether a row has one (``FaultReport/changingColumns``).
+/// The store itself and all files next to it are not changed. The app's code runs each time, with its effects outside
+/// the store. It may call `Date()` and `UUID()`: if two undisturbed runs leave different values in a column, a
+/// comparison only checks whether a row has a value there (``FaultReport/changingColumns``).
 public struct MigrationTest: Sendable {
     private let store: String
     private let run: @Sendable (_ store: String, _ system: any System) throws -> Void
 
     /// - Parameters:
-    ///   - path: a store of any version; one that an app has left is better than one that was made for the test.
-    ///   - registry: the app's models and the code of its migrations, as its tool and its containers are given it.
-    ///   - target: the version to migrate to; the current one when nil.
-    /// - Throws: `modelNotFound` if the registry has no models, and what its models throw.
+    ///   - path: a store of any version; a store from real use is better than one made for the test.
+    ///   - registry: the app's models and the code of its migrations, as the app's tool and containers get it.
+    ///   - target: the version to migrate to; nil for the current one.
+    /// - Throws: `modelNotFound` if the registry has no models, and the errors of its models.
     public init(ofStoreAt path: String, registry: MigrationRegistry, to target: String? = nil) throws {
         guard let versions = try registry.models?() else {
             throw MigrationError(
@@ -30,7 +30,7 @@ public struct MigrationTest: Sendable {
                 remedy: "Make it with MigrationRegistry(models: …).")
         }
         store = path
-        // The app has both versions.
+        // Accept the losses that the two versions imply: the app has both.
         let options = PreparedMigration.Options(registry: registry, losses: .asTheVersionsSay())
         run = { store, system in
             let prepared = try PreparedMigration(
@@ -39,9 +39,9 @@ public struct MigrationTest: Sendable {
         }
     }
 
-    /// Migrates a copy, undisturbed; after `check` the copy is gone.
+    /// Migrates a copy without faults. The copy is removed after `check`.
     ///
-    /// - Throws: what the migration throws, and what `check` throws.
+    /// - Throws: the errors of the migration, and those of `check`.
     public func migrate<Result>(_ check: (_ copy: String) throws -> Result) throws -> Result {
         let system = POSIXSystem()
         let folder = try TemporaryFolder("test", system)
@@ -52,15 +52,15 @@ public struct MigrationTest: Sendable {
         return try check(copy)
     }
 
-    /// Migrates a copy again and again, and each time something goes wrong at another moment: the process dies, the
-    /// power is cut, a write is torn, the disk fails or is full, the clock jumps.
+    /// Migrates a copy repeatedly, with a fault at a different moment each time: the process dies, the power is cut, a
+    /// write is torn, the disk fails or is full, the clock jumps.
     ///
-    /// After each, the store must be the complete old one or the complete new one, heal, and become the new one when
-    /// the migration runs again, with nothing lost and no file left over. Other tests may run next to it.
+    /// After each fault, the store must be the complete old one or the complete new one, recover, and become the new
+    /// one when the migration runs again, with nothing lost and no file left over. Other tests may run in parallel.
     ///
-    /// - Parameter seconds: how long it may continue; without an end every moment of every fault is tried. Where the
-    ///   time is short, moments are taken from all parts of the migration, the same ones each time.
-    /// - Throws: what an undisturbed migration throws.
+    /// - Parameter seconds: the time limit; without one, every moment of every fault is tried. With a short limit,
+    ///   moments are taken from all parts of the migration, the same ones each time.
+    /// - Throws: the errors of an undisturbed migration.
     public func withFaults(seconds: Double = .infinity) throws -> FaultReport {
         FaultReport(try CrashTest(of: store, run: run).run(seconds: seconds, countsAllocations: false))
     }
@@ -72,33 +72,33 @@ public struct FaultReport: Sendable, CustomStringConvertible {
 
     init(_ matrix: FaultMatrix) { self.matrix = matrix }
 
-    /// Faults that were tried.
+    /// The number of faults that were tried.
     public var tried: Int { matrix.tried }
-    /// Whether all were that there are.
+    /// Whether every possible fault was tried.
     public var isComplete: Bool { matrix.rows.allSatisfy(\.isWhole) }
-    /// The promises that were not kept, each with its fault; empty when nothing can be lost.
+    /// The broken promises, each with its fault; empty if no data can be lost.
     public var broken: [String] { matrix.broken }
-    /// The columns, as `ZTABLE.ZCOLUMN`, in which two undisturbed runs left other values, because the app's code asks the
-    /// clock or makes identifiers: of these only whether a row has a value was compared.
+    /// The columns, as `ZTABLE.ZCOLUMN`, in which two undisturbed runs left different values, because the app's code
+    /// reads the clock or makes identifiers. A comparison only checks whether a row has a value there.
     public var changingColumns: [String] { matrix.changing.sorted().map(\.place) }
-    /// A table of the kinds of fault, as Markdown, and what was not compared.
+    /// A table of the kinds of fault, as Markdown, and the columns that were not compared.
     public var description: String {
         ([matrix.markdown] + [ChangingColumn.sentence(matrix.changing)].compactMap { $0 }).joined(separator: "\n\n")
     }
 }
 
-/// Everything that a store says, as lines of text: its schema, each row, the bytes of external data.
+/// The contents of a store as lines of text: its schema, each row, the bytes of external data.
 ///
-/// Two stores with equal contents hold the same, whatever their pages, journals and free space look like. Contents are
-/// read by plain SQL over a copy, without the engine that migrates, and the store is not touched.
+/// Two stores with equal contents hold the same data, whatever their pages, journals and free space. Contents are read
+/// by plain SQL from a copy, without the migration engine, and the store is not touched.
 public struct StoreContents: Sendable, Hashable {
     /// A line for each entry of the schema and each row, in byte order.
     public let lines: [String]
 
     /// - Parameters:
     ///   - path: a store that is not being written to.
-    ///   - tables: left out, such as `Z_METADATA` if two stores are to differ in their UUID.
-    /// - Throws: `fileNotFound` if there is none, `storeCorrupted` if SQLite finds it damaged.
+    ///   - tables: the tables to leave out, such as `Z_METADATA` if two stores should differ in their UUID.
+    /// - Throws: `fileNotFound` if there is no file, `storeCorrupted` if SQLite finds it damaged.
     public init(ofStoreAt path: String, exceptTables tables: Set<String> = []) throws {
         let system = POSIXSystem()
         guard try system.exists(path) else {
@@ -124,9 +124,9 @@ public struct StoreContents: Sendable, Hashable {
         return stream.finish().hexadecimal
     }
 
-    /// Returns the lines that only one of two stores has, for a person; nil if they hold the same.
+    /// Returns the lines that only one of two stores has, in readable form; nil if the contents are equal.
     ///
-    /// - Parameter limit: lines of each store that are shown; how many there are is always said.
+    /// - Parameter limit: the number of lines to show of each store; the total is always given.
     public func difference(from old: StoreContents, limit: Int = 10) -> String? {
         let (gone, come) = (Self.surplus(of: old, over: self), Self.surplus(of: self, over: old))
         if gone.isEmpty, come.isEmpty { return nil }
@@ -134,7 +134,7 @@ public struct StoreContents: Sendable, Hashable {
         return (["\(gone.count) lines removed, \(come.count) added:"] + shown).joined(separator: "\n")
     }
 
-    /// A line that is there twice and was there once is a line too many.
+    /// Returns the surplus lines, counting repetitions: a line that occurs twice instead of once is one too many.
     private static func surplus(of contents: StoreContents, over other: StoreContents) -> [String] {
         var left = other.lines.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
         return contents.lines.filter { line in

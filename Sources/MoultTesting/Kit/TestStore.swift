@@ -14,7 +14,7 @@ import MoultStore
 /// #expect(try store.count(of: "Customer") == customers)
 /// ```
 ///
-/// The folder is gone with the value.
+/// The folder is removed with the value.
 public final class TestStore: Sendable {
     /// The path of the store.
     public let path: String
@@ -22,13 +22,13 @@ public final class TestStore: Sendable {
     private let versions: ModelVersions
     private let registry: MigrationRegistry
 
-    /// A store that is made and filled with objects that follow from a seed.
+    /// Creates a store and fills it with objects that a seed determines.
     ///
     /// - Parameters:
-    ///   - version: by name; the oldest when nil.
+    ///   - version: the name of the version; nil for the oldest.
     ///   - registry: the app's models and the code of its migrations.
-    ///   - seed: the same seed makes the same objects.
-    ///   - count: objects of each entity.
+    ///   - seed: the seed of the objects; the same seed makes the same objects.
+    ///   - count: the number of objects of each entity.
     ///   - isHostile: whether values include extremes, or only everyday ones.
     /// - Throws: `modelNotFound` if the registry has no models, or none of that version.
     public convenience init(
@@ -41,9 +41,9 @@ public final class TestStore: Sendable {
         }
     }
 
-    /// A copy of a store, such as one that `moult fixture` has written; the store itself stays as it is.
+    /// Copies a store, such as one from `moult fixture`; the store itself is not changed.
     ///
-    /// - Throws: `modelNotFound` if the registry has no models; what reading the store throws.
+    /// - Throws: `modelNotFound` if the registry has no models; the errors of reading the store.
     public convenience init(copyOf store: String, registry: MigrationRegistry) throws {
         try self.init(named: Path.name(of: store), registry) { path, _ in try StoreCopy.make(of: store, at: path) }
     }
@@ -65,16 +65,16 @@ public final class TestStore: Sendable {
 
     deinit { folder.remove() }
 
-    /// The name of the version that the store has now.
+    /// The name of the store's present version.
     ///
-    /// - Throws: `storeUnknown` if it is of none.
+    /// - Throws: `storeUnknown` if the store is of no known version.
     public var version: String { get throws { try versions.version(ofStore: path).name } }
 
     /// Migrates the store as the app would.
     ///
-    /// - Parameter target: a version by name; the current one when nil.
-    /// - Returns: what was lost, counted.
-    /// - Throws: what the migration throws; the store is then as it was.
+    /// - Parameter target: the name of the version; nil for the current one.
+    /// - Returns: the losses, counted.
+    /// - Throws: the errors of the migration; the store is then unchanged.
     @discardableResult
     public func migrate(to target: String? = nil) throws -> [MigrationLoss] {
         let prepared = try PreparedMigration(
@@ -83,7 +83,7 @@ public final class TestStore: Sendable {
         return try Migrator().run(prepared).flatMap(\.losses)
     }
 
-    /// Opens the store with the app's own container, which migrates it as on a device.
+    /// Opens the store with the app's own container, which migrates it just as on a device.
     ///
     /// ```swift
     /// let store = try TestStore(at: "1.0.0", registry: MigrationRegistry(plan: Plan.self))
@@ -95,10 +95,10 @@ public final class TestStore: Sendable {
     /// ```
     ///
     /// - Parameters:
-    ///   - version: what the store has to be of afterwards, by name; the current version when nil.
-    ///   - open: makes the container of the store at a path, and loads it. The store is there as long as this value is.
+    ///   - version: the name of the version that the store must have afterwards; nil for the current one.
+    ///   - open: makes the container of the store at a path, and loads it. The store exists as long as this value.
     /// - Returns: the container.
-    /// - Throws: what the container throws; `usage` if the store is of another version after it.
+    /// - Throws: the errors of the container; `usage` if the store has another version afterwards.
     public func performMigration<Container>(
         to version: String? = nil, _ open: (_ path: String) throws -> Container
     ) throws -> Container {
@@ -107,13 +107,13 @@ public final class TestStore: Sendable {
         return container
     }
 
-    /// Opens the store with the app's own container, which loads it asynchronously and migrates it as on a device.
+    /// Opens the store with the app's own container, which loads it asynchronously and migrates it just as on a device.
     ///
     /// - Parameters:
-    ///   - version: what the store has to be of afterwards, by name; the current version when nil.
+    ///   - version: the name of the version that the store must have afterwards; nil for the current one.
     ///   - open: makes the container of the store at a path, and loads it.
     /// - Returns: the container.
-    /// - Throws: what the container throws; `usage` if the store is of another version after it.
+    /// - Throws: the errors of the container; `usage` if the store has another version afterwards.
     public func performMigration<Container>(
         to version: String? = nil, isolation: isolated (any Actor)? = #isolation,
         _ open: (_ path: String) async throws -> Container
@@ -131,11 +131,11 @@ public final class TestStore: Sendable {
             place: path, remedy: "Give the container the models and the plan of the version.")
     }
 
-    /// Migrates the store from the older to the newer version of a pair, and compares what the pair keeps.
+    /// Migrates the store from the older to the newer version of a pair, and compares the data that the pair keeps.
     ///
     /// - Returns: a sentence for each entry of ``MigrationPair/keeps`` that was not kept.
-    /// - Throws: `usage` if the store is of another version; `unknownKey` if an entry names what its version does not
-    ///   have; what the migration throws.
+    /// - Throws: `usage` if the store is of another version; `unknownKey` if an entry has a name that is not in its
+    ///   version; the errors of the migration.
     public func migrate(_ pair: MigrationPair) throws -> [String] {
         let older = try versions.version(ofStore: path)
         guard older.names.contains(pair.from) else {
@@ -151,14 +151,14 @@ public final class TestStore: Sendable {
         return places.compactMap { before.loss(of: $0, in: after) }
     }
 
-    /// The faults of the store, a sentence for each; empty if it is sound.
+    /// Returns the faults of the store, one sentence for each; empty if it is sound.
     ///
-    /// - Throws: what reading a store that cannot be read throws.
+    /// - Throws: the errors of a store that cannot be read.
     public func validate() throws -> [String] {
         try audit().findings.filter { $0.severity > .note }.map { "\($0.place): \($0.message)" }
     }
 
-    /// The number of objects of an entity, without those of its sub-entities.
+    /// Returns the number of objects of an entity, without those of its sub-entities.
     ///
     /// - Throws: `unknownKey` if the store's version has no such entity.
     public func count(of entity: String) throws -> Int {
@@ -176,15 +176,15 @@ public final class TestStore: Sendable {
     }
 }
 
-/// A store for tests, filled with objects that follow from a seed.
+/// A store for tests, filled with objects that a seed determines.
 public enum SampleStore {
     /// Makes a store as Core Data would, and fills it: each attribute type with its extremes and with nil, each kind of
     /// relationship, each entity that is not abstract. The same seed makes the same objects.
     ///
     /// - Parameters:
-    ///   - path: taken by nothing yet.
-    ///   - name: the version of the model; the oldest when nil.
-    ///   - count: objects of each entity.
+    ///   - path: the path of the store; nothing may exist there.
+    ///   - name: the version of the model; nil for the oldest.
+    ///   - count: the number of objects of each entity.
     ///   - isHostile: whether values include extremes, such as NUL in text, or only everyday ones.
     /// - Throws: `modelNotFound` if no version has the name, `usage` if the path is taken.
     public static func make(

@@ -1,12 +1,12 @@
 import MoultBasics
 import MoultEngine
 
-/// The checks of what must be true after a run, however it ended.
+/// The checks after a run, however it ended.
 ///
-/// All that is looked at follows from what lies on the disk, and what is done to it runs with a clock of its own: a disk
-/// that an earlier trial has left byte for byte like that is not looked at again.
+/// The checks depend only on the files on disk, and their own work uses a separate clock. A disk that matches an
+/// earlier trial's byte for byte is therefore not checked again.
 package struct Aftermath {
-    /// The end of a run; of one that died nothing more is known.
+    /// The end of a run. Nothing more is known about a run that died.
     package enum Ending {
         case died
         case failed(any Error)
@@ -21,11 +21,11 @@ package struct Aftermath {
     }
 
     package enum Outcome: Sendable, Hashable {
-        /// The fault lay behind the end of the run.
+        /// The run ended before its fault.
         case untouched
-        /// The store was the state of that position, of those a store may be in, and all that was promised is true.
+        /// The store was the state at that position in the list of permitted states, and every promise was kept.
         case kept(state: Int)
-        /// A promise that was not kept, in words.
+        /// A broken promise, in words.
         case broken(String)
     }
 
@@ -37,7 +37,7 @@ package struct Aftermath {
     /// - Parameter faultPersists: whether the fault persists until the end of the run.
     package init(_ ground: FaultGround, faultPersists: Bool = false) {
         self.ground = ground
-        // Only there it makes a difference.
+        // It makes a difference only in this case.
         self.faultPersists = faultPersists && ground.faultCase.tellsByItself
     }
 
@@ -58,7 +58,7 @@ package struct Aftermath {
         return outcome
     }
 
-    // MARK: - What must be true
+    // MARK: - The promises
 
     private func check(_ ending: Ending) throws -> Int {
         let found = try ground.state()
@@ -84,11 +84,11 @@ package struct Aftermath {
         return position
     }
 
-    /// A run that returns has done its work; one that throws, and whose process lives on, has done nothing, or keeps its
-    /// journal because the disk does not let it find out.
+    /// Checks that a run that returned has done its work. A run that threw in a process that survived has done nothing,
+    /// or keeps its journal because the disk prevents it from finding out.
     private func checkPromise(_ ending: Ending, _ position: Int) throws {
         let last = ground.states.count - 1
-        // Work that leaves the store as it is promises something elsewhere.
+        // Work that leaves the store unchanged makes promises elsewhere.
         guard last == 0 || ground.states[0].rows != ground.states[last].rows else { return }
         switch ending {
         case .succeeded where position != last:
@@ -136,7 +136,7 @@ package struct Aftermath {
         try checkTidiness()
     }
 
-    /// A person who runs the same command again has not recovered anything before.
+    /// Repeats the work without a recovery first, as a user does who runs the same command again.
     private func runAgainUnrecovered() throws {
         let sidecar = StoreRecords(store: ground.store)
         let dead = try Journal.read(sidecar, POSIXSystem())
@@ -173,7 +173,7 @@ package struct Aftermath {
         }
     }
 
-    /// Returns the difference between a state and the known one that it is nearest to.
+    /// Returns the difference between a state and the nearest known one.
     private func nearest(_ state: LogicalState) -> String {
         let known = ground.states.map { ($0, Set($0.rows).symmetricDifference(state.rows).count) }
         guard let nearest = known.min(by: { $0.1 < $1.1 })?.0 else { return "" }

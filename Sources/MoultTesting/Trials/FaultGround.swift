@@ -2,45 +2,45 @@ import MoultBasics
 import MoultEngine
 import MoultSQLite
 
-/// The place where the trials of one kind of migration run, with what they begin with and what an undisturbed run makes
-/// of it.
+/// The place where the trials of one kind of migration run, with their initial state and the result of an undisturbed
+/// run.
 package final class FaultGround {
     package let faultCase: FaultCase
     private let system = POSIXSystem()
     private let template: String
-    /// The folder where a trial takes place, with the store and all that belongs to it.
+    /// The folder of a trial, with the store and everything that belongs to it.
     package let field: String
     let scratch: String
     private let left: String
     private let isReal: Bool
     /// The states that a store may be in after a fault, the old one first and the new one last.
     package private(set) var states: [LogicalState] = []
-    /// The description of each state by the witness.
+    /// The witness's description of each state.
     private(set) var witnessed: [String] = []
-    /// The states of the backups that a trial begins with.
+    /// The states of the backups at the start of a trial.
     private var earlier: [LogicalState] = []
-    /// The columns whose values an app's code rebuilds in each run.
+    /// The columns that an app's code fills anew in each run.
     package private(set) var changing: Set<ChangingColumn> = []
     /// The calls of an undisturbed run, in order.
     package private(set) var operations: [DiskOperation] = []
-    /// SQLite's allocations in an undisturbed run; 0 where they cannot be counted.
+    /// The number of SQLite's allocations in an undisturbed run; 0 if they cannot be counted.
     package private(set) var allocations = 0
-    /// Looks at the clock in an undisturbed run.
+    /// The number of readings of the clock in an undisturbed run.
     package private(set) var clockLooks = 0
-    /// The error of an undisturbed run that must end with one.
+    /// The error code of an undisturbed run that must fail.
     private(set) var refusal: MigrationError.Code?
     private(set) var tidyNames: [String] = []
-    /// The synchronisations that the disk only pretends to make, for tests of the harness itself.
+    /// The syncs that only pretend to happen, for tests of the harness itself.
     package var lie = FaultDisk.Lie.none
 
-    /// The disk that a run has left, as a digest, and the end of the run.
+    /// A digest of the disk after a run, and the end of the run.
     struct Left: Hashable {
         let disk: [UInt8]
         let ending: String
         let faultPersists: Bool
     }
 
-    /// The outcome for each disk that a trial has left so far.
+    /// The outcome for each state of the disk after a trial so far.
     var outcomes: [Left: Aftermath.Outcome] = [:]
 
     /// The position of the new store among the states.
@@ -51,10 +51,10 @@ package final class FaultGround {
     /// Prepares the store and runs the work once, undisturbed.
     ///
     /// - Parameters:
-    ///   - folder: empty, without symbolic links.
+    ///   - folder: an empty folder, without symbolic links in its path.
     ///   - countsAllocations: whether ``AllocationFaults`` are installed and nothing else uses SQLite in this process.
-    ///   - isReal: whether the trials run on the machine itself, with its clock, as processes of their own do.
-    /// - Throws: `verificationFailed` if that run is not what the case says of it, and what the run throws.
+    ///   - isReal: whether the trials run on the machine itself, with its clock, as separate processes do.
+    /// - Throws: `verificationFailed` if that run does not match the case, and the errors of the run.
     package init(
         _ faultCase: FaultCase, in folder: String, countsAllocations: Bool = false, isReal: Bool = false
     ) throws {
@@ -64,7 +64,7 @@ package final class FaultGround {
         field = Path.join(folder, "field")
         scratch = Path.join(folder, "scratch")
         left = Path.join(folder, "left")
-        // Made where the trials are: a journal may name its folder.
+        // Make it where the trials run, because a journal may contain the path of its folder.
         try system.makeFolder(field)
         try faultCase.prepare(store)
         try system.makeFolder(temporaryFolder)
@@ -89,7 +89,7 @@ package final class FaultGround {
         }
     }
 
-    /// In two runs, the second in another second of the clock.
+    /// Finds the changing columns by two runs, in different seconds of the clock.
     private func changingColumns() throws -> Set<ChangingColumn> {
         let runs = try (0..<2).map { run in
             if run > 0 { RunValues.pause() }
@@ -130,7 +130,7 @@ package final class FaultGround {
 
     // MARK: - One trial's field
 
-    /// Keeps what a fault has left, to look at it twice.
+    /// Keeps the files after a fault, for a second examination.
     func keepLeft() throws {
         try system.removeTree(left)
         try copy(field, to: left)
@@ -141,7 +141,7 @@ package final class FaultGround {
         try copy(left, to: field)
     }
 
-    /// Puts everything back to what a trial begins with.
+    /// Restores the state in which a trial starts.
     package func reset() throws {
         try system.removeTree(field)
         try copy(template, to: field)
@@ -163,7 +163,7 @@ package final class FaultGround {
         try FaultDisk(field, fault, clock: clock, lie: lie)
     }
 
-    /// Runs `body` on a machine without faults, later than any run before.
+    /// Runs `body` on a machine without faults, at a later time than any run before.
     func calm(era: UInt64 = 1, _ body: (any System) throws -> Void) throws {
         if isReal { return try body(system) }
         let disk = try FaultDisk(field, nil, clock: TrialClock(era: era))
@@ -176,14 +176,14 @@ package final class FaultGround {
         return state
     }
 
-    /// Returns the description of the store by a program that is not Moult; empty where none is asked.
+    /// Returns the description of the store by a program other than Moult; empty if the case has none.
     func witness() throws -> String {
         let words = try faultCase.witness?(store) ?? ""
-        // What an app's code rebuilds is another value each time: then only whether the store is whole is compared.
+        // An app's code fills some values anew each time, so only the soundness of the store is compared.
         return changing.isEmpty ? words : String(words.prefix { $0 != " " })
     }
 
-    /// A digest of every name and every byte in the field.
+    /// Returns a digest of every name and every byte in the field.
     func fingerprint() throws -> [UInt8] {
         var stream = SHA256Stream()
         try update(&stream, with: field)
@@ -201,9 +201,9 @@ package final class FaultGround {
         }
     }
 
-    /// Every file that the work leaves, but for backups, what was set aside, and the temporary folder, which a dead
-    /// process cannot clear. Files of external data count by their number; a WAL's index and a journal that is spent are
-    /// nobody's data, and SQLite's to remove.
+    /// Returns every file that the work leaves, except backups, files set aside, and the temporary folder, which a dead
+    /// process cannot clear. Files of external data are only counted. The index of a WAL and a spent journal hold no
+    /// data, and SQLite removes them.
     func names() throws -> [String] {
         var names: [String] = []
         var external = 0
@@ -220,7 +220,7 @@ package final class FaultGround {
     private func isSpent(_ name: String) throws -> Bool {
         let path = Path.join(field, name)
         if name.hasSuffix("-wal") { return try system.status(of: path)?.size == 0 }
-        // The SQLite file format, section 3: a rollback journal whose header is no magic number any more is not hot.
+        // The SQLite file format, section 3: a rollback journal without the magic number in its header is not hot.
         if name.hasSuffix("-journal") { return try system.read(path, prefix: 8).allSatisfy { $0 == 0 } }
         return name.hasSuffix("-shm")
     }
@@ -230,12 +230,12 @@ package final class FaultGround {
             || name.hasPrefix(FaultCase.temporaryName + "/")
     }
 
-    /// Verifies every backup that is there, and that it holds one of the known states.
+    /// Verifies every backup, and checks that it holds one of the known states.
     func checkBackups() throws {
         let folder = try Migrator().backups(of: store)
         let named = Set(try RunHistory(StoreRecords(store: store)).records().compactMap(\.backup))
         for backup in try folder.list() {
-            // What was made by request has no run, and a later call names what was made before deferred work.
+            // Backups made on request have no run; a later call names those made before deferred work.
             if ![.request, .imported, .finish].contains(backup.manifest.reason), !named.contains(backup.name) {
                 throw wrong("No run names the backup \(backup.name).")
             }
@@ -249,7 +249,7 @@ package final class FaultGround {
 
     static func difference(_ old: [String], _ new: [String]) -> String {
         let (gone, come) = (Set(old).subtracting(new).sorted(), Set(new).subtracting(old).sorted())
-        // A line has the values of its row: only its kind and its table are reported.
+        // A line contains the values of its row, so only its kind and table are reported.
         func places(_ lines: [String], _ sign: String) -> [String] {
             Dictionary(grouping: lines) { $0.split(separator: " ").prefix(2).joined(separator: " ") }
                 .sorted { $0.key < $1.key }.prefix(5).map { "\(sign) \($0.key) (\($0.value.count))" }
@@ -259,45 +259,46 @@ package final class FaultGround {
     }
 }
 
-/// A kind of migration as a trial needs it: what it begins with, and the work, which is begun again after each fault.
+/// A kind of migration for trials: the initial state, and the work, which is repeated after each fault.
 package struct FaultCase: Sendable {
     /// The folder next to the store where the work's temporary files go.
     static let temporaryName = "temporary"
 
     package var name: String
     package var storeName: String
-    /// Makes, in an empty folder, the store and all that a trial begins with.
+    /// Creates the store and everything else that a trial starts with, in an empty folder.
     package var prepare: @Sendable (_ store: String) throws -> Void
-    /// The whole work as a program does it: look, plan, run. It makes the same calls in the same order each time.
+    /// Performs the complete work as a program does: examine, plan, run. It makes the same calls in the same order each
+    /// time.
     package var run: @Sendable (_ store: String, _ system: any System) throws -> Void
-    /// Each takes a new store to a state on the way at which the work may stay.
+    /// Closures that each bring a new store to an intermediate state at which the work may stop.
     package var stops: [@Sendable (_ store: String, _ system: any System) throws -> Void] = []
-    /// Recovers what a dead program has left, as the next start of a program does.
+    /// Recovers the files of a dead program, as the next start of a program does.
     package var recover: @Sendable (_ store: String, _ system: any System) throws -> Void = { store, system in
         _ = try Migrator(system: system).recover(store)
     }
-    /// Reads, by plain SQL, what the old store and the new one must both hold; nil if the work is to change it.
+    /// Reads, by plain SQL, the contents that the old and the new store must share; nil if the work changes them.
     package var contents: (@Sendable (_ store: String) throws -> [String])?
-    /// Describes the store at the path by a program that is not Moult: the description must be the same for equal
-    /// states. Nil if the states differ in what is chosen at random.
+    /// Describes the store at the path with a program other than Moult. Equal states must have equal descriptions. Nil
+    /// if the states differ in randomly chosen data.
     package var witness: (@Sendable (_ store: String) throws -> String)?
-    /// The store that another program can have open during the work: this one, or one that the work reads. Nil if no
-    /// store is there yet: SQLite would make an empty one for whoever opens it.
+    /// Returns the store that another program can have open during the work: this one, or one that the work reads. Nil
+    /// if there is no store yet, because SQLite would create an empty one on opening it.
     package var opened: @Sendable (_ store: String) -> String? = { $0 }
-    /// A table that is not compared, for its rows hold what is chosen at random.
+    /// A table that is not compared, because its rows contain random data.
     package var ignoredTable: String?
-    /// Returns what is wrong outside the store, where the work does something there: nil when all is right. `said` is
-    /// the error that the run ended with, in words; empty where it succeeded or died.
+    /// Returns what is wrong outside the store, if the work has effects there; nil if nothing is. `said` is the message
+    /// of the run's error; empty if it succeeded or died.
     package var outside: (@Sendable (_ store: String, _ isNew: Bool, _ said: String) throws -> String?)?
-    /// Whether the code of an app runs, which may ask the clock or make identifiers: what two undisturbed runs leave
-    /// different is not compared.
+    /// Whether an app's code runs, which may read the clock or make identifiers. Differences between two undisturbed
+    /// runs are then not compared.
     package var hasCodeOfAnApp = false
-    /// Whether the store itself says what is left to do, so that where the disk fails in the last commit, and continues
-    /// failing, no journal need say that it was tried.
+    /// Whether the store itself records the remaining work. If the disk fails during the last commit and keeps failing,
+    /// no journal then needs to record the attempt.
     package var tellsByItself = false
-    /// Whether an error may leave the whole new store where the disk removes nothing any more: then it says so.
+    /// Whether the complete new store may remain after an error if the disk cannot remove it; the error then names it.
     package var namesWhatIsLeft = false
-    /// Whether the work must end with an error and the old store, as one whose verification fails.
+    /// Whether the work must fail and leave the old store, as when its verification fails.
     package var isRefused = false
 
     package init(
@@ -309,7 +310,7 @@ package struct FaultCase: Sendable {
 }
 
 extension MigrationOptions {
-    /// For a trial: the same calls in the same order each time.
+    /// The options for a trial, which make the same calls in the same order each time.
     package static var sequential: MigrationOptions {
         var options = MigrationOptions(patience: 0)
         options.isSequential = true

@@ -1,10 +1,10 @@
 import MoultBasics
 import MoultSQLite
 
-/// Kinds of migration × kinds of fault, with how many moments there are, how many were tried, and what was not kept.
+/// The results by kind of migration and kind of fault: the moments, the trials, and the broken promises.
 package struct FaultMatrix: Sendable {
     package var rows: [FaultRow]
-    /// The columns whose values an app's code rebuilds in each run, and which were not compared.
+    /// The columns that an app's code fills anew in each run, and that were not compared.
     package var changing: Set<ChangingColumn> = []
 
     package init(_ rows: [FaultRow] = []) { self.rows = rows }
@@ -19,14 +19,14 @@ package struct FaultMatrix: Sendable {
         rows.first { $0.faultCase == faultCase && $0.fault == fault }
     }
 
-    /// `tried` alone where every moment was, otherwise `tried of moments`; then what was not kept.
+    /// Returns `tried` if every moment was tried, otherwise `tried of moments`; then the number of broken promises.
     private static func cell(_ row: FaultRow?) -> String {
         guard let row else { return "" }
         let count = row.isWhole ? "\(row.taken)" : "\(row.taken) of \(row.moments)"
         return row.broken.isEmpty ? count : "\(count), **\(row.broken.count) broken**"
     }
 
-    /// A line for each kind of migration, a column for each kind of fault.
+    /// A table with a line for each kind of migration and a column for each kind of fault.
     package var table: [[String]] {
         let head = ["migration"] + faults + ["old / new", "broken"]
         let body = cases.map { name in
@@ -49,26 +49,26 @@ package struct FaultMatrix: Sendable {
 /// The results of the trials of one kind of fault on one kind of migration.
 package struct FaultRow: Sendable, Hashable, Codable {
     package let faultCase: String
-    /// The kind of fault, as a table's column is called.
+    /// The kind of fault, as in a column of the table.
     package let fault: String
-    /// Faults there are to try.
+    /// The number of possible faults.
     package var moments = 0
-    /// Faults that were tried and met the run.
+    /// The number of faults that were tried and hit the run.
     package var tried = 0
-    /// Faults that lay behind the end of the run, because it made other calls than the undisturbed one.
+    /// The number of faults that the run never reached, because its calls differed from those of the undisturbed run.
     package var untouched = 0
-    /// After the fault the store was the old one, or one on the way; the others left the new one.
+    /// The number of faults that left the old store, or an intermediate one; the others left the new one.
     package var old = 0
-    /// The promises that were not kept, each with its fault.
+    /// The broken promises, each with its fault.
     package var broken: [String] = []
     package var seconds = 0.0
 
     package init(faultCase: String, fault: String) { (self.faultCase, self.fault) = (faultCase, fault) }
 
     package var new: Int { tried - old - broken.count }
-    /// Faults of which it is known what becomes of them.
+    /// The number of faults with a known outcome.
     package var taken: Int { tried + untouched }
-    /// Whether these are all that there are.
+    /// Whether every possible fault has a known outcome.
     package var isWhole: Bool { taken >= moments }
 
     /// - Parameter last: the position of the new store among the states that a store may be in.
@@ -85,19 +85,19 @@ package struct FaultRow: Sendable, Hashable, Codable {
     }
 }
 
-/// All trials of one kind of fault on one kind of migration: at moment 1, 2, 3 … until a run passes untouched.
+/// All trials of one kind of fault on one kind of migration.
 package struct FaultSeries {
     package let ground: FaultGround
     package let kind: Fault.Kind
     private let seeds: [UInt64]
 
-    /// - Parameter seeds: for faults that leave something to chance, each moment is tried with each of them.
+    /// - Parameter seeds: the seeds with which to try each moment, for faults that involve chance.
     package init(_ ground: FaultGround, _ kind: Fault.Kind, seeds: [UInt64] = [0]) {
         (self.ground, self.kind) = (ground, kind)
         self.seeds = [.powerLoss, .tornSector, .clock].contains(kind) ? seeds : [0]
     }
 
-    /// Every fault there is to try, in the order of the run.
+    /// Every possible fault, in the order of the run.
     package var faults: [Fault] {
         let moments: [Int] =
             switch kind {
@@ -108,12 +108,12 @@ package struct FaultSeries {
         return moments.flatMap { moment in seeds.map { Fault(kind, at: moment, seed: $0) } }
     }
 
-    /// Tries the moments in a scattered order, the same each time.
+    /// Tries the moments in a scattered order that is the same each time.
     ///
     /// - Parameters:
-    ///   - earlier: what runs that ended early have tried, with the same seeds; this one continues there.
-    ///   - seconds: when they are over the series ends with what it has, but not without a trial.
-    ///   - limit: of broken promises, after which the series ends.
+    ///   - earlier: the results of earlier runs with the same seeds, which ended early; this run continues there.
+    ///   - seconds: the time limit, after which the series ends with its results so far, but never without a trial.
+    ///   - limit: the number of broken promises after which the series ends.
     package func run(after earlier: FaultRow? = nil, seconds: Double = .infinity, limit: Int = 3) throws -> FaultRow {
         var row = earlier ?? FaultRow(faultCase: ground.faultCase.name, fault: kind.rawValue)
         let all = Self.scattered(faults)
@@ -129,7 +129,7 @@ package struct FaultSeries {
         return row
     }
 
-    /// The golden section visits every part early.
+    /// Returns the faults in the order of the golden ratio, which visits every part of the run early.
     private static func scattered(_ faults: [Fault]) -> [Fault] {
         faults.enumerated().sorted {
             (Double($0.offset) * 0.618_033_988_75).truncatingRemainder(dividingBy: 1)
@@ -138,7 +138,7 @@ package struct FaultSeries {
     }
 }
 
-/// One run with one fault, and everything that must be true after it.
+/// One run with one fault, and all checks after it.
 package struct FaultTrial {
     private let ground: FaultGround
     private let fault: Fault
@@ -147,7 +147,7 @@ package struct FaultTrial {
 
     package func run() throws -> Aftermath.Outcome {
         try ground.reset()
-        // A year back, or ten ahead.
+        // A year back, or ten years ahead.
         let jump: Int64 = fault.seed % 2 == 0 ? -31_536_000 : 315_360_000
         let clock = fault.kind == .clock ? TrialClock(jump: (look: fault.number, seconds: jump)) : TrialClock()
         let disk = try ground.disk(fault, clock: clock)

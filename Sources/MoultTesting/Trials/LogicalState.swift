@@ -8,20 +8,20 @@ import MoultSQLite
     import Darwin
 #endif
 
-/// Everything that a store says, by plain SQL over a copy: schema and rows, the bytes of external data, and the objects
-/// that lie in the quarantine.
+/// The data of a store, read by plain SQL from a copy: schema and rows, the bytes of external data, and the quarantined
+/// objects.
 ///
-/// It is read without the engine, so that the engine cannot be wrong twice in the same way.
+/// It is read without the engine, so that a fault of the engine cannot hide itself.
 package struct LogicalState: Sendable, Hashable {
-    /// A line for each entry of the schema and each row, sorted; one line where there is no sound database.
+    /// A line for each entry of the schema and each row, sorted; a single line if there is no sound database.
     package var rows: [String]
-    /// A line for each object of the quarantine that was not put back.
+    /// A line for each quarantined object that was not restored.
     package var quarantine: [String]
 
     /// - Parameters:
-    ///   - store: closed; the copy is recovered by SQLite, the store is not touched.
-    ///   - scratch: a folder for the copy, emptied before.
-    ///   - changing: columns whose values are of one run; only whether there is one counts.
+    ///   - store: a closed store; SQLite recovers the copy, and the store is not touched.
+    ///   - scratch: a folder for the copy, which is emptied first.
+    ///   - changing: columns whose values belong to one run; only whether a row has a value is compared.
     package init(of store: String, scratch: String, changing: Set<ChangingColumn> = []) throws {
         let system = POSIXSystem()
         try system.removeTree(scratch)
@@ -33,7 +33,7 @@ package struct LogicalState: Sendable, Hashable {
     static func copy(_ path: String, to folder: String, _ system: POSIXSystem) throws -> String {
         let copy = Path.join(folder, Path.name(of: path))
         for suffix in ["", "-wal", "-journal"] {
-            // One of the same name may have been looked at before.
+            // An earlier state may have left a file of the same name.
             try system.remove(copy + suffix)
             guard try system.exists(path + suffix) else { continue }
             try system.copy(path + suffix, to: copy + suffix)
@@ -43,7 +43,7 @@ package struct LogicalState: Sendable, Hashable {
 
     // MARK: - The store
 
-    /// Returns the lines of the store at the path. Nothing that was put elsewhere counts.
+    /// Returns the lines of the store at the path, without data that was moved elsewhere.
     private static func rows(
         of store: String, _ scratch: String, _ changing: Set<ChangingColumn>, _ system: POSIXSystem
     ) throws -> [String] {
@@ -60,7 +60,7 @@ package struct LogicalState: Sendable, Hashable {
                     .sorted()
             }
         } catch is MigrationError {}
-        // Healed by SQLite, as far as it can: with a log that is its own, and what a journal undoes.
+        // SQLite has recovered the copy as far as possible, from its WAL and by rolling back a journal.
         return ["damaged: \(try system.digest(of: copy).hexadecimal)"]
     }
 
@@ -76,7 +76,7 @@ package struct LogicalState: Sendable, Hashable {
             try connection.forEachRow("SELECT * FROM \(entry.name.quotedName)") { row in
                 let values = try row.row.enumerated().map { place, value in
                     let column = ChangingColumn(table: entry.name, name: row.columnName(place))
-                    // There are none in most stores.
+                    // Most stores have no changing columns.
                     if !changing.isEmpty, changing.contains(column), value != .null { return "a value of the run" }
                     return try text(of: value, externalData, system)
                 }
@@ -101,7 +101,7 @@ package struct LogicalState: Sendable, Hashable {
         }
     }
 
-    /// A reference to a file of external data: the byte 2, a UUID of 36 characters, a zero.
+    /// Returns the name in a reference to external data: the byte 2, a UUID of 36 characters, a zero byte.
     private static func externalName(_ bytes: [UInt8]) -> String? {
         guard bytes.count == 38, bytes.first == 2, bytes.last == 0 else { return nil }
         return String(decoding: bytes[1..<37], as: UTF8.self)
@@ -129,14 +129,14 @@ package struct LogicalState: Sendable, Hashable {
 }
 
 extension StoreRecords {
-    /// Returns the folder of a store's external data, with its name spelled out.
+    /// Returns the folder of a store's external data, with its name written out independently of the engine.
     static func externalData(of store: String) -> String {
         Path.join(Path.folder(of: store), ".\(Path.stem(of: store))_SUPPORT/_EXTERNAL_DATA")
     }
 }
 
-/// A column whose values an app's code rebuilds in each run, such as the time of the migration or a new identifier: two
-/// runs from the same store leave others.
+/// A column that an app's code fills anew in each run, such as the time of the migration or a new identifier: two runs
+/// from the same store leave different values.
 package struct ChangingColumn: Sendable, Hashable, Comparable {
     package var table: String
     package var name: String
@@ -145,7 +145,7 @@ package struct ChangingColumn: Sendable, Hashable, Comparable {
 
     package static func < (left: ChangingColumn, right: ChangingColumn) -> Bool { left.place < right.place }
 
-    /// The sentence about them in a report.
+    /// Returns the sentence about these columns in a report.
     package static func sentence(_ columns: Set<ChangingColumn>) -> String? {
         guard !columns.isEmpty else { return nil }
         let places = columns.sorted().map(\.place).joined(separator: ", ")
@@ -154,8 +154,8 @@ package struct ChangingColumn: Sendable, Hashable, Comparable {
             + "compared."
     }
 
-    /// The columns in which two runs of one migration differ. Where they differ in their tables or in the number of
-    /// rows, no column says so: these are compared in any case.
+    /// Returns the columns in which two runs of one migration differ. If they differ in their tables or in the number
+    /// of rows, no column explains it, and the rows are compared in any case.
     package static func all(between first: RunValues, and second: RunValues) -> Set<ChangingColumn> {
         var found: Set<ChangingColumn> = []
         for (table, one) in first.tables {
@@ -167,12 +167,12 @@ package struct ChangingColumn: Sendable, Hashable, Comparable {
                 }
             }
         }
-        // What makes a row an object is never the app's to choose.
+        // An app never chooses the columns that identify an object.
         return found.filter { !["Z_PK", "Z_ENT", "Z_OPT"].contains($0.name) }
     }
 }
 
-/// The values that a run has left, by table in the order of the rows.
+/// The values after a run, by table, in the order of the rows.
 package struct RunValues: Sendable {
     struct Table: Sendable {
         let columns: [String]
@@ -181,12 +181,12 @@ package struct RunValues: Sendable {
 
     private(set) var tables: [String: Table] = [:]
 
-    /// Between two runs, so that times which an app keeps in whole seconds differ too.
+    /// Waits between two runs, so that times stored in whole seconds differ too.
     static func pause() { usleep(1_050_000) }
 
     /// - Parameters:
-    ///   - store: closed; it is not touched.
-    ///   - scratch: a folder for a copy, emptied before.
+    ///   - store: a closed store, which is not touched.
+    ///   - scratch: a folder for a copy, which is emptied first.
     package init(of store: String, scratch: String) throws {
         let system = POSIXSystem()
         try system.removeTree(scratch)

@@ -6,14 +6,16 @@ import MoultStore
 
 /// A store of the same form as another, with stand-ins for its values.
 ///
-/// What a migration depends on stays: types, lengths, NULLs, what is equal and what is unique, order, links, counts, the
-/// intervals of dates, the sizes of external files. No page, no file and no name has a text of the original in it.
+/// The copy keeps everything that a migration depends on: types, lengths, NULLs, equality, uniqueness, order, links,
+/// counts, intervals between dates, and the sizes of external files. No page, file or name contains a text of the
+/// original.
 package struct AnonymousCopy {
     /// The result of making an anonymous copy.
     package struct Outcome: Sendable {
-        /// Values of a property that are as they were.
+        /// Values of one property that are the same as in the store.
         package struct Kept: Sendable, Equatable {
-            /// `Entity.property`, or `TABLE.COLUMN` of a table that the model does not describe.
+            /// The place of the values: `Entity.property`, or `TABLE.COLUMN` of a table that the model does not
+            /// describe.
             package var place: String
             package var rule: StandInRules.Rule
             package var values: Int
@@ -21,15 +23,15 @@ package struct AnonymousCopy {
 
         package var seed: UInt64
         package var objects: [String: Int64] = [:]
-        /// Distinct texts that were looked at.
+        /// The number of distinct texts.
         package var texts = 0
-        /// Texts whose stand-ins are not in the order of the originals.
+        /// The number of texts whose stand-ins are not in the order of the originals.
         package var unordered = 0
         package var files = 0
         package var kept: [Kept] = []
         /// Full-text and other virtual tables, which are empty in the copy.
         package var emptied: [String] = []
-        /// Short original texts that are in the copy's bytes by chance, where two values meet.
+        /// The number of short original texts that occur in the copy's bytes by chance, where two values meet.
         package var byChance = 0
     }
 
@@ -46,10 +48,10 @@ package struct AnonymousCopy {
         (self.store, self.versions, self.rules, self.seed, self.system) = (store, versions, rules, seed, system)
     }
 
-    /// Makes the copy; it has its name only when it is whole, and only this user may read it.
+    /// Makes the copy. The file appears at its path only when it is complete, and only the current user may read it.
     ///
-    /// - Throws: `usage` if the path is taken, or for a rule that names nothing; `modelNotFound` for a store without a
-    ///   model; `locked` if another process kept writing to the store; `insufficientStorage`. Then nothing is there.
+    /// - Throws: `usage` if the path is taken or a rule names nothing; `modelNotFound` for a store without a model;
+    ///   `locked` if another process kept writing to the store; `insufficientStorage`. No copy is left after an error.
     package func make(at path: String) throws -> Outcome {
         let places = [path, ExternalStorage(store: path).supportFolder]
         let copy = try StagedStore(at: path, taking: places, apartFrom: store, system)
@@ -76,7 +78,7 @@ package struct AnonymousCopy {
         let connection = try Connection(work, mode: .readWrite, followsLinks: false, isProven: true)
         defer { connection.close() }
         try Backup(from: probe.connection, to: connection).run(stepPages: 1_000) { _, _ in true }
-        // What fails is removed, so it needs no journal.
+        // A failed copy is deleted, so it needs no journal.
         try connection.execute(
             "PRAGMA journal_mode = DELETE; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
                 + "PRAGMA ignore_check_constraints = ON")
@@ -85,7 +87,7 @@ package struct AnonymousCopy {
         var outcome = try connection.transaction { try database.replace(noting: files.note) }
         outcome.files = try files.write(to: copy.support, database.standIns, keeping: database.keptFiles)
         try system.makeFile(copy.new, .own)
-        // Only rows that are there are written: no freed page and no remains.
+        // VACUUM INTO writes live rows only: no freed pages and no remains of the originals.
         try connection.run("VACUUM INTO ?", [.text(copy.new)])
         connection.close()
         try system.remove(work)
@@ -100,8 +102,8 @@ package struct AnonymousCopy {
 
     /// Searches all bytes of the copy for original texts.
     ///
-    /// - Returns: how many there are. A short one may be where two values meet.
-    /// - Throws: `verificationFailed` for one that is too long to be there by chance.
+    /// - Returns: the number of texts found. A short one may occur where two values meet.
+    /// - Throws: `verificationFailed` for a text that is too long to occur by chance.
     private func search(_ copy: StagedStore, _ database: AnonymousDatabase) throws -> Int {
         let originals = database.standIns.originals
         guard !originals.isEmpty else { return 0 }
@@ -110,7 +112,7 @@ package struct AnonymousCopy {
         let kept = Set(database.keptFiles.map(database.standIns.fileName))
         let files = externals.filter { !kept.contains(Path.name(of: $0)) }.map { Path.join(copy.support, $0) }
         for file in [copy.new] + files {
-            // The end of a piece comes before the next one.
+            // Keep the end of the previous piece, so that a text across two pieces is found.
             var bytes: [UInt8] = []
             try system.readPieces(of: file) { piece in
                 bytes = bytes.suffix(OriginalTexts.longest - 1) + piece
@@ -129,14 +131,15 @@ package struct AnonymousCopy {
         return found.count
     }
 
-    /// The column of which a value is one of the texts and nothing else, which is no chance; nil if there is none.
+    /// Returns the first column in which a whole value is one of the texts, which is no coincidence; nil if there is
+    /// none.
     private func place(of texts: Set<[UInt8]>, in path: String) throws -> String? {
         guard !texts.isEmpty else { return nil }
         let connection = try Connection(path, mode: .immutable)
         defer { connection.close() }
         let catalogue = try connection.catalogue()
         let list = JSONValue.array(texts.map { .string($0.hexadecimal.uppercased()) }).compact
-        // Z_PRIMARYKEY has the names of entities.
+        // Z_PRIMARYKEY holds the names of entities.
         for table in catalogue.tables
         where !table.isVirtual && table.name != "Z_PRIMARYKEY" && !table.name.hasPrefix("sqlite_") {
             for column in try connection.storedColumns(of: table.name).map(\.name.quotedName) {
@@ -151,7 +154,7 @@ package struct AnonymousCopy {
     }
 }
 
-/// The files of external data of an anonymous copy: as many, of the same sizes.
+/// The external data files of an anonymous copy: the same number of files, of the same sizes.
 struct AnonymousFiles {
     private let source: ExternalStorage
     private let system: any System
@@ -161,7 +164,7 @@ struct AnonymousFiles {
         self.system = system
     }
 
-    /// The names of the plain files.
+    /// The names of the regular files.
     private var names: [String] {
         get throws {
             guard try system.status(of: source.folder)?.kind == .folder, try !system.isLink(source.folder) else {
@@ -178,7 +181,7 @@ struct AnonymousFiles {
         }
     }
 
-    /// - Returns: how many files there are.
+    /// - Returns: the number of files.
     func write(to support: String, _ standIns: StandIns, keeping kept: Set<String>) throws -> Int {
         guard try system.exists(source.folder) else { return 0 }
         let folder = Path.join(support, Path.name(of: source.folder))
@@ -197,19 +200,19 @@ struct AnonymousFiles {
 }
 
 extension StandIns {
-    /// Another name for a file, which fits into the same column.
+    /// Returns another name for a file, of the same length.
     func fileName(_ name: String) -> String { String(decoding: text(Array(name.utf8)), as: UTF8.self) }
 }
 
-/// A copy of a store with stand-ins for its values, and what is as in the store.
+/// The report of an anonymous copy, with the values that it keeps from the store.
 package struct AnonymousReport: ToolAnswer {
     private let path: String
     private let outcome: AnonymousCopy.Outcome
 
     /// Makes the copy.
     ///
-    /// - Parameter seed: that of the stand-ins; nil for a random one.
-    /// - Throws: `usage` if the path is taken; what reading the store and writing the copy throws.
+    /// - Parameter seed: the seed of the stand-ins; nil for a random one.
+    /// - Throws: `usage` if the path is taken; any error from reading the store or writing the copy.
     package init(of store: String, versions: ModelVersions?, rules: StandInRules, seed: Int?, at path: String) throws {
         let seed = seed.map { UInt64($0) } ?? UInt64.random(in: 1...(1 << 53))
         outcome = try AnonymousCopy(of: store, versions: versions, rules: rules, seed: seed).make(at: path)

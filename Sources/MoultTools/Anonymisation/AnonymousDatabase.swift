@@ -4,7 +4,7 @@ import MoultObjects
 import MoultSQLite
 import MoultStore
 
-/// The database of a store, in which everything that has values gets stand-ins.
+/// The database of a copy, whose values are replaced with stand-ins.
 final class AnonymousDatabase {
     let standIns: StandIns
     private let connection: Connection
@@ -12,11 +12,11 @@ final class AnonymousDatabase {
     private let layout: StoreLayout
     private let tables: AnonymousTables
     private let seed: UInt64
-    /// Known once every value is noted.
+    /// Set once every value is noted.
     private var schema: AnonymousSchema?
 
     /// - Parameters:
-    ///   - connection: to a copy, which is changed.
+    ///   - connection: a connection to the copy, which is changed.
     ///   - probe: the store itself.
     init(
         _ connection: Connection, _ probe: StoreProbe, _ versions: ModelVersions?, _ rules: StandInRules, seed: UInt64
@@ -44,8 +44,8 @@ final class AnonymousDatabase {
 
     var keptFiles: Set<String> { tables.keptFiles }
 
-    /// The bytes that a store has from its model and from Core Data alone: names, the metadata, and statements without
-    /// their string literals; those of virtual tables whole.
+    /// The bytes that come only from the model and from Core Data: names, the metadata, and statements without their
+    /// string literals. Statements of virtual tables are included in full.
     var schemaBytes: [UInt8] {
         let metadata = anonymous(snapshot.metadata)
         let statements = snapshot.catalogue.entries.map { entry in
@@ -55,7 +55,7 @@ final class AnonymousDatabase {
         return Array(texts.joined(separator: "\n").utf8) + metadata.propertyList
     }
 
-    /// Notes the texts of statements.
+    /// Notes the texts in the schema's statements.
     private func noteSchema() throws -> AnonymousSchema {
         let columns = try snapshot.catalogue.entries.filter { $0.kind == .table || $0.kind == .view }.flatMap { entry in
             // A view that cannot be read has no columns.
@@ -64,7 +64,7 @@ final class AnonymousDatabase {
         return AnonymousSchema(snapshot.catalogue, columns: columns, standIns)
     }
 
-    /// - Parameter note: notes what else has values.
+    /// - Parameter note: notes the values outside the database.
     func replace(noting note: (StandIns) throws -> Void) throws -> AnonymousCopy.Outcome {
         var outcome = AnonymousCopy.Outcome(seed: seed)
         let triggers = try removeTriggers()
@@ -92,13 +92,13 @@ final class AnonymousDatabase {
         return outcome
     }
 
-    // MARK: - What depends on rows
+    // MARK: - Triggers, virtual tables and derived attributes
 
     private var virtualTables: [Catalogue.Entry] { snapshot.catalogue.tables.filter(\.isVirtual) }
 
-    /// Removes the triggers, some of which only Core Data can run, but those of R-trees.
+    /// Removes all triggers except those of R-trees. Only Core Data can run some of them.
     ///
-    /// - Returns: the statements that make them.
+    /// - Returns: the statements that create them.
     private func removeTriggers() throws -> [String] {
         let trees = virtualTables.filter(\.isTree).map(\.name)
         let triggers = snapshot.catalogue.entries.filter { entry in
@@ -108,7 +108,7 @@ final class AnonymousDatabase {
         return triggers.compactMap(\.sql)
     }
 
-    /// Makes the virtual tables again that are an app's own: what their modules keep is not known.
+    /// Recreates an app's own virtual tables as empty tables, because only their modules know the format of their rows.
     private func emptyVirtualTables() throws -> [String] {
         let others = virtualTables.filter { !$0.isTree }
         for table in others {
@@ -118,7 +118,7 @@ final class AnonymousDatabase {
         return others.map(\.name)
     }
 
-    /// A text without accents and capitals, or a sum, is not the stand-in of what it was computed from.
+    /// Recomputes derived attributes: the stand-in of a canonical text or a sum would not match its source.
     private func recompute() throws {
         for entity in layout.model.entities where layout.entityNumbers[entity.name] != nil {
             for attribute in entity.attributes where attribute.isStored {
@@ -142,7 +142,7 @@ final class AnonymousDatabase {
         return metadata
     }
 
-    /// Takes the app's notes out of the model that the store carries.
+    /// Removes the app's own user info from the model inside the store.
     private func replaceModelCache() throws {
         guard let bytes = snapshot.modelCache else { return }
         guard let model = snapshot.cachedModel else {
@@ -164,7 +164,7 @@ extension Catalogue.Entry {
 }
 
 extension EntityDescription {
-    /// Without the user info of the app's own.
+    /// A copy without the app's own user info.
     fileprivate var withoutNotes: EntityDescription {
         var entity = self
         entity.userInfo = userInfo.withoutNotes
@@ -189,34 +189,35 @@ extension AttributeDescription {
 }
 
 extension [String: String] {
-    /// The entries that Core Data and SwiftData themselves read.
+    /// The entries that Core Data and SwiftData read themselves.
     fileprivate var withoutNotes: [String: String] {
         let own = [AttributeDescription.enumTypeKey, AttributeDescription.enumCasesKey]
         return filter { $0.key.hasPrefix("_NS") || own.contains($0.key) }
     }
 }
 
-/// The texts in the statements of a catalogue: what an app's views, triggers, indexes, defaults and checks compare with is
-/// as much a text of the store as a value is, and gets the same stand-in.
+/// The texts in the statements of a catalogue. A literal in an app's view, trigger, index, default or check is a text
+/// of the store like any value, and gets the same stand-in.
 struct AnonymousSchema {
     private let entries: [Catalogue.Entry]
-    /// The names of tables, columns, indexes, triggers and views, in capitals.
+    /// The names of tables, columns, indexes, triggers and views, in upper case.
     private let names: Set<String>
     /// The texts that get stand-ins.
     private let texts: Set<[UInt8]>
     private let standIns: StandIns
 
-    /// Functions whose texts are formats and paths: `'%Y'`, `'start of month'`, `'$.name'`.
+    /// Functions whose arguments are formats and paths: `'%Y'`, `'start of month'`, `'$.name'`.
     private static let formatting: Set<String> = [
         "STRFTIME", "DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "TIMEDIFF",
     ]
 
     /// Notes the texts.
     ///
-    /// - Parameter standIns: those of all values are noted already.
+    /// - Parameter standIns: the stand-ins; all values are noted already.
     init(_ catalogue: Catalogue, columns: [String], _ standIns: StandIns) {
         entries = catalogue.entries.filter { entry in
-            // What a module makes of its arguments only it knows; Core Data's own statements name nothing but the model.
+            // Only a module knows the meaning of its arguments. Core Data's own statements contain only names of the
+            // model.
             !entry.isVirtual && entry.sql?.contains("NSCoreData") == false
         }
         names = Set((catalogue.entries.flatMap { [$0.name, $0.tableName] } + columns).map { $0.uppercased() })
@@ -240,7 +241,7 @@ struct AnonymousSchema {
         for text in texts { _ = standIns.text(text) }
     }
 
-    /// The text of a string; SQLite takes a name in double quotes for one where nothing is called so.
+    /// Returns the text of a string literal. SQLite reads a double-quoted name as a string if nothing has that name.
     private static func text(of token: SQLToken) -> [UInt8]? {
         token.text.hasPrefix("'") || token.text.hasPrefix("\"") ? Array(token.name.utf8) : nil
     }
@@ -262,10 +263,10 @@ struct AnonymousSchema {
 
     // MARK: - The new statements
 
-    /// The statement with the stand-ins of its texts, without comments that have a text of the store in them.
+    /// Returns the statement with stand-ins for its texts, and without any comment that contains a text of the store.
     func statement(_ sql: String) -> String { rewritten(sql) { "'\($0.replacing("'", with: "''"))'" } }
 
-    /// A statement without any text: names and words alone.
+    /// Returns a statement's names and keywords, without any text.
     func words(of sql: String) -> String { rewritten(sql, keepsOthers: false) { _ in "" } }
 
     private func rewritten(_ sql: String, keepsOthers: Bool = true, _ literal: (String) -> String) -> String {
@@ -287,9 +288,9 @@ struct AnonymousSchema {
         return new
     }
 
-    /// Gives tables, indexes and views their new statements; triggers are not there now.
+    /// Gives tables, indexes and views their new statements. The triggers are removed at this point.
     ///
-    /// - Returns: the tables whose rows and indexes have to be made anew, because values may be computed from texts.
+    /// - Returns: the tables to rebuild with their indexes, because their values may be computed from texts.
     func replace(on connection: Connection) throws -> Set<String> {
         var changed: Set<String> = []
         for entry in entries where entry.kind != .trigger {

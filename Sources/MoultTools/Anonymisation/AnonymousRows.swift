@@ -2,10 +2,10 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Rows of a table, and the columns in which they get stand-ins.
+/// Rows of a table, and the columns whose values get stand-ins.
 struct AnonymousRows {
     let table: String
-    /// In SQL, which of the table's rows.
+    /// The SQL condition that selects the rows.
     let condition: String
     let columns: [Column]
 
@@ -25,19 +25,19 @@ struct AnonymousRows {
         /// Texts, numbers and bytes, each as SQLite stores it.
         case value
         case float, date, boolean, uuid
-        /// Bytes, or the name of a file that has them.
+        /// Bytes, or the name of an external file that holds them.
         case external
-        /// As `value` in a table that no model describes: its whole numbers are keys, or may be.
+        /// The same as `value`, for a table that no model describes: its integers may be keys.
         case unknown
-        /// Keys, counters and references: numbers stay; what else is there is a value that is in the wrong place.
+        /// Keys, counters and references. Numbers stay; a text or bytes in such a column get a stand-in.
         case key
     }
 
-    /// All rows of a store that have values: of entities, of persistent history, and of tables that are not of the
-    /// model.
+    /// Returns all rows of a store that contain values: those of entities, of persistent history, and of tables outside
+    /// the model.
     static func all(of connection: Connection, layout: StoreLayout, rules: StandInRules) throws -> [AnonymousRows] {
         let catalogue = try connection.catalogue()
-        // The tables in which the modules of virtual tables keep their rows, and no other that has such a name.
+        // The shadow tables of virtual tables. Their type identifies them, since any table may have such a name.
         let shadows = try connection.rows("SELECT name FROM pragma_table_list WHERE type = 'shadow'") {
             $0.text(0) ?? ""
         }
@@ -47,7 +47,7 @@ struct AnonymousRows {
             guard !entry.isVirtual, !shadows.contains(name), !name.hasPrefix("sqlite_") else { return [] }
             let columns = try connection.columns(of: name)
             let misplaced = try misplaced(columns, in: name, connection)
-            // What else the tables of Core Data hold is written by itself.
+            // Core Data itself writes these columns of its own tables.
             let named = ["Z_NAME", "Z_UUID", "Z_PLIST", "Z_CONTENT"]
             if joins.contains(name) || StoreSnapshot.coreTables.contains(name) {
                 let keys = columns.filter { misplaced.contains($0.name) && !named.contains($0.name) }
@@ -60,7 +60,7 @@ struct AnonymousRows {
         }
     }
 
-    /// The columns that hold a text or bytes somewhere.
+    /// Returns the columns that contain a text or bytes in at least one row.
     private static func misplaced(
         _ columns: [Catalogue.Column], in table: String, _ connection: Connection
     ) throws -> Set<String> {
@@ -83,7 +83,7 @@ struct AnonymousRows {
         _ rules: StandInRules
     ) -> [AnonymousRows] {
         let roles = Dictionary(table.columns.map { ($0.name, $0.role) }, uniquingKeysWith: { first, _ in first })
-        // By the entity that declares them.
+        // By declaring entity.
         var stored: [String: [String: StoredAttribute]] = [:]
         for column in table.columns {
             guard case .attribute(let declaring, _) = column.role, stored[declaring] == nil else { continue }
@@ -107,7 +107,7 @@ struct AnonymousRows {
         }
     }
 
-    /// The rows with each of these numbers, and those with none of them.
+    /// Returns the rows with each of these numbers, and the rows with none of them.
     private static func parts(of numbers: [Int], by column: String) -> [(number: Int?, condition: String)] {
         let list = numbers.map(String.init).joined(separator: ", ")
         return numbers.map { ($0, "\(column) = \($0)") } + [(nil, "\(column) IS NULL OR \(column) NOT IN (\(list))")]
@@ -115,7 +115,7 @@ struct AnonymousRows {
 
     // MARK: - Others
 
-    /// Deleted objects leave the values of some attributes in history.
+    /// Handles persistent history, which keeps the values of some attributes of deleted objects.
     private static func changes(
         _ columns: [Catalogue.Column], _ misplaced: Set<String>, _ layout: StoreLayout, _ rules: StandInRules
     ) -> [AnonymousRows] {
@@ -125,7 +125,7 @@ struct AnonymousRows {
         guard !tombstones.isEmpty || !keys.isEmpty else { return [] }
         return parts(of: layout.entityNumbers.values.sorted(), by: "ZENTITY").map { number, condition in
             let entity = number.flatMap(layout.entityName).flatMap(layout.model.entity)
-            // Inherited ones first.
+            // Inherited attributes come first.
             let kept = (entity.map { layout.model.lineage(of: $0).reversed().flatMap(\.attributes) } ?? [])
                 .filter { $0.preservesValueInHistoryOnDeletion && $0.isStored }
             let treated = tombstones.map { column in
@@ -139,7 +139,7 @@ struct AnonymousRows {
         }
     }
 
-    /// - Parameter misplaced: the columns in which there are not only numbers.
+    /// - Parameter misplaced: the columns that contain a text or bytes.
     private static func unknown(_ columns: [Catalogue.Column], _ misplaced: Set<String>, in table: String) -> [Column] {
         columns.filter { $0.primaryKeyPosition == 0 || misplaced.contains($0.name) }.map { column in
             if column.primaryKeyPosition > 0 { return key(column, in: table) }
@@ -161,7 +161,7 @@ extension AnonymousRows.Column {
             case .boolean: .boolean
             case .uuid: .uuid
             case .float: .float
-            // A date with limits stays on its side of them.
+            // A date with limits stays on the same side of each limit.
             case .date: validation.minimum == nil && validation.maximum == nil ? .date : .value
             default: description.allowsExternalBinaryDataStorage ? .external : .value
             }
@@ -173,7 +173,7 @@ extension AnonymousRows.Column {
 }
 
 extension AttributeDescription {
-    /// The default, otherwise a value of the type that says nothing.
+    /// The default value, or an empty value of the type.
     fileprivate var emptyValue: SQLiteValue {
         if let stored = defaultValue?.stored { return stored }
         switch type {

@@ -3,19 +3,19 @@ import MoultObjects
 import MoultSQLite
 import MoultStore
 
-/// Puts stand-ins into the tables of a database.
+/// The tables of a database, whose values are replaced with stand-ins.
 ///
-/// Sendable as its function of SQL has to be; it is used by the one thread that uses the connection.
+/// Its SQL function requires it to be Sendable; only the thread of the connection uses it.
 final class AnonymousTables: @unchecked Sendable {
     private let connection: Connection
     private let rows: [AnonymousRows]
     private let standIns: StandIns
     private let columns: [AnonymousRows.Column]
-    /// Whether values are only noted.
+    /// Whether the current pass only notes values.
     private var isNoting = true
-    /// The number of values that stay as they are, by the column's place in `columns`.
+    /// The number of values that stay the same, by the column's position in `columns`.
     private var unchanged: [Int] = []
-    /// The files of values that a rule keeps.
+    /// The external files of values that a rule keeps.
     private(set) var keptFiles: Set<String> = []
 
     private static let function = "moult_stand_in"
@@ -24,14 +24,14 @@ final class AnonymousTables: @unchecked Sendable {
         (self.connection, self.rows, self.standIns) = (connection, rows, standIns)
         columns = rows.flatMap(\.columns)
         unchanged = columns.map { _ in 0 }
-        // The connection owns the function, and this owns the connection.
+        // The connection owns the function, and this object owns the connection.
         try connection.register(
             SQLiteFunction(Self.function, argumentCount: 2, isDeterministic: false) { [weak self] arguments in
                 self?.standIn(for: arguments.cell(1), in: Int(arguments.integer(0))) ?? .null
             })
     }
 
-    /// The number of values of each property that are as they were, with the rule of the property.
+    /// The number of unchanged values of each property, with the property's rule.
     var kept: [(place: String, rule: StandInRules.Rule, count: Int)] {
         var kept: [(place: String, rule: StandInRules.Rule, count: Int)] = []
         for (column, count) in zip(columns, unchanged) where count > 0 {
@@ -50,15 +50,15 @@ final class AnonymousTables: @unchecked Sendable {
         isNoting = false
     }
 
-    /// Puts new rows in the place of all: so a value may have the stand-in that another row still has.
+    /// Replaces all rows of a table at once, so that a stand-in may equal a value that another row still has.
     ///
-    /// - Parameter others: tables whose rows have to be made anew although no value of them gets a stand-in.
+    /// - Parameter others: tables to rewrite although none of their values gets a stand-in.
     func replace(and others: Set<String>) throws {
         let tables = Set(rows.filter { !$0.columns.isEmpty || others.contains($0.table) }.map(\.table))
         for table in tables.sorted(by: { $0.precedesInByteOrder($1) }) {
             let names = try connection.columns(of: table).map(\.name)
             let list = names.map(\.quotedName).joined(separator: ", ")
-            // What has no affinity keeps values as they are.
+            // Columns without affinity store values unchanged.
             try connection.execute("CREATE TEMP TABLE moult_rows (\(list))")
             for rows in rows where rows.table == table {
                 let first = first(of: rows)
@@ -76,7 +76,7 @@ final class AnonymousTables: @unchecked Sendable {
         }
     }
 
-    /// Lets the values of properties with the rule `shuffle` change places, before they are noted.
+    /// Exchanges the values of properties with the rule `shuffle` among their rows, before the values are noted.
     func shuffle(_ generator: inout SeededGenerator) throws {
         for rows in rows where rows.table != "ACHANGE" {
             for column in rows.columns where column.rule == .shuffle {
@@ -94,7 +94,7 @@ final class AnonymousTables: @unchecked Sendable {
                     insert.reset()
                 }
                 let shuffled = "Z_PK IN (SELECT key FROM temp.moult_places)"
-                // A unique value must not be there twice in between.
+                // Clear the column first, so that no unique value occurs twice in between.
                 try connection.execute(
                     "UPDATE \(table) SET \(name) = NULL WHERE \(shuffled); UPDATE \(table) SET \(name) = "
                         + "(SELECT value FROM temp.moult_places WHERE key = Z_PK) WHERE \(shuffled)")
@@ -104,7 +104,7 @@ final class AnonymousTables: @unchecked Sendable {
         }
     }
 
-    /// The rows with columns, and a list of these for a selection.
+    /// The rows, each with the list of columns for its SELECT.
     private var selections: [(rows: AnonymousRows, list: String)] {
         rows.compactMap { rows in
             guard !rows.columns.isEmpty else { return (rows, "1") }
@@ -126,7 +126,7 @@ final class AnonymousTables: @unchecked Sendable {
     private func expression(_ column: AnonymousRows.Column, _ place: Int) -> String {
         let name = column.name.quotedName
         if column.rule == .erase { return "iif(\(name) IS NULL, NULL, \(column.erased.literal))" }
-        // A text may have bytes that are not UTF-8, so the function returns its bytes.
+        // A text may contain bytes that are not UTF-8, so the function returns its bytes.
         let call = "\(Self.function)(\(place), \(name))"
         return "iif(typeof(\(name)) = 'text', CAST(\(call) AS TEXT), \(call))"
     }

@@ -1,16 +1,16 @@
 import MoultBasics
 
-/// Texts that must not be found in what is made from a store: a set that bytes are searched for.
+/// The texts that must not occur in a copy, as a set to search bytes for.
 struct OriginalTexts {
-    /// Shorter texts occur anywhere by chance.
+    /// The shortest text to search for. Shorter ones occur anywhere by chance.
     static let shortest = 4
-    /// A longer text is known by its beginning: in a store it may be in pieces.
+    /// The longest text to search for. A longer text is recognised by its beginning, because a store may split it.
     static let longest = 64
 
     private var texts: Set<[UInt8]> = []
-    /// The lengths of the texts that begin with four bytes.
+    /// The lengths of the texts, by their first four bytes.
     private var lengths: [UInt32: [Int]] = [:]
-    /// A bit for each beginning there is, by its hash, so that most places need no look into the table.
+    /// A bit for the hash of each beginning, so that most positions need no lookup in the table.
     private var beginnings = [UInt64](repeating: 0, count: 1 << 14)
 
     init(_ texts: some Sequence<[UInt8]>) {
@@ -36,7 +36,7 @@ struct OriginalTexts {
         }
     }
 
-    /// Every text that is in the bytes.
+    /// Returns every text that occurs in the bytes.
     func all(in bytes: [UInt8]) -> Set<[UInt8]> {
         var found: Set<[UInt8]> = []
         var start = 0
@@ -63,21 +63,21 @@ struct OriginalTexts {
 
     private static func bit(of beginning: UInt32) -> Int { Int((beginning &* 2_654_435_761) >> 12) }
 
-    /// Whether a text has four characters or more.
+    /// Whether a text has at least four characters.
     static func isLong(_ text: [UInt8]) -> Bool {
         text.count >= shortest && text.lazy.filter { $0 & 0xC0 != 0x80 }.count >= shortest
     }
 }
 
-/// The kind of a text, by what it may be converted to. Its stand-in has to be of the same kind.
+/// The kind of a text, by the value that it can be converted to. Its stand-in must be of the same kind.
 enum TextKind: Equatable {
-    /// A number in decimal digits: what is before the digits, the digits before the point, those behind it, an exponent.
+    /// A decimal number: its sign, the digits before and after the decimal point, and the exponent.
     case number(sign: String, whole: String, fraction: String?, exponent: String)
-    /// In 36 characters.
+    /// A UUID in its form of 36 characters.
     case uuid
-    /// A date, and perhaps a time, in the order of ISO 8601; the number of its day since 1970.
+    /// A date in ISO 8601 order, perhaps with a time; `day` is the number of days since 1970.
     case date(day: Int64)
-    /// The URI of an object: the UUID of its store comes after the scheme.
+    /// The URI of an object. The UUID of its store follows the scheme.
     case object
     /// A word that stands for a Boolean or a number, such as `yes` or `nan`.
     case word
@@ -110,7 +110,8 @@ enum TextKind: Equatable {
 
     private static let words: Set<String> = ["yes", "no", "true", "false", "nan", "inf", "infinity", "-inf", "+inf"]
 
-    /// Numbers of more digits than Int64 has are texts of digits, whose stand-ins are numbers too.
+    /// Returns the parts of a number; nil for other texts. More digits than Int64 holds are a plain text, whose
+    /// stand-in consists of digits too.
     private static func number(_ text: String) -> TextKind? {
         guard text.utf8.first.map({ $0 < 0x40 }) == true, Double(text) != nil else { return nil }
         var rest = text[...]
@@ -131,7 +132,7 @@ enum TextKind: Equatable {
             sign: String(sign), whole: String(whole), fraction: fraction.map(String.init), exponent: String(rest))
     }
 
-    /// The bytes of a UUID in its 36 characters.
+    /// Returns the bytes of a UUID from its 36 characters.
     static func uuidBytes(_ text: String) -> [UInt8]? {
         let characters = Array(text.utf8)
         guard characters.count == 36 else { return nil }
@@ -156,16 +157,17 @@ enum TextKind: Equatable {
     }
 }
 
-/// The characters that may stand for one another: letters of one case and one part of Unicode, digits but zero.
+/// The characters that may replace one another: letters of one case and one range of Unicode, and digits other than
+/// zero.
 struct CharacterClass {
-    /// Units stand for characters. What is no character has a number of its own, so that a text can be made of its units
-    /// again: bytes that are not UTF-8, and the scheme at the beginning of an address.
+    /// Texts are arrays of units, one for each character. Other parts have numbers of their own, so that the units can
+    /// be converted back to the text: bytes that are not UTF-8, and the scheme at the start of an address.
     private static let (firstByte, firstScheme): (UInt32, UInt32) = (0x11_0000, 0x12_0000)
     private static let schemes = ["https://", "http://", "file:///", "mailto:", "data:"].map { Array($0.utf8) }
 
     private var known: [UInt32: [UInt32]] = [:]
 
-    /// The units that may stand for a unit, ascending; nil for one that stays as it is.
+    /// Returns the units that may replace a unit, ascending; nil for a unit that stays as it is.
     mutating func members(of unit: UInt32) -> [UInt32]? {
         switch unit {
         case 0x61...0x7A: return Self.lower
@@ -183,7 +185,7 @@ struct CharacterClass {
         Array(0x61...0x7A), Array(0x41...0x5A), Array(0x31...0x39)
     )
 
-    /// Characters of one kind that have all bytes but the last in common in UTF-8.
+    /// Returns the characters of the same category whose UTF-8 form differs only in the last byte.
     private static func neighbours(of unit: UInt32) -> [UInt32] {
         guard let kind = Unicode.Scalar(unit)?.properties.generalCategory else { return [] }
         switch kind {

@@ -3,19 +3,19 @@ import MoultModel
 
 /// The rules for the values of an anonymous copy, by entity and property. Values without a rule get stand-ins.
 package struct StandInRules: Sendable, Equatable {
-    /// The treatment of a value.
+    /// The treatment of values.
     package enum Rule: String, Sendable, CaseIterable {
-        /// It stays.
+        /// Keep the value.
         case keep
-        /// The values of the property change places among the objects of an entity.
+        /// Exchange the values of the property among the objects of an entity.
         case shuffle
-        /// It gets a stand-in, which is the rule unless told otherwise.
+        /// Replace the value with a stand-in, which is the default.
         case replace
-        /// It becomes nil, or where it is required the default or an empty value.
+        /// Set the value to nil, or for a required property to its default or an empty value.
         case erase
     }
 
-    /// By `Entity.property`, or `Entity` for all properties that have no rule of their own.
+    /// The rules, by `Entity.property`, or by `Entity` for all properties without a rule of their own.
     package let rules: [String: Rule]
 
     package init(_ rules: [String: Rule] = [:]) { self.rules = rules }
@@ -37,7 +37,7 @@ package struct StandInRules: Sendable, Equatable {
         self.init(rules)
     }
 
-    /// The rule of a property in the objects of an entity: its own, its entity's, or those of the entities above.
+    /// Returns the rule of a property for the objects of an entity: its own, its entity's, or one of a parent entity.
     func rule(for property: String, of entity: EntityDescription, in model: ManagedObjectModel) -> Rule {
         for entity in model.lineage(of: entity) {
             if let rule = rules["\(entity.name).\(property)"] ?? rules[entity.name] { return rule }
@@ -45,9 +45,9 @@ package struct StandInRules: Sendable, Equatable {
         return .replace
     }
 
-    /// Checks that each rule names an entity or a stored attribute of it, and that nothing unique is erased.
+    /// Checks that each rule names an entity or one of its stored attributes, and that no unique attribute is erased.
     ///
-    /// - Throws: `usage` for the first one that does not.
+    /// - Throws: `usage` for the first invalid rule.
     func check(against model: ManagedObjectModel, _ attributes: (EntityDescription) -> [String]) throws {
         for name in rules.keys.sorted() {
             let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
@@ -79,13 +79,14 @@ package struct StandInRules: Sendable, Equatable {
     }
 }
 
-/// The texts, numbers and dates that models themselves name: their names, default values, limits and the constants of
-/// their rules. They say nothing about a person, and those that a store holds decide how the store migrates.
+/// The texts, numbers and dates in the models: names, default values, limits and the constants of validation rules.
+/// They reveal nothing about a person, and a migration may depend on them.
 struct ModelWords {
     private(set) var texts: Set<[UInt8]> = []
     private(set) var numbers: Set<Int64> = []
     private(set) var dates: Set<Double> = []
-    /// The whole part of a limit with a fraction: numbers between this and the next stay on their side of the limit.
+    /// The integer parts of limits with a fraction. A number between this and the next integer keeps its fraction, so
+    /// that it stays on the same side of the limit.
     private(set) var splitNumbers: Set<Int64> = []
 
     init(_ models: [ManagedObjectModel]) {
@@ -132,7 +133,7 @@ struct ModelWords {
         if Double(whole) != number { splitNumbers.insert(whole) }
     }
 
-    /// The texts in quotation marks and the numbers of a predicate.
+    /// Adds the quoted texts and the numbers of a predicate.
     private mutating func add(constantsOf predicate: String) {
         for mark in ["'", "\""] as [Character] {
             let parts = predicate.split(separator: mark, omittingEmptySubsequences: false)

@@ -1,14 +1,14 @@
 import MoultBasics
 import MoultObjects
 
-/// The stand-ins for the values of a store. They follow from its values and a seed.
+/// The stand-ins for the values of a store. They depend only on the values and a seed.
 ///
-/// It is asked twice for the stand-in of every value: first it only notes the values and returns them, then it answers.
-/// A value has the same stand-in wherever it is in the store, so that texts that name an object by a value still do.
+/// Every stand-in is requested twice. The first pass notes the value and returns it unchanged; the second returns the
+/// stand-in. A value has the same stand-in everywhere, so that texts still refer to the same objects.
 final class StandIns {
     let words: ModelWords
     private let seed: UInt64
-    /// Seconds: so many weeks, so that weekdays, times of day and intervals stay.
+    /// The shift of dates in seconds. It is a whole number of weeks, so weekdays, times of day and intervals stay.
     private let shift: Int64
     private var texts: Set<[UInt8]> = []
     private var numbers: Set<Int64> = []
@@ -26,7 +26,7 @@ final class StandIns {
         let originals: OriginalTexts
     }
 
-    /// - Parameter words: what stays as it is, as models name it.
+    /// - Parameter words: the texts, numbers and dates of the models, which stay as they are.
     init(seed: UInt64, words: ModelWords) {
         self.seed = seed
         self.words = words
@@ -35,16 +35,16 @@ final class StandIns {
         shift = (Bool.random(using: &generator) ? weeks : -weeks) * 7 * 86_400
     }
 
-    // MARK: - The two times
+    // MARK: - The two passes
 
     func keep(_ bytes: [UInt8]) { kept.insert(bytes) }
 
     /// Whether a text is a value of the store.
     func isNoted(_ text: [UInt8]) -> Bool { texts.contains(text) || kept.contains(text) }
 
-    /// Ends the first time.
+    /// Ends the first pass.
     func make() {
-        // What stays is no trace, wherever it is found.
+        // A value that stays is not a leak, wherever it occurs.
         let fixed = kept.union(words.texts)
         let originals = OriginalTexts(texts.subtracting(fixed).filter { !stays($0) })
         let wholes = NumberStandIns(numbers, fixed: words.numbers, seed: seed &+ 1) { number in
@@ -62,16 +62,16 @@ final class StandIns {
 
     /// The original texts that must not be found in the copy.
     var originals: OriginalTexts { made?.originals ?? OriginalTexts([]) }
-    /// Of texts, those that no value can have got as its stand-in: whoever has one has kept it.
+    /// Returns the plain texts that are not stand-ins. A value that equals one of them was not replaced.
     func missed(_ found: Set<[UInt8]>) -> Set<[UInt8]> {
         found.filter { TextKind($0) == .plain }.subtracting(made?.texts.standIns.values.map { $0 } ?? [])
     }
 
-    /// Distinct texts.
+    /// The number of distinct texts.
     var textCount: Int { texts.count }
     var unorderedTexts: Int { made?.texts.unordered ?? 0 }
 
-    /// Whether a text is one that stays.
+    /// Whether a text stays as it is.
     private func stays(_ text: [UInt8]) -> Bool {
         if words.texts.contains(text) { return true }
         switch TextKind(text) {
@@ -117,7 +117,7 @@ final class StandIns {
         return text.contains { $0.isLowercase } ? new.lowercased() : new.uppercased()
     }
 
-    /// As a text is written, of 32 digits.
+    /// Formats 32 digits as a UUID.
     private static func uuid(_ digits: String) -> String {
         var text = ""
         for (place, digit) in digits.enumerated() {
@@ -134,7 +134,8 @@ final class StandIns {
         return made?.numbers[number] ?? number
     }
 
-    /// The digits of a number: the whole part by its own stand-in, those behind the point in their order.
+    /// Returns the stand-in of a decimal number. The integer part has its own stand-in; the stand-ins of fractions keep
+    /// their order.
     private func number(sign: String, whole: String, fraction: String?, exponent: String) -> String {
         let zeros = whole.prefix { $0 == "0" }.dropLast(whole.allSatisfy { $0 == "0" } ? 1 : 0)
         let number = Int64(sign + whole) ?? 0
@@ -160,14 +161,14 @@ final class StandIns {
         return isSingle ? Float(new).isFinite ? Double(Float(new)) : number : new
     }
 
-    /// Dates far from the present are marks, such as `Date.distantPast`.
+    /// Returns the shifted date. Dates far from the present, such as `Date.distantPast`, are markers and stay.
     func date(_ seconds: Double) -> Double {
         seconds.magnitude < 3e10 && !words.dates.contains(seconds) ? seconds + Double(shift) : seconds
     }
 
     // MARK: - Bytes
 
-    /// Sixteen others, of the same version and variant of UUIDs.
+    /// Returns 16 other bytes, with the same UUID version and variant.
     func uuid(_ bytes: [UInt8]) -> [UInt8] {
         guard made != nil, bytes.count == 16, Set(bytes).count > 1 else { return bytes }
         for salt in 0..<16 {
@@ -181,7 +182,8 @@ final class StandIns {
         return random(16, for: bytes, 16)
     }
 
-    /// As many others. In four of them one is a byte that no text has, so that no text of four characters is in them.
+    /// Returns as many other bytes. Every fourth is a byte that no UTF-8 text contains, so no text of four characters
+    /// occurs in them.
     func bytes(_ bytes: [UInt8]) -> [UInt8] {
         if let list = listed(bytes) { return list }
         guard made != nil, !bytes.isEmpty else { return bytes }
@@ -219,10 +221,10 @@ final class StandIns {
     }
 }
 
-/// Property lists, archives and JSON among bytes: their texts, numbers, dates and bytes get stand-ins; what they are made
-/// of, and the names of what they hold, stays, so that they can still be read.
+/// Property lists, archives and JSON inside bytes. Their texts, numbers, dates and data get stand-ins; their structure
+/// and the names of their parts stay, so that they remain readable.
 extension StandIns {
-    /// Nil for bytes that are none of these.
+    /// Returns the bytes with stand-ins; nil if they are none of these formats.
     func listed(_ bytes: [UInt8]) -> [UInt8]? {
         if bytes.starts(with: Array("bplist".utf8)) || bytes.starts(with: Array("<?xml".utf8)) {
             return (try? PropertyList(parsing: bytes)).map { list($0).binary }
@@ -233,11 +235,11 @@ extension StandIns {
         return Array(json(value).compact.utf8)
     }
 
-    /// - Parameter key: what the list is called where it is.
+    /// - Parameter key: the list's key in its parent.
     func list(_ list: PropertyList, named key: String = "") -> PropertyList {
         switch list {
         case .string(let text):
-            // Names of classes, versions and other parts of an archive begin with this.
+            // Names of classes, versions and other parts of an archive begin with `$`.
             guard text.hasPrefix("$") || key.hasPrefix("$") else { return .string(self.text(text)) }
             keepTexts(of: list)
             return list
@@ -263,7 +265,8 @@ extension StandIns {
         }
     }
 
-    /// A name that source code can have stays; another one is a text of its own, such as a key of a dictionary.
+    /// Returns a name unchanged if it could be an identifier. Any other name, such as a dictionary's key, is treated as
+    /// a text.
     private func name(_ name: String) -> String {
         let isPlain = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "_$.".contains($0)) }
         guard isPlain, name.first?.isNumber == false else { return text(name) }
@@ -271,7 +274,7 @@ extension StandIns {
         return name
     }
 
-    /// Notes what stays of a list.
+    /// Notes the texts of a list that stays as it is.
     private func keepTexts(of list: PropertyList) {
         switch list {
         case .string(let text): keep(Array(text.utf8))

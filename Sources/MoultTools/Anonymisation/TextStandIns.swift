@@ -1,10 +1,11 @@
 import MoultObjects
 
-/// Stand-ins for a set of texts: of the same length and the same kinds of characters, in the same order, each for one.
+/// Stand-ins for a set of texts. A stand-in has the same length and the same kinds of characters as its original,
+/// stand-ins sort in the same order, and no two are equal.
 ///
-/// The texts are taken as a tree of their characters. The characters that follow a common beginning get as many others of
-/// their class, in the same order; where only one text goes on, the rest is free. A stand-in that has an original text in
-/// it is made without regard to the order.
+/// The texts form a tree of their characters. The characters that follow a common prefix are replaced by other
+/// characters of their class, in the same order; after the prefix that a text shares with others, the choice is free. A
+/// stand-in that contains an original text is made again without regard to the order.
 struct TextStandIns {
     private(set) var standIns: [[UInt8]: [UInt8]] = [:]
     /// The number of stand-ins that are not in the order of their originals.
@@ -16,12 +17,12 @@ struct TextStandIns {
     private var generator: SeededGenerator
     private var classes = CharacterClass()
 
-    /// A text in the making.
+    /// A stand-in in progress.
     private struct Draft {
         let original: [UInt8]
         let units: [UInt32]
         var new: [UInt32]
-        /// For each unit whether it stays.
+        /// Whether each unit stays as it is.
         let stays: [Bool]
 
         var bytes: [UInt8] {
@@ -32,9 +33,9 @@ struct TextStandIns {
     }
 
     /// - Parameters:
-    ///   - originals: what no stand-in may contain.
-    ///   - reserved: what no stand-in may be, because others have it.
-    ///   - beginning: a character up to which texts stay as they are.
+    ///   - originals: the texts that no stand-in may contain.
+    ///   - reserved: texts that are already in use.
+    ///   - beginning: a character; texts stay as they are up to it.
     ///   - isAllowed: whether a text may be a stand-in.
     init(
         _ texts: Set<[UInt8]>, besides originals: OriginalTexts, reserved: Set<[UInt8]> = [],
@@ -49,7 +50,7 @@ struct TextStandIns {
         assign(&drafts)
     }
 
-    /// Whether anything of a text can be replaced.
+    /// Whether any part of a text can be replaced.
     static func hasReplaceable(_ text: [UInt8]) -> Bool {
         var classes = CharacterClass()
         let units = CharacterClass.units(of: text)
@@ -65,7 +66,7 @@ struct TextStandIns {
         return Draft(original: text, units: units, new: units, stays: stays)
     }
 
-    /// Whether a unit is one of the two digits of an escape such as `%C3`, which address and text need whole.
+    /// Whether a unit is one of the two digits of an escape such as `%C3`, which must stay intact.
     private static func isEscape(_ units: [UInt32], _ place: Int) -> Bool {
         let percent = UInt32(UInt8(ascii: "%"))
         let isDigit = { (unit: UInt32) in Unicode.Scalar(unit)?.properties.isASCIIHexDigit ?? false }
@@ -76,7 +77,7 @@ struct TextStandIns {
     // MARK: - The tree
 
     private mutating func assign(_ drafts: inout [Draft]) {
-        // Texts that agree up to a depth. A stack, because texts may agree for long.
+        // Groups of texts with a common prefix. A stack rather than recursion, because the prefix may be long.
         var groups = [(range: drafts.indices, depth: 0)]
         while let (range, depth) = groups.popLast() {
             var rest = range
@@ -92,7 +93,7 @@ struct TextStandIns {
         }
     }
 
-    /// Gives the characters at a depth their stand-ins, and tells the groups that agree one further.
+    /// Replaces the characters at a depth, and returns the groups of texts that share one more character.
     private mutating func branch(
         _ drafts: inout [Draft], _ range: Range<Int>, _ depth: Int
     ) -> [(range: Range<Int>, depth: Int)] {
@@ -117,7 +118,7 @@ struct TextStandIns {
         return groups
     }
 
-    /// So many members in their order, each choice as likely as any other; a single one differs from the original.
+    /// Chooses `count` members in ascending order, with equal probability. A single choice differs from the original.
     private mutating func choose(_ count: Int, of members: [UInt32], notOnly original: UInt32) -> [UInt32] {
         let members = count == 1 ? members.filter { $0 != original } : members
         var left = count
@@ -136,7 +137,7 @@ struct TextStandIns {
             unordered += 1
             randomise(&draft, from: 0)
             if !settle(&draft, from: 0) {
-                // Every other text of this form is taken, or an original.
+                // Every other text of this form is in use or an original.
                 var tries = 64
                 while used.contains(draft.bytes), tries > 0 {
                     randomise(&draft, from: 0)
@@ -159,7 +160,7 @@ struct TextStandIns {
         draft.new[place] = members[Int.random(in: members.indices, using: &generator)]
     }
 
-    /// Changes free characters until the text contains no original and may be used; false if that cannot be reached.
+    /// Changes free characters until the text contains no original and may be used; returns false if that fails.
     private mutating func settle(_ draft: inout Draft, from start: Int) -> Bool {
         for _ in 0..<(64 + draft.units.count) {
             let bytes = draft.bytes
@@ -179,7 +180,7 @@ struct TextStandIns {
         range.filter { $0 >= start && !draft.stays[$0] }.randomElement(using: &generator)
     }
 
-    /// The units that the bytes of a range are of.
+    /// Returns the units that a range of bytes belongs to.
     private func units(of draft: Draft, at bytes: Range<Int>) -> Range<Int> {
         var (end, first, last) = (0, draft.new.count, 0)
         for (place, unit) in draft.new.enumerated() {
@@ -195,10 +196,12 @@ struct TextStandIns {
     }
 }
 
-/// Stand-ins for whole numbers: of as many digits and the same sign, in the same order, each for one.
+/// Stand-ins for integers. A stand-in has the same sign and number of digits, stand-ins sort in the same order, and no
+/// two are equal.
 ///
-/// The number line is cut where an attribute's range, the precision of a type or a model's limit begins; a number stays
-/// in its part. From -9 to 9 numbers stay as they are: they count, switch and stand for cases.
+/// The number line is divided at the limits of attribute types, of their precision and of the model; a stand-in stays
+/// in its number's part. The numbers from -9 to 9 stay as they are, because they are often counts, flags and enum
+/// cases.
 struct NumberStandIns {
     private(set) var standIns: [Int64: Int64] = [:]
 
@@ -218,12 +221,12 @@ struct NumberStandIns {
         }
     }
 
-    /// Numbers of a part that many digits have leave gaps of any width between them.
+    /// Assigns the stand-ins of one part, with random gaps between them.
     private mutating func assign(
         _ numbers: ArraySlice<Int64>, _ start: Int64, _ end: Int64, _ generator: inout SeededGenerator,
         _ isAllowed: (Int64) -> Bool
     ) {
-        // How many numbers of the part are left over.
+        // The number of unused numbers in the part.
         var slack = UInt64(bitPattern: end &- start) - UInt64(numbers.count - 1)
         var next = start
         for (place, number) in numbers.enumerated() {

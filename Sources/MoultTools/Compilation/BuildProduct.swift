@@ -1,12 +1,12 @@
 import MoultBasics
 import MoultEngine
 
-/// Files that take their place all at once: one file, or a folder of them.
+/// Files that are put in place all at once: a single file, or a folder of files.
 ///
-/// What is not complete has a name that ends with `.part`, next to the product. The next run removes what a killed one
-/// has left there.
+/// An incomplete product has a name that ends with `.part`, next to the final path. The next run removes any leftovers
+/// of a killed one.
 package struct BuildProduct {
-    /// The contents, by path inside the folder; of a single file, one entry with an empty path.
+    /// The contents, by path inside the folder; for a single file, one entry with an empty path.
     let files: [(path: String, bytes: [UInt8])]
     let path: String
     let rights: FileRights
@@ -15,7 +15,7 @@ package struct BuildProduct {
         (self.files, self.path, self.rights) = (files, path, rights)
     }
 
-    /// Writes the product in place of what has its name.
+    /// Writes the product, replacing whatever is at its path.
     package func write(_ system: any System) throws {
         try system.makeFolders(Path.folder(of: path), rights)
         try StagedPath.removeAbandoned(for: path, system)
@@ -35,12 +35,12 @@ package struct BuildProduct {
         try system.synchronise(Path.folder(of: path))
     }
 
-    /// Moves the finished files to the product's path. Where a volume cannot exchange two folders, the old one first
-    /// gets a name that the next run removes.
+    /// Moves the finished files to the product's path. On a volume that cannot exchange two folders, the old one is
+    /// first renamed to a temporary name, which the next run removes after a crash.
     private func putInPlace(_ part: String, _ system: any System) throws {
         guard try system.status(of: path)?.kind == .folder else { return try system.rename(part, to: path) }
         if try system.exchange(part, with: path) {
-            // The product is in place; what is left of the old one goes with the next run.
+            // The product is in place. The next run removes anything left of the old one.
             _ = try? system.removeTree(part)
             return
         }
@@ -57,24 +57,24 @@ package struct BuildProduct {
 }
 
 extension System {
-    /// Makes a folder with those above it, as far as they are missing.
+    /// Creates a folder and its missing parents.
     package func makeFolders(_ path: String, _ rights: FileRights) throws {
         let status = try status(of: path)
         if status?.kind == .folder { return }
         if status == nil { try makeFolders(Path.folder(of: path), rights) }
-        // Throws where something else has the name.
+        // Throws if something else has the name.
         try makeFolder(path, rights)
     }
 }
 
-/// The path of a product, as `--out` determines it.
+/// The path of a product, according to `--out`.
 package enum OutputPath {
-    /// The path itself where it ends as the product does; otherwise the product's own name in that folder.
+    /// Returns the path itself if it has the product's extension; otherwise the product's own name inside that folder.
     ///
     /// - Parameters:
-    ///   - ending: that of the product, such as `momd`.
-    ///   - others: endings that the product cannot have.
-    /// - Throws: `usage` for a path that ends as something else does.
+    ///   - ending: the extension of the product, such as `momd`.
+    ///   - others: extensions that the product cannot have.
+    /// - Throws: `usage` for a path with one of the other extensions.
     package static func of(
         _ name: String, _ ending: String, at path: String?, others: Set<String>, _ system: some System
     ) throws -> String {

@@ -5,15 +5,15 @@ import MoultModelFiles
 
 /// The result of compiling a model or a mapping model.
 public struct CompileReport: Sendable, ToolAnswer {
-    /// A mistake in a source, or a doubt about it.
+    /// An error in a source, or a warning about it.
     public struct Fault: Sendable, Hashable, CustomStringConvertible {
         /// The kind of a fault: an error, or one of the warnings that `momc` can silence.
         public enum Kind: String, Sendable, Hashable, CaseIterable {
-            /// A mistake, because of which nothing was compiled.
+            /// An error, which prevents compilation.
             case error
             /// A relationship without an inverse.
             case missingInverse
-            /// An entity with very many properties.
+            /// An entity with an unusually large number of properties.
             case propertyCount
             /// The delete rule No Action.
             case deleteRule
@@ -23,19 +23,19 @@ public struct CompileReport: Sendable, ToolAnswer {
 
         /// The kind of the fault.
         public let kind: Kind
-        /// The file of the source.
+        /// The path of the source file.
         public let file: String
-        /// The line in it, from 1.
+        /// The line in the file, counted from 1.
         public let line: Int
-        /// A sentence that says what is wrong.
+        /// A sentence that describes the fault.
         public let message: String
-        /// `FILE:LINE: error: MESSAGE`, as build systems read it.
+        /// The fault as `FILE:LINE: error: MESSAGE`, which build systems can read.
         public var description: String { "\(file):\(line): \(kind == .error ? "error" : "warning"): \(message)" }
     }
 
-    /// A version that was compiled.
+    /// A compiled version.
     public struct Version: Sendable, Hashable {
-        /// Its name.
+        /// The name of the version.
         public let name: String
         /// Core Data's checksum of the version, in base64.
         public let checksum: String
@@ -43,17 +43,17 @@ public struct CompileReport: Sendable, ToolAnswer {
 
     /// The path of the product; empty if the source has errors.
     public let output: String
-    /// The paths of its files; empty if the source has errors.
+    /// The paths of the product's files; empty if the source has errors.
     public let files: [String]
-    /// The versions, in the order of their names; empty for a mapping model.
+    /// The versions, in natural order of their names; empty for a mapping model.
     public let versions: [Version]
-    /// The name of the version that the source calls current; nil for a mapping model.
+    /// The name of the version that the source marks as current; nil for a mapping model.
     public let currentVersionName: String?
-    /// Errors and warnings, by file and line. With an error among them, nothing was written.
+    /// Errors and warnings, by file and line. If there is an error, nothing was written.
     public package(set) var faults: [Fault]
     /// Whether the product is a mapping model.
     public let isMapping: Bool
-    /// Whether nothing was to be written.
+    /// Whether this is a dry run, which writes nothing.
     private let isRehearsal: Bool
 
     /// Whether the source is free of errors.
@@ -133,17 +133,17 @@ extension CompileReport.Fault {
     }
 }
 
-/// A compiled model or mapping model on its way to the disk.
+/// A compiled model or mapping model, before it is written.
 struct CompiledSource {
     let name: String
     let ending: String
-    /// By path in the product; of a single file, one entry with an empty path.
+    /// The contents, by path in the product; for a single file, one entry with an empty path.
     let files: [(path: String, bytes: [UInt8])]
-    /// Nil for a mapping model.
+    /// The version information; nil for a mapping model.
     let versionInfo: VersionInfo?
     let warnings: [ModelFault]
 
-    /// - Throws: `ModelFaults` for errors in the source; what reading the files throws.
+    /// - Throws: `ModelFaults` for errors in the source; any error from reading the files.
     init(_ path: String, module: String?) throws {
         if MappingModelFile.isMappingModel(path.last == "/" ? String(path.dropLast()) : path) {
             let mapping = try CompiledMapping(compiling: path)
@@ -157,14 +157,14 @@ struct CompiledSource {
         }
     }
 
-    /// By version, in the natural order of the names.
+    /// The checksums by version, in natural order of the names.
     var checksums: [(name: String, checksum: [UInt8])] {
         (versionInfo?.hashes ?? [:]).map { ($0.key, $0.value.checksum) }.sorted { $0.0.precedesNaturally($1.0) }
     }
 
-    /// Checks that a compiled model replaces nothing but a compiled model.
+    /// Checks that a compiled model replaces only another compiled model.
     ///
-    /// - Throws: `wouldReplace` for anything else of its name.
+    /// - Throws: `wouldReplace` if the path holds anything else.
     func checkReplaced(_ path: String, _ system: some System) throws {
         guard let status = try system.status(of: path) else { return }
         let isFolder = status.kind == .folder

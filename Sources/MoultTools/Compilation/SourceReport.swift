@@ -6,7 +6,7 @@ import MoultModelFiles
 import MoultPlan
 import MoultStore
 
-/// A source that Xcode opens, written from a compiled model or mapping model, or from the model inside a store.
+/// A source for Xcode, written from a compiled model or mapping model, or from the model inside a store.
 package struct SourceReport: ToolAnswer {
     private let output: String
     private let versions: [String]
@@ -34,10 +34,10 @@ package struct SourceReport: ToolAnswer {
     /// Writes a compiled model, or the model inside a store, as an `.xcdatamodel` or `.xcdatamodeld`.
     ///
     /// - Parameters:
-    ///   - wish: the source, or the folder for it; nil for the working folder.
-    ///   - replacing: whether a source that is there is replaced.
+    ///   - wish: the path of the source, or a folder for it; nil for the current directory.
+    ///   - replacing: whether to replace an existing source.
     ///   - say: takes the findings about the model.
-    /// - Throws: what reading the model throws; `wouldReplace` for a path with something else.
+    /// - Throws: any error from reading the model; `wouldReplace` if the path is taken.
     package init(
         decompiling path: String, to wish: String?, replacing: Bool, say: ([Finding]) -> Void = { _ in }
     ) throws {
@@ -76,7 +76,7 @@ package struct SourceReport: ToolAnswer {
             return try SourceFiles(version.model, defaults: defaults)
         }
         if let fault = bundle.currentFault { throw fault }
-        // The version inside a store is called after the app's own number, which need not be a name.
+        // The version inside a store has the app's own identifier, which need not be a valid name.
         let versions = bundle.versions.map { (name: isStore ? name : $0.name, model: $0.model) }
         let current = isStore ? name : bundle.currentName ?? versions.last?.name
         return try SourceFiles(bundle: versions, currentName: current, defaults: defaults)
@@ -84,15 +84,15 @@ package struct SourceReport: ToolAnswer {
 
     // MARK: - Mapping models
 
-    /// Whether a path is that of a mapping model.
+    /// Whether a path is the path of a mapping model.
     package static func isMapping(_ path: String) -> Bool { MappingModelFile.isMappingModel(path) }
 
-    /// Writes a compiled mapping model, with the versions that it was made for, as an `.xcmappingmodel`.
+    /// Writes a compiled mapping model as an `.xcmappingmodel`, with the versions that it maps.
     ///
     /// - Parameters:
-    ///   - versions: those of the model.
-    ///   - model: the path of the model, which the source names; nil if it has none.
-    /// - Throws: `question` if several versions fit; `wouldReplace` for a path with something else.
+    ///   - versions: the versions of the model.
+    ///   - model: the path of the model, for the source to refer to; nil if it has none.
+    /// - Throws: `question` if several versions match; `wouldReplace` if the path is taken.
     package init(
         decompilingMapping path: String, to wish: String?, replacing: Bool, versions: ModelVersions,
         ofModelAt model: String?, say: ([Finding]) -> Void = { _ in }
@@ -131,8 +131,8 @@ package struct SourceReport: ToolAnswer {
 
     // MARK: - The output
 
-    /// - Throws: `wouldReplace` for a source that is there, unless it is to be replaced and holds nothing but the files
-    ///   of a model or a mapping model.
+    /// - Throws: `wouldReplace` for an existing source, unless `replacing` is true and it contains only the files of a
+    ///   model or a mapping model.
     private static func check(_ output: String, replacing: Bool, _ system: some System) throws {
         guard try system.exists(output) else { return }
         guard replacing else {
@@ -150,7 +150,7 @@ package struct SourceReport: ToolAnswer {
     }
 }
 
-/// The files that a model's versions are written down in.
+/// The exported files of a model's versions.
 package struct SchemaFiles: ToolAnswer {
     let names: [String]
     /// The path of the bundle of `.xcdatamodel`s.
@@ -159,14 +159,14 @@ package struct SchemaFiles: ToolAnswer {
     private let folder: String
     private let files: [(path: String, text: String)]
 
-    /// - Parameter name: that of the bundle.
+    /// - Parameter name: the name of the bundle.
     package init(_ versions: ModelVersions, in folder: String, name: String) throws {
         let bundle = Path.join(folder, "\(name).xcdatamodeld")
         var files: [(path: String, text: String)] = []
         var names: [String] = []
         var models: [(name: String, model: ManagedObjectModel)] = []
         for version in versions.versions {
-            // A node of several names has a model for each.
+            // A version with several names has a model for each.
             for name in version.names.reversed() {
                 let model = version.named(name).model
                 names.append(name)
@@ -181,9 +181,9 @@ package struct SchemaFiles: ToolAnswer {
     }
 
     /// - Parameters:
-    ///   - source: the path of the model; the files get the rights of a store.
-    ///   - replacing: whether a file that holds another model is replaced.
-    /// - Throws: `wouldReplace` if it is not; what writing throws.
+    ///   - source: the path of the model; if it is a store, the files get its permissions.
+    ///   - replacing: whether to replace a file that holds another model.
+    /// - Throws: `wouldReplace` if such a file exists and `replacing` is false; any error from writing.
     package func write(likeModelAt source: String?, replacing: Bool, _ system: some System = POSIXSystem()) throws {
         if !replacing { try checkReplaced(system) }
         let rights: FileRights =
@@ -191,9 +191,10 @@ package struct SchemaFiles: ToolAnswer {
         try StagedPath.replace(files.map { ($0.path, Array($0.text.utf8)) }, makingFolders: true, rights, system)
     }
 
-    /// Two models may call their versions the same, such as "1.0" of two stores.
+    /// Checks that no file with the name of a version holds another model. Versions of two models may share a name:
+    /// both stores may have a "1.0".
     ///
-    /// - Throws: `wouldReplace` for a file that holds another model, or cannot be read as one.
+    /// - Throws: `wouldReplace` for a file that holds another model, or that cannot be read as one.
     private func checkReplaced(_ system: some System) throws {
         for version in versions.versions {
             for name in version.names {

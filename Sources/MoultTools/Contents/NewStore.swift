@@ -6,7 +6,7 @@ import MoultModelFiles
 import MoultObjects
 import MoultStore
 
-/// A store that was made as Core Data would, empty or filled with sample objects.
+/// A new store in Core Data's format, empty or filled with sample objects.
 package struct NewStore: ToolAnswer {
     private let path: String
     private let version: String
@@ -15,7 +15,7 @@ package struct NewStore: ToolAnswer {
     private let objects: [(key: String, value: Int)]
     package let findings: [Finding]
 
-    /// - Throws: `usage` if the path is taken; what writing throws. Then nothing is at the path.
+    /// - Throws: `usage` if the path is taken; any error from writing. No store is left behind after an error.
     package init(
         _ version: ModelVersion, at path: String, _ sample: SampleData?, framework: Int?, history: Bool,
         experimental: Bool
@@ -43,9 +43,9 @@ package struct NewStore: ToolAnswer {
 }
 
 extension SampleData {
-    /// Fills a store that was just made.
+    /// Fills a new store.
     ///
-    /// - Returns: objects by entity.
+    /// - Returns: the number of objects of each entity.
     func fill(_ path: String, _ layout: StoreLayout) throws -> [String: Int] {
         let writer = try ObjectWriter(store: path, layout: layout, speed: .reckless)
         let objects = try fill(writer)
@@ -54,14 +54,14 @@ extension SampleData {
     }
 }
 
-/// The SQL of a new store of a version, as Core Data would write it.
+/// The SQL of a new store of a version, as Core Data writes it.
 package struct SchemaScript: ToolAnswer {
     private let version: String
     private let framework: Int
     private let statements: [String]
     package let findings: [Finding]
 
-    /// - Throws: what laying out the tables throws.
+    /// - Throws: any error from laying out the tables.
     package init(_ version: ModelVersion, framework: Int?, history: Bool) throws {
         self.version = version.name
         self.framework = framework ?? FrameworkLevel.newest.number
@@ -80,7 +80,7 @@ package struct SchemaScript: ToolAnswer {
     package func lines(style: TextStyle) -> [String] { statements.map { $0 + ";" } }
 }
 
-/// Stores of released versions, filled, for the tests of an app.
+/// Filled stores of released versions, for the tests of an app.
 package struct FixtureReport: ToolAnswer {
     private struct Fixture {
         let version: String
@@ -92,9 +92,9 @@ package struct FixtureReport: ToolAnswer {
     private let folder: String
     private let fixtures: [Fixture]
 
-    /// Returns the locked versions of a model; all if it is not locked.
+    /// Returns the locked versions of a model, or all versions if it has no lock file.
     ///
-    /// - Throws: `lockFileMismatch` if a released version has changed: its stores would not be those of the release.
+    /// - Throws: `lockFileMismatch` if a released version has changed, since its stores would differ from the release.
     package static func released(of bundle: ModelBundle) throws -> [ModelVersion] {
         guard let locked = bundle.lock?.versions(of: bundle.path) else { return bundle.versions }
         try ModelVersions(bundle).checkReleased()
@@ -102,10 +102,10 @@ package struct FixtureReport: ToolAnswer {
         return bundle.versions.filter { names.contains($0.name) }
     }
 
-    /// Makes a store of each version; one that is there is kept. A folder that is not there is made with all its stores,
-    /// or not at all.
+    /// Makes a store of each version, and keeps an existing one. A new folder is created with all its stores, or not at
+    /// all.
     ///
-    /// - Throws: `wouldReplace` if something else is at the path of a store; what writing throws.
+    /// - Throws: `wouldReplace` if something else is at the path of a store; any error from writing.
     package init(_ versions: [ModelVersion], in folder: String, _ sample: SampleData, framework: Int?) throws {
         let system = POSIXSystem()
         var folder = folder
@@ -125,7 +125,7 @@ package struct FixtureReport: ToolAnswer {
             } else {
                 let maker = try StoreMaker(
                     version, framework: framework ?? FrameworkLevel.newest.number, history: false, experimental: false)
-                // A store that is only a part of one would be kept by the next call.
+                // The next call would keep an incomplete store, so make it in one step.
                 try maker.makeWhole(at: path) { _ = try sample.fill($0, maker.layout) }
             }
             return Fixture(
@@ -138,7 +138,7 @@ package struct FixtureReport: ToolAnswer {
         }
     }
 
-    /// - Throws: `wouldReplace` if what is there is no store of the version.
+    /// - Throws: `wouldReplace` if the file is not a store of the version.
     private static func check(_ path: String, _ version: ModelVersion) throws {
         func other(cause: String? = nil) -> MigrationError {
             MigrationError(

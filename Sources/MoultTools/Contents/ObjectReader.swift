@@ -10,16 +10,18 @@ import MoultStore
     import Foundation
 #endif
 
-/// Reads a few objects of a store: a page of an entity's, one by its key, or those that a relationship leads to.
+/// A reader of a few objects of a store: a page of an entity, one object by its key, or the destinations of a
+/// relationship.
 ///
-/// Pages go on by key, so that the last page of a large store takes as long as the first.
+/// Paging is by key, so that the last page of a large store takes as long as the first.
 package struct ObjectReader {
     package let contents: StoreContents
     private let probe: StoreProbe
     private let uuid: UUID
 
-    /// - Parameter versions: the versions to find the store's among; nil for the model inside the store, or no model.
-    /// - Throws: `storeUnknown` for a store of none of the versions.
+    /// - Parameter versions: the versions among which to find the store's; nil to use the model inside the store, or
+    ///   none.
+    /// - Throws: `storeUnknown` if the store is of none of the versions.
     package init(_ probe: StoreProbe, versions: ModelVersions?) throws {
         contents = try StoreContents(probe, in: versions)
         self.probe = probe
@@ -27,7 +29,7 @@ package struct ObjectReader {
         try FormatFunctions.register(on: probe.connection)
     }
 
-    /// The entity's objects with those of its sub-entities.
+    /// Returns the objects of an entity, including those of its sub-entities.
     ///
     /// - Throws: `usage` for an entity that the store does not have.
     package func entity(_ name: String) throws -> EntityContents {
@@ -39,7 +41,7 @@ package struct ObjectReader {
 
     // MARK: - Objects
 
-    /// One object: the names of its columns, and its values as an export has them.
+    /// An object, with its columns and its values in the form that an export uses.
     package struct Object: Sendable {
         package let key: Int64
         package let columns: [EntityContents.Column]
@@ -53,18 +55,19 @@ package struct ObjectReader {
     /// Some objects in the order of their keys.
     package struct Page: Sendable {
         package let objects: [Object]
-        /// The key behind which the next page begins; nil if there is none.
+        /// The key after which the next page begins; nil if there is none.
         package let next: Int64?
     }
 
-    /// The next objects of an entity.
+    /// Returns the next objects of an entity.
     ///
     /// - Parameters:
-    ///   - key: the key behind which the page begins; nil for the first page.
-    ///   - predicate: which objects; nil for all.
-    ///   - limit: the most objects of a page.
-    ///   - isLongEnough: asked after each range of keys; where it returns true, the page ends early and `next` goes on.
-    /// - Throws: `invalidPredicate`, `fetchUnsupported`; `modelNotFound` for a predicate over a store without a model.
+    ///   - key: the key after which the page begins; nil for the first page.
+    ///   - predicate: the predicate that selects the objects; nil for all objects.
+    ///   - limit: the maximum number of objects in a page.
+    ///   - isLongEnough: called after each range of keys; if it returns true, the page ends early and `next` continues
+    ///     it.
+    /// - Throws: `invalidPredicate`, `fetchUnsupported`; `modelNotFound` for a predicate on a store without a model.
     package func page(
         of entity: EntityContents, after key: Int64? = nil, matching predicate: MoultModel.Predicate? = nil,
         limit: Int = 50, isLongEnough: () -> Bool = { false }
@@ -72,7 +75,7 @@ package struct ObjectReader {
         var after = key ?? Int64.min
         var keys: [Int64] = []
         var (count, isAtEnd) = (Int64(10_000), false)
-        // Range by range, because a store may have no such object for millions of keys; each begins at a key that is there.
+        // Search range by range, because millions of keys may have no match. Each range begins at an existing key.
         while keys.count <= limit {
             guard let first = try outerKey("min", of: entity, after: after) else {
                 isAtEnd = true
@@ -89,7 +92,7 @@ package struct ObjectReader {
         return Page(objects: try objects(of: entity, shown), next: next)
     }
 
-    /// One object, as its own entity has it; nil if there is none with this key in the entity's table.
+    /// Returns an object and its own entity; nil if the entity's table has no such key.
     package func object(_ key: Int64, of entity: EntityContents) throws -> (entity: EntityContents, object: Object)? {
         let sql = "SELECT Z_ENT FROM \(entity.table.quotedName) WHERE Z_PK = ?"
         guard let number = try probe.connection.integer(sql, [.integer(key)]) else { return nil }
@@ -144,7 +147,8 @@ package struct ObjectReader {
 
     // MARK: - Counts
 
-    /// The highest key in the entity's table; nil if the table is empty. Deleted objects may have left gaps below.
+    /// Returns the highest key in the entity's table; nil if the table is empty. Deleted objects may leave gaps below
+    /// it.
     package func highestKey(of entity: EntityContents) throws -> Int64? { try outerKey("max", of: entity) }
 
     private func outerKey(_ function: String, of entity: EntityContents, after key: Int64? = nil) throws -> Int64? {
@@ -152,8 +156,8 @@ package struct ObjectReader {
         return try probe.connection.integer("SELECT \(function)(Z_PK) FROM \(entity.table.quotedName)\(condition)")
     }
 
-    /// The objects of each entity, without those of its sub-entities; an entity of a table whose keys go beyond `limit` is
-    /// left out, because counting takes too long there.
+    /// Returns the number of objects of each entity, without those of its sub-entities. Entities in a table whose
+    /// highest key is above `limit` are left out, because counting them takes too long.
     package func counts(upTo limit: Int64 = 200_000) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
         for (table, entities) in Dictionary(grouping: contents.entities, by: \.table) {
@@ -176,11 +180,11 @@ extension ObjectReader {
     /// Some destinations of a to-many relationship.
     package struct Links: Sendable {
         package let keys: [Int64]
-        /// The position at which the next destinations begin; nil if there are none.
+        /// The position after which the next destinations begin; nil if there are none.
         package let next: Position?
     }
 
-    /// A place in the destinations of a relationship: by their order, then by key.
+    /// A position in the destinations of a relationship: by their order, then by key.
     package struct Position: Sendable, Hashable {
         package var order: Int64
         package var key: Int64
@@ -191,7 +195,7 @@ extension ObjectReader {
         }
     }
 
-    /// The to-many relationships of an entity, its parents' included, by name.
+    /// Returns the to-many relationships of an entity, inherited ones included, by name.
     package func joins(of entity: String) -> [JoinContents] {
         guard let model = contents.layout?.model, let entity = model.entity(entity) else { return [] }
         let lineage = model.lineage(of: entity).map(\.name)
@@ -199,7 +203,7 @@ extension ObjectReader {
             .sorted { $0.relationship.precedesInByteOrder($1.relationship) }
     }
 
-    /// The entity that a to-one relationship leads to; nil for a column that is none.
+    /// Returns the destination entity of a to-one relationship; nil for any other column.
     package func destination(of column: EntityContents.Column, in entity: String) -> String? {
         guard case .toOne = column.source, let model = contents.layout?.model, let entity = model.entity(entity) else {
             return nil
@@ -207,7 +211,7 @@ extension ObjectReader {
         return model.relationships(of: entity).first { $0.name == column.name }?.destinationEntityName
     }
 
-    /// The next destinations of an object.
+    /// Returns the next destinations of an object.
     package func links(
         _ join: JoinContents, of key: Int64, after position: Position? = nil, limit: Int = 50
     ) throws -> Links {
@@ -216,7 +220,7 @@ extension ObjectReader {
         var values: [SQLiteValue] = [.integer(key)]
         var condition = ""
         if let position {
-            // Without an order the index of the table leads to the next one.
+            // Without an order, the table's index finds the next destination.
             condition = order.map { " AND (\($0), \(other)) > (?, ?)" } ?? " AND \(other) > ?"
             values += (order == nil ? [] : [.integer(position.order)]) + [.integer(position.key)]
         }
@@ -228,7 +232,7 @@ extension ObjectReader {
         return Links(keys: shown.map(\.key), next: found.count > limit ? shown.last : nil)
     }
 
-    /// A word for each object: its name, its title or another text of it. Objects without one are left out.
+    /// Returns a label for each object: its name, its title or another text. Objects without one are left out.
     package func labels(of entityName: String, keys: [Int64]) throws -> [Int64: String] {
         guard !keys.isEmpty, let entity = contents.whole(entityName), let column = entity.label else { return [:] }
         let list = Set(keys).map(String.init).joined(separator: ", ")
@@ -240,7 +244,7 @@ extension ObjectReader {
 }
 
 extension EntityContents {
-    /// The column with the text that best says which object it is.
+    /// The column whose text best identifies an object.
     fileprivate var label: String? {
         let texts: [(name: String, column: String)] = columns.compactMap { column in
             guard case .attribute(let stored, .string, _) = column.source else { return nil }

@@ -3,17 +3,17 @@ import MoultBasics
 import MoultSQLite
 import MoultStore
 
-/// The format in which rows are printed.
+/// The format of printed rows.
 package enum RowFormat: String, CaseIterable, Sendable {
     case table, csv, json, jsonl
 }
 
-/// The output of a query's rows.
+/// The output for a query's rows.
 package struct RowOutput {
     let style: TextStyle
-    /// Takes a line without its end.
+    /// Prints a line, given without its line break.
     let line: (String) -> Void
-    /// Takes a text as it is.
+    /// Prints a text unchanged.
     let exactly: (String) -> Void
 
     package init(style: TextStyle, line: @escaping (String) -> Void, exactly: @escaping (String) -> Void) {
@@ -21,7 +21,7 @@ package struct RowOutput {
     }
 }
 
-/// Prints the rows of a query one after the other. A table is as wide as its first rows need.
+/// A printer for the rows of a query, one by one. The first rows determine the column widths of a table.
 package struct RowPrinter {
     private let format: RowFormat
     private let columns: [String]
@@ -31,7 +31,7 @@ package struct RowPrinter {
     private var widths: [Int]?
     private var count = 0
 
-    /// The rows that a table's widths are taken from.
+    /// The number of rows that determine a table's widths.
     private static let sample = 500
     private static let widest = 60
 
@@ -46,11 +46,11 @@ package struct RowPrinter {
         }
     }
 
-    /// Prints the rows of a query over the views of a store.
+    /// Prints the rows of a query on the views of a store.
     ///
-    /// - Parameter continues: says after each row whether to continue.
-    /// - Returns: the number of texts that have an apostrophe in front.
-    /// - Throws: `usage` with SQLite's own words for a text that is no query.
+    /// - Parameter continues: whether to continue; called after each row.
+    /// - Returns: the number of texts that were given a leading apostrophe.
+    /// - Throws: `usage` with SQLite's message if the text is not a query.
     package static func print(
         _ sql: String, of store: String, versions: ModelVersions?, _ format: RowFormat, isExact: Bool,
         _ output: RowOutput, while continues: () -> Bool
@@ -69,7 +69,7 @@ package struct RowPrinter {
         }
     }
 
-    /// The number of texts with an apostrophe in front.
+    /// The number of texts that were given a leading apostrophe.
     var guarded: Int { csv.guarded }
 
     mutating func print(_ row: [SQLiteValue]) {
@@ -122,13 +122,13 @@ package struct RowPrinter {
 }
 
 extension SQLiteValue {
-    /// As JSON: bytes as the document that they hold, otherwise as base64.
+    /// The value as JSON. Bytes are shown as the document that they contain, otherwise in base64.
     fileprivate var readableDocument: JSONValue {
         guard case .blob(let bytes) = self else { return document }
         return ReadableData.document(of: bytes, usual: nil) ?? document
     }
 
-    /// For a person.
+    /// The value in readable form.
     fileprivate var shown: String {
         switch self {
         case .null: ""
@@ -141,14 +141,14 @@ extension SQLiteValue {
     }
 }
 
-/// A query that a person has written over the views of a store. Nothing is written anywhere.
+/// A user's query on the views of a store. It cannot write.
 package struct StoreQuery {
     private let probe: StoreProbe
     private let statement: Statement
-    /// The names of the result's columns, each once.
+    /// The names of the result's columns, without duplicates.
     package let columns: [String]
 
-    /// - Throws: `usage` with SQLite's own words for a text that is no query.
+    /// - Throws: `usage` with SQLite's message if the text is not a query.
     package init(_ sql: String, over probe: StoreProbe, versions: ModelVersions?) throws {
         self.probe = probe
         try StoreViews(StoreContents(probe, in: versions)).make(on: probe.connection, isTemporary: true)

@@ -3,27 +3,26 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// The contents of a store, under the names of its model: the objects of each entity and the pairs of each to-many
+/// The contents of a store under the names of its model: the objects of each entity, and the pairs of each to-many
 /// relationship.
 ///
-/// Of a store without a model they are what the tables say: the entities by `Z_PRIMARYKEY`, the columns as they are
-/// called there.
+/// For a store without a model, they are the entities in `Z_PRIMARYKEY`, with the columns under their SQL names.
 package struct StoreContents: Sendable {
-    /// Each entity that has a table, without its sub-entities, by name.
+    /// The entities that have a table, each without its sub-entities, by name.
     package let entities: [EntityContents]
-    /// Each entity that has sub-entities, with them.
+    /// The entities that have sub-entities, each including them.
     package let hierarchies: [EntityContents]
     package let joins: [JoinContents]
-    /// Nil for a store without a model.
+    /// The layout of the store; nil for a store without a model.
     package let layout: StoreLayout?
     /// The folder with the files of external data.
     package let externalFolder: String
-    /// Names that the store's catalogue has.
+    /// The names in the store's catalogue, in upper case.
     package let taken: Set<String>
 
     /// - Parameters:
-    ///   - model: the store's, or nil for a store without one.
-    ///   - path: the store's own path, next to which its external data are.
+    ///   - model: the model of the store; nil for a store without one.
+    ///   - path: the path of the store, next to which its external data is stored.
     package init(_ snapshot: StoreSnapshot, model: ManagedObjectModel?, path: String) throws {
         externalFolder = ExternalStorage(store: path).folder
         taken = Set(snapshot.catalogue.entries.map { $0.name.uppercased() })
@@ -44,7 +43,7 @@ package struct StoreContents: Sendable {
         }
     }
 
-    /// The objects of an entity, with its sub-entities where it has any.
+    /// Returns the objects of an entity, including those of any sub-entities.
     package func whole(_ name: String) -> EntityContents? {
         hierarchies.first { $0.name == name } ?? entities.first { $0.name == name }
     }
@@ -53,7 +52,7 @@ package struct StoreContents: Sendable {
 // MARK: - With a model
 
 extension EntityContents {
-    /// Nil for an entity that the store has no table for.
+    /// Returns nil for an entity without a table in the store.
     fileprivate init?(_ entity: EntityDescription, in layout: StoreLayout, withSubentities: Bool) {
         guard let table = layout.table(for: entity), let number = layout.entityNumbers[entity.name] else { return nil }
         let numbers = withSubentities ? layout.numbers(ofEntityAndDescendants: entity) : [number]
@@ -114,7 +113,7 @@ extension EntityContents {
 }
 
 extension [EntityContents.Column] {
-    /// SQLite compares names without regard to case, so a second one of the same letters gets a number.
+    /// The columns with distinct names. SQLite ignores case, so a second column of a name gets a number.
     fileprivate var distinct: [EntityContents.Column] {
         var names = DistinctNames()
         return map { column in
@@ -139,7 +138,7 @@ extension AttributeType {
 }
 
 extension JoinContents {
-    /// Nil for a to-one, and for one that the store has no table or column for.
+    /// Returns nil for a to-one, and for a to-many without a table or column in the store.
     fileprivate init?(_ relationship: RelationshipDescription, of entity: EntityDescription, in layout: StoreLayout) {
         guard relationship.isToMany, let storage = layout.storage(ofRelationship: relationship.name, in: entity) else {
             return nil
@@ -171,7 +170,8 @@ extension JoinContents {
 }
 
 extension ManagedObjectModel {
-    /// The entity's name where every object of it is of no other; nil where it has sub-entities or is abstract.
+    /// Returns the entity's name if all its objects are of that entity alone; nil if it is abstract or has
+    /// sub-entities.
     fileprivate func fixed(_ name: String) -> String? {
         guard let entity = entity(name), !entity.isAbstract, subentities(of: entity).isEmpty else { return nil }
         return name
@@ -181,7 +181,8 @@ extension ManagedObjectModel {
 // MARK: - Without a model
 
 extension StoreContents {
-    /// Returns the contents by `Z_PRIMARYKEY` and the tables: each entity alone, and each hierarchy as a whole.
+    /// Returns the contents according to `Z_PRIMARYKEY` and the tables: each entity alone, and each hierarchy as a
+    /// whole.
     private static func tables(of snapshot: StoreSnapshot) -> ([EntityContents], [EntityContents]) {
         let rows = snapshot.entityRows
         let byNumber = Dictionary(rows.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
@@ -189,7 +190,7 @@ extension StoreContents {
         var tables: [(name: String, number: Int, table: String)] = []
         for row in rows {
             var root = row
-            // Each step leads to a parent; a damaged table may lead in circles.
+            // Each step moves to a parent. A damaged table may contain a cycle, so limit the steps.
             for _ in rows where byNumber[root.superNumber] != nil { root = byNumber[root.superNumber] ?? root }
             let table = "Z" + root.name.uppercased()
             guard let columns = snapshot.columns[table], columns.contains(where: { $0.name == "Z_ENT" }) else {
@@ -229,13 +230,13 @@ extension StoreContents {
     }
 }
 
-/// Names that SQLite tells apart: without regard to case.
+/// Names that SQLite can tell apart, ignoring case.
 struct DistinctNames {
     private var taken: Set<String>
 
     init(taken: Set<String> = []) { self.taken = taken }
 
-    /// The name, or with a number behind it where it was there before.
+    /// Returns the name, with a number appended if it is already taken.
     mutating func next(_ name: String) -> String {
         var candidate = name
         var number = 1
@@ -246,17 +247,19 @@ struct DistinctNames {
         return candidate
     }
 
-    /// A name for a table or a view: SQLite reserves those that begin with `sqlite_`, which get an underscore in front.
+    /// Returns a name for a table or a view. SQLite reserves names that begin with `sqlite_`, so these get a leading
+    /// underscore.
     mutating func next(forTable name: String) -> String { next(Self.isReserved(name) ? "_" + name : name) }
 
     static func isReserved(_ name: String) -> Bool { name.lowercased().hasPrefix("sqlite_") }
 }
 
 extension StoreContents {
-    /// Reads the contents of a store that a probe has open.
+    /// Reads the contents of a store through an open probe.
     ///
-    /// - Parameter versions: the versions to find the store's among; none for the model inside the store, or no model.
-    /// - Throws: `storeUnknown` if the store is of none of the versions that are given.
+    /// - Parameter versions: the versions among which to find the store's; nil or empty to use the model inside the
+    ///   store, or none.
+    /// - Throws: `storeUnknown` if the store is of none of the given versions.
     package init(_ probe: StoreProbe, in versions: ModelVersions?) throws {
         let snapshot = try StoreSnapshot(probe.connection)
         let recognition = try StoreRecognition(of: snapshot, in: versions ?? ModelVersions(versions: []))

@@ -5,12 +5,11 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Views over the tables of a store with the names of its model.
+/// Views of the tables of a store, under the names of its model.
 ///
-/// They name the tables without a schema, so that they serve a session that has the store open and one that has it
-/// attached.
+/// They name the tables without a schema, so that they work whether a session has opened or attached the store.
 package struct StoreViews: Sendable {
-    /// One view.
+    /// A view.
     package struct View: Sendable, Equatable {
         package let name: String
         /// A description of the view's rows, in a sentence.
@@ -19,7 +18,7 @@ package struct StoreViews: Sendable {
         package let columns: [String]
         fileprivate let select: String
 
-        /// The statement that makes it.
+        /// Returns the statement that creates the view.
         package func statement(isTemporary: Bool) -> String {
             "CREATE \(isTemporary ? "TEMP " : "")VIEW \(name.quotedName) AS\n-- \(meaning.printable)\n\(select)"
         }
@@ -27,7 +26,7 @@ package struct StoreViews: Sendable {
 
     package let views: [View]
 
-    /// A name that the store has for something else gets a number: `Post`, for a store with a table `POST` `Post_2`.
+    /// Creates the views. A name that the store already uses gets a number: `Post_2` in a store with a table `POST`.
     package init(_ contents: StoreContents) {
         var names = DistinctNames(taken: contents.taken)
         var views: [View] = []
@@ -48,10 +47,10 @@ package struct StoreViews: Sendable {
         self.views = views
     }
 
-    /// A script for a session that has the store open or attached.
+    /// A script for a session that has opened or attached the store.
     package var script: String { views.map { $0.statement(isTemporary: true) + ";\n" }.joined(separator: "\n") }
 
-    /// Makes the views on a connection to the store.
+    /// Creates the views on a connection to the store.
     package func make(on connection: Connection, isTemporary: Bool) throws {
         for view in views { try connection.run(view.statement(isTemporary: isTemporary)) }
     }
@@ -85,9 +84,9 @@ extension StoreViews.View {
 }
 
 extension EntityContents.Column {
-    /// The column's value in SQL.
+    /// Returns the SQL expression for the column's value.
     ///
-    /// - Parameter folder: where the files of external data are.
+    /// - Parameter folder: the folder of the external data files.
     fileprivate func sql(_ folder: String) -> String {
         switch source {
         case .key(let column), .toOne(let column, _), .raw(let column): column.quotedName
@@ -103,11 +102,11 @@ extension EntityContents.Column {
         return choices.isEmpty ? "NULL" : "CASE \(column) \(choices.joined(separator: " ")) END"
     }
 
-    /// A value that is not of the attribute's type comes as it is stored.
+    /// Returns the expression for a value. A value of another type than the attribute's is returned as it is stored.
     private static func value(_ column: String, _ type: AttributeType, _ folder: String?) -> String {
         switch type {
         case .date:
-            // Seconds since 2001; strftime knows the years 0 to 9999.
+            // Dates are seconds since 2001. `strftime` supports the years 0 to 9999.
             return "CASE WHEN typeof(\(column)) IN ('integer', 'real') THEN "
                 + "ifnull(strftime('%Y-%m-%dT%H:%M:%fZ', \(column) + 978307200, 'unixepoch'), \(column)) ELSE \(column) END"
         case .uuid:
@@ -116,7 +115,7 @@ extension EntityContents.Column {
                 + "\(parts.joined(separator: " || '-' || ")) ELSE \(column) END"
         case .binary, .transformable:
             guard let folder else { return column }
-            // The first byte says whether the value follows or the name of its file.
+            // The first byte tells an inline value from the name of a file.
             return "CASE substr(\(column), 1, 1) WHEN x'01' THEN substr(\(column), 2) WHEN x'02' THEN "
                 + "\((folder + "/").quotedLiteral) || CAST(substr(\(column), 2, length(\(column)) - 2) AS TEXT) ELSE \(column) END"
         default: return column
@@ -134,9 +133,10 @@ package struct ReadableCopy {
         (self.store, self.versions, self.system) = (store, versions, system)
     }
 
-    /// Makes the copy; it has its name only when it is whole.
+    /// Makes the copy. The file appears at its path only when it is complete.
     ///
-    /// - Throws: `usage` if the path is taken; `locked` if another process makes it; what reading the store and writing the copy throws.
+    /// - Throws: `usage` if the path is taken; `locked` if another process is making the copy; any error from reading
+    ///   the store or writing the copy.
     package func make(at path: String) throws {
         let part = try StagedPath.begin(path, isStore: true, system)
         do {
@@ -146,7 +146,7 @@ package struct ReadableCopy {
                 let contents = try StoreContents(probe, in: versions)
                 let connection = try Connection(part, mode: .readWrite, followsLinks: false, isProven: true)
                 defer { connection.close() }
-                // One file, whatever the store's own journal is.
+                // The copy is one file, whatever the store's journal mode.
                 _ = try connection.text("PRAGMA journal_mode = DELETE")
                 try connection.transaction { try StoreViews(contents).make(on: connection, isTemporary: false) }
             }
@@ -160,7 +160,7 @@ package struct ReadableCopy {
 
     private func copy(_ probe: StoreProbe, to part: String) throws {
         if probe.way == .immutable {
-            // By a clone where the volume can; the probe shows whether another process wrote meanwhile.
+            // Clone the file where the volume can. The probe shows whether another process wrote in the meantime.
             try system.copy(probe.path, to: part, .like(store))
             return
         }
@@ -176,21 +176,21 @@ package struct ReadableCopy {
     }
 }
 
-/// SQL views with the model's names over the tables of a store.
+/// SQL views of the tables of a store, under the model's names.
 package struct ViewsReport: ToolAnswer {
     private let views: StoreViews
-    /// The copy of the store with the views; nil if none was made.
+    /// The path of the copy with the views; nil if none was made.
     private let copy: String?
 
     /// - Parameter copy: the path for a copy of the store with the views; nil for none.
-    /// - Throws: `usage` if the path is taken; what reading the store and writing the copy throws.
+    /// - Throws: `usage` if the path is taken; any error from reading the store or writing the copy.
     package init(of store: String, versions: ModelVersions?, copy: String?) throws {
         views = try StoreProbe.read(store) { StoreViews(try StoreContents($0, in: versions)) }
         if let copy { try ReadableCopy(of: store, versions: versions).make(at: copy) }
         self.copy = copy
     }
 
-    /// The script that makes the views for one connection.
+    /// The script that creates the views on a connection.
     package var script: String { views.script }
 
     package var document: JSONValue {

@@ -6,8 +6,9 @@ import MoultPlan
 import MoultStore
 
 extension Diagram {
-    /// Two versions of a model in one picture: the entities that differ with what was added, removed, renamed and
-    /// changed, and by their names alone those that a changed one leads to.
+    /// Creates a picture of the differences between two versions of a model. It shows the entities that differ, with
+    /// the properties that were added, removed, renamed and changed. An entity that a changed one refers to appears
+    /// with its name only.
     package init(from older: ModelVersion, to newer: ModelVersion, _ diff: ModelDiff, choice: EntityChoice = .all)
         throws
     {
@@ -32,7 +33,7 @@ extension Diagram {
             places[name] = boxes.count
             boxes.append(Box(name, kind: entity.isAbstract ? "abstract" : "entity"))
         }
-        // Hierarchies do not stand together here.
+        // This picture does not group hierarchies.
         for place in boxes.indices { boxes[place].group = nil }
         let differing = Set(changed.compactMap { places[$0.name] })
         links = Self.links(of: newer.model, among: places) { entity, relationship in
@@ -42,7 +43,7 @@ extension Diagram {
 }
 
 extension Diagram.Box {
-    /// An entity of the newer version, with what is different in it.
+    /// Creates a box for an entity of the newer version, with its changes.
     fileprivate init(_ entity: EntityDescription, in model: ManagedObjectModel, _ changes: [ModelChange]) {
         self.init(entity, in: model)
         let own = changes.filter { $0.member == nil }
@@ -65,7 +66,7 @@ extension Diagram.Box {
 }
 
 extension Diagram.Line {
-    /// A property with what is different about it.
+    /// Creates a line for a property, with its changes.
     fileprivate init(_ text: String, changes: [ModelChange], isNew: Bool = false) {
         guard let first = changes.first else {
             self.init(text, isNew ? .added : .none)
@@ -79,7 +80,7 @@ extension Diagram.Line {
 }
 
 extension ModelChange {
-    /// The former state of a changed property, in words; nil for one that was not there.
+    /// The previous state of a changed property, in words; nil for an added one.
     fileprivate var whatWas: String? {
         switch kind.mark {
         case .added: nil
@@ -88,7 +89,7 @@ extension ModelChange {
         }
     }
 
-    /// The change of an entity, or of something that has no line of its own.
+    /// A line for a change of the entity, or of a member without a line of its own.
     fileprivate var diagramLine: Diagram.Line {
         let name = [member, kind.noun].compactMap { $0 }.joined(separator: " ")
         return switch kind.mark {
@@ -101,7 +102,7 @@ extension ModelChange {
 }
 
 extension [ModelChange] {
-    /// The changes of each entity. A renaming identifier is seen in the rename that it makes.
+    /// The changes of each entity. A renaming identifier is left out, because the rename itself is listed.
     var byEntity: [String: [ModelChange]] {
         Dictionary(grouping: filter { $0.entity != nil && $0.kind != .renamingIdentifier }, by: { $0.entity ?? "" })
     }
@@ -118,9 +119,10 @@ extension ModelChange.Kind {
 }
 
 extension Diagram {
-    /// A plan as the way of each entity from version to version; the entities that nothing happens to are one box.
+    /// Creates a picture of a plan: each changing entity from version to version, and one box for all unchanged
+    /// entities.
     ///
-    /// - Parameter rows: the objects of each entity that the store has.
+    /// - Parameter rows: the number of objects of each entity in the store.
     package init(_ plan: MigrationPlan, rows: [String: Int64]) {
         self.init(title: plan.versionNames.joined(separator: " → "))
         let steps = plan.edges.map(EntityStep.all)
@@ -157,7 +159,7 @@ extension Diagram {
         }
     }
 
-    /// For each version the entities on whose way something happens, before or behind.
+    /// Returns the entities to show for each version: those that change at any point of the plan.
     private static func entities(of plan: MigrationPlan, changedBy steps: [[EntityStep]]) -> [Set<String>] {
         var shown = [Set<String>](repeating: [], count: steps.count + 1)
         for (number, edge) in steps.enumerated() {
@@ -220,11 +222,11 @@ extension Diagram.Box {
 }
 
 extension Diagram {
-    /// Creates a time line of what was done to a store, oldest first, and of its present state.
+    /// Creates a timeline of the runs on a store, oldest first, followed by its current state.
     ///
     /// - Parameters:
-    ///   - now: what the store's version is called; empty if it is not known.
-    ///   - versions: the versions of its model, oldest first; empty without a model.
+    ///   - now: the name of the store's version; empty if it is unknown.
+    ///   - versions: the versions of the store's model, oldest first; empty without a model.
     package init(history runs: [StoreRun], store: String, now: String, versions: [String] = []) {
         self.init(title: store)
         for name in versions {
@@ -246,27 +248,27 @@ extension Diagram {
         for place in boxes.indices.dropFirst(start + 1) { links.append(Link(from: place - 1, to: place, kind: .flow)) }
     }
 
-    /// The tables of a store that contains no model.
+    /// Creates a picture of the tables of a store that contains no model.
     package init(tablesOf path: String, choice: EntityChoice) throws {
         self = try StoreProbe.read(path) { probe in
             try Diagram(tables: StoreContents(probe, in: nil), title: path, choice: choice)
         }
     }
 
-    /// The difference between two versions.
+    /// Creates a picture of the differences between two versions.
     ///
-    /// - Throws: `usage` for an answer that fits no question.
+    /// - Throws: `usage` for an answer that matches no question.
     package init(from older: ModelVersion, to newer: ModelVersion, answers: Answers, choice: EntityChoice) throws {
         let difference = try ModelDiff(from: older, to: newer, answers: answers)
         try self.init(from: older, to: newer, difference, choice: choice)
     }
 
-    /// The plan of a migration.
+    /// Creates a picture of a migration's plan.
     package init(planOf session: StoreSession) {
         self.init(session.prepared.plan, rows: session.prepared.bound?.rowCounts ?? [:])
     }
 
-    /// The history of a store.
+    /// Creates a picture of a store's history.
     package init(historyOf keeper: StoreKeeper, _ versions: ModelVersions?) throws {
         self.init(
             history: try keeper.runs().runs, store: keeper.store, now: keeper.knownVersionName(of: keeper.store),

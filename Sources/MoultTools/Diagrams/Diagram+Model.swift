@@ -2,14 +2,15 @@ import MoultBasics
 import MoultModel
 
 extension Diagram {
-    /// A model: a box for each entity, a link for each relationship with its inverse and for each parent.
+    /// Creates a picture of a model: a box for each entity, and a link for each parent and each relationship with its
+    /// inverse.
     ///
     /// - Parameter choice: the entities to show.
     package init(_ model: ManagedObjectModel, title: String, choice: EntityChoice = .all) throws {
         let names = try choice.names(in: model)
         self.init(title: title)
         var places: [String: Int] = [:]
-        // Entities of one hierarchy stand together.
+        // Entities of one hierarchy are next to each other.
         for entity in model.entities where entity.superentityName == nil {
             for member in [entity] + model.descendants(of: entity) where names.contains(member.name) {
                 places[member.name] = boxes.count
@@ -19,7 +20,7 @@ extension Diagram {
         links = Self.links(of: model, among: places)
     }
 
-    /// The parents and relationships between the entities that have a box.
+    /// Returns the links for the parents and relationships of the entities that have a box.
     static func links(
         of model: ManagedObjectModel, among places: [String: Int], mark: (String, String) -> Mark = { _, _ in .none }
     ) -> [Link] {
@@ -35,7 +36,7 @@ extension Diagram {
                 let owner = model.entity(relationship.destinationEntityName).flatMap { destination in
                     inverse.flatMap { model.declaringEntity(of: $0.name, in: destination) }
                 }
-                // A pair is one link, from its first end.
+                // A relationship and its inverse share one link, which starts at the first end.
                 if let inverse, let owner, (owner.name, inverse.name) < (entity.name, relationship.name),
                     places[owner.name] != nil, inverse.destinationEntityName == entity.name
                 {
@@ -56,7 +57,7 @@ extension Diagram {
     /// The entities of a model that a picture shows.
     package enum EntityChoice: Sendable, Equatable {
         case all
-        /// These and those that are so many relationships or parents away from one of them.
+        /// The named entities, and all others at most `depth` relationships or parents away.
         case around([String], depth: Int)
 
         /// - Throws: `usage` for an entity that the model does not have.
@@ -98,7 +99,7 @@ extension Diagram.Box {
 }
 
 extension AttributeDescription {
-    /// `title String? unique, default "none"`
+    /// The attribute as text, such as `title String? unique, default "none"`.
     func diagramText(in entity: EntityDescription) -> String {
         var words: [String] = []
         if entity.uniquenessConstraints.contains([name]) { words.append("unique") }
@@ -112,7 +113,7 @@ extension AttributeDescription {
 }
 
 extension RelationshipDescription {
-    /// `posts (ordered, Cascade)`
+    /// The relationship as text, such as `posts (ordered, Cascade)`.
     var diagramText: String {
         var words = isOrdered ? ["ordered"] : []
         if isTransient { words.append("transient") }
@@ -127,7 +128,8 @@ extension RelationshipDescription {
 }
 
 extension Diagram {
-    /// The tables of a store without a model: a box for each entity with the columns of its table.
+    /// Creates a picture of the tables of a store without a model: a box for each entity, with the columns of its
+    /// table.
     ///
     /// - Throws: `usage` for an entity that the store does not have.
     package init(tables contents: StoreContents, title: String, choice: EntityChoice = .all) throws {

@@ -1,7 +1,7 @@
 import Moult
 import MoultBasics
 
-/// A picture of boxes and links, before it is written in the language of a tool.
+/// A picture of boxes and links, independent of the output format.
 package struct Diagram: Sendable, Equatable {
     /// The change of a part between two versions, or the result of a run.
     package enum Mark: Sendable, Hashable {
@@ -26,7 +26,7 @@ package struct Diagram: Sendable, Equatable {
         package var kind: String?
         package var lines: [Line]
         package var mark: Mark
-        /// Boxes of one group stand together.
+        /// The group of the box. Boxes of a group are drawn together.
         package var group: String?
 
         package init(
@@ -43,7 +43,7 @@ package struct Diagram: Sendable, Equatable {
             case inheritance
             /// A relationship, with the number of objects at either end.
             case relationship(near: Count, far: Count)
-            /// From a box to the one that it becomes, or that follows it.
+            /// From a box to the next one in time.
             case flow
         }
 
@@ -58,13 +58,13 @@ package struct Diagram: Sendable, Equatable {
         }
     }
 
-    /// The number of objects that may be at the end of a relationship.
+    /// The number of objects that the end of a relationship allows.
     package struct Count: Sendable, Hashable {
         package var least: Int
-        /// Nil for no limit.
+        /// The maximum number; nil for no limit.
         package var most: Int?
 
-        /// `0..1`, `1`, `2..*`
+        /// The count as text, such as `0..1`, `1` or `2..*`.
         package var text: String {
             guard let most else { return "\(least)..*" }
             return least == most ? "\(least)" : "\(least)..\(most)"
@@ -79,12 +79,12 @@ package struct Diagram: Sendable, Equatable {
         (self.title, self.boxes, self.links) = (title, boxes, links)
     }
 
-    /// Whether it shows how things follow one another, and not how they belong together.
+    /// Whether the picture shows a sequence rather than a structure.
     var isFlow: Bool { links.contains { $0.kind == .flow } || boxes.contains { $0.group != nil && $0.kind == nil } }
 }
 
 extension Diagram.Mark {
-    /// The sign before a marked line, for readers who see no colours.
+    /// The sign before a marked line, for readers who cannot see colours.
     var sign: String {
         switch self {
         case .none: ""
@@ -108,18 +108,19 @@ extension Diagram.Mark {
 }
 
 extension Diagram {
-    /// The characters that Mermaid, and with it GitHub, draws at most.
+    /// The maximum length in characters of a diagram that Mermaid, and so GitHub, draws.
     package static let mermaidLimit = 50_000
 
-    /// The picture as Mermaid: a class diagram, or a flowchart of what follows what.
+    /// The picture in Mermaid: a class diagram, or a flowchart for a sequence.
     ///
-    /// Texts can hold anything: what is not a letter, a digit or a space is written by its number, so that no name ends
-    /// a text or begins a statement (https://mermaid.js.org/syntax/flowchart.html#special-characters-that-break-syntax).
+    /// Every character other than a letter, a digit, a space or an underscore is written as its code, so that no text
+    /// can end a string or start a statement
+    /// (https://mermaid.js.org/syntax/flowchart.html#special-characters-that-break-syntax).
     package var mermaid: String { isFlow ? flowchart : classDiagram }
 
     private var classDiagram: String {
         var lines = ["%% \(title.mermaid)", "classDiagram"]
-        // Mermaid refuses a diagram without a statement.
+        // Mermaid rejects an empty diagram.
         if boxes.isEmpty { lines.append("  note \"There is nothing to draw\"") }
         for (place, box) in boxes.enumerated() {
             lines.append("  class e\(place)[\"\(box.title.mermaid)\"]")
@@ -168,7 +169,7 @@ extension Diagram {
 }
 
 extension String {
-    /// The text with every scalar by its number that Mermaid may take for its own.
+    /// The text, with every character that Mermaid may interpret written as its code.
     fileprivate var mermaid: String {
         let text = printable
         guard !text.isEmpty else { return " " }
@@ -185,7 +186,8 @@ extension Diagram {
     package var dot: String {
         var lines = [
             "digraph moult {",
-            // Groups that lead to each other in circles have to be ranked as one, or Graphviz 2.42 gives up on a large model.
+            // Graphviz 2.42 fails on a large model with links between groups in a cycle, unless all nodes are ranked
+            // together.
             isFlow ? nil : "  graph [newrank=true];",
             "  graph [label=\(title.dotString), labelloc=t, rankdir=LR, fontname=\"Helvetica\", nodesep=0.4, ranksep=0.8];",
             "  node [shape=plain, fontname=\"Helvetica\", fontsize=11];",
@@ -240,35 +242,35 @@ extension Diagram.Link {
 }
 
 extension Diagram.Count {
-    /// The foot of a crow for many, with a ring where there may be none.
+    /// The arrowhead: a crow's foot for many, and a ring if there may be none.
     fileprivate var arrow: String { (most == 1 ? "tee" : "crow") + (least == 0 ? "odot" : "tee") }
 }
 
 extension String {
-    /// A string of the language; what Graphviz would take for an escape or an entity in it is text.
+    /// A quoted string of the language. Escapes and entities in the text have no special meaning.
     fileprivate var dotString: String {
         "\"" + dotShown.replacing("&", with: "&amp;").replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 
-    /// The text of an HTML-like label.
+    /// The escaped text for an HTML-like label.
     fileprivate var dotHTML: String {
         guard !isEmpty else { return " " }
         return dotShown.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
             .replacing("\"", with: "&quot;")
     }
 
-    /// Without scalars that XML does not know.
+    /// The text without characters that are invalid in XML.
     private var dotShown: String {
         printable.replacing("\u{FFFE}", with: "\u{FFFD}").replacing("\u{FFFF}", with: "\u{FFFD}")
     }
 }
 
-/// The program that lays a picture out: Graphviz' `dot`, where it is installed.
+/// The layout program of Graphviz, `dot`, if it is installed.
 package enum Graphviz {
-    /// The picture as SVG.
+    /// Returns the picture as SVG.
     ///
     /// - Parameter program: another name of the program, for tests.
-    /// - Throws: `unsupported` where the program is not installed, `inputOutput` where it fails.
+    /// - Throws: `unsupported` if the program is not installed; `inputOutput` if it fails.
     package static func svg(_ diagram: Diagram, program: String = "dot") throws -> String {
         guard let run = try ProgramRun(program, ["-Tsvg"], input: Array(diagram.dot.utf8)) else {
             throw MigrationError(

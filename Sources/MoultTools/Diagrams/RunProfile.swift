@@ -3,8 +3,8 @@ import MoultBasics
 import MoultEngine
 import Synchronization
 
-/// The distribution of a run's time: by phase, and in the phase that changes rows by statement and step. It is measured
-/// from the progress that the run reports to its observer.
+/// The distribution of a run's time over its phases, and in the phase that changes rows over statements and steps. The
+/// times come from the progress that the run reports to its observer.
 package final class RunProfile: Sendable {
     /// A stretch of a run's time: a phase, or a statement or step of it.
     package struct Span: Sendable, Equatable {
@@ -12,7 +12,7 @@ package final class RunProfile: Sendable {
         /// The table that a statement changes; nil for a phase or a step.
         package var table: String?
         package var phase: MigrationProgress.Phase
-        /// Whether it is all of the phase.
+        /// Whether the span is a whole phase.
         package var isPhase: Bool
         /// Nanoseconds since the run began.
         package var start: UInt64
@@ -22,22 +22,22 @@ package final class RunProfile: Sendable {
     }
 
     private struct State {
-        /// The reports of each phase: first, last, and how much was done.
+        /// The span of each phase, from its first report to its last.
         var phases: [MigrationProgress.Phase: Span] = [:]
         var statements: [Span] = []
-        /// When the last report came.
+        /// The time of the last report, in nanoseconds since the run began.
         var last: UInt64 = 0
     }
 
     private let begun: UInt64
     private let state = Mutex(State())
 
-    /// - Parameter begun: the moment at which the run begins, in nanoseconds of any clock.
+    /// - Parameter begun: the start of the run, in nanoseconds of any clock.
     package init(begun: UInt64) { self.begun = begun }
 
-    /// Takes what a run tells. Two threads may tell, of two phases at a time.
+    /// Records a progress report. Two threads may report on two phases at the same time.
     ///
-    /// - Parameter now: the moment, of the same clock.
+    /// - Parameter now: the time of the report, on the same clock.
     package func note(_ progress: MigrationProgress, at now: UInt64) {
         let moment = now >= begun ? now - begun : 0
         state.withLock { state in
@@ -62,10 +62,10 @@ package final class RunProfile: Sendable {
         }
     }
 
-    /// Says that the run has ended, in whatever way.
+    /// Records the end of the run, whether it succeeded or not.
     package func end(at now: UInt64) { state.withLock { $0.last = max($0.last, now >= begun ? now - begun : 0) } }
 
-    /// Phases with their statements, by their start. A phase lasts until the next begins, or until its last report.
+    /// The phases and their statements, by start. A phase lasts until the next one begins, or until its last report.
     package var spans: [Span] {
         let state = state.withLock { $0 }
         var phases = MigrationProgress.Phase.allCases.compactMap { state.phases[$0] }
@@ -77,9 +77,9 @@ package final class RunProfile: Sendable {
             .sorted { ($0.start, $1.duration) < ($1.start, $0.duration) }
     }
 
-    // MARK: - What it says
+    // MARK: - Output
 
-    /// The trace format that Speedscope, Perfetto and Chrome open
+    /// The profile in the trace format, which Speedscope, Perfetto and Chrome open
     /// (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
     package var trace: JSONValue {
         let events = spans.map { span -> JSONValue in
@@ -94,7 +94,7 @@ package final class RunProfile: Sendable {
         return ["traceEvents": .array(events), "displayTimeUnit": "ms"]
     }
 
-    /// The slowest phases and statements, the tables if there are several, and what helps against the slowest.
+    /// Returns the slowest phases and statements, the tables if there are several, and advice on the slowest part.
     package func lines(style: TextStyle, count: Int = 6) -> [String] {
         let spans = spans
         let parts = spans.filter { !$0.isPhase || $0.phase != .change || !spans.contains { !$0.isPhase } }
@@ -112,7 +112,7 @@ package final class RunProfile: Sendable {
         return table.lines(style: style) + tables(style: style, count: count) + [first.advice.text()]
     }
 
-    /// The tables that statements change, the slowest first; none if there is only one.
+    /// Returns the tables that statements change, slowest first; nothing if there is only one.
     private func tables(style: TextStyle, count: Int) -> [String] {
         let statements = spans.filter { $0.table != nil }
         let sums = Dictionary(grouping: statements) { $0.table ?? "" }.map { name, spans in
@@ -130,7 +130,7 @@ package final class RunProfile: Sendable {
 }
 
 extension RunProfile.Span {
-    /// Advice for making it faster, where it is the slowest.
+    /// Advice for making the span faster, if it is the slowest.
     fileprivate var advice: Remedy {
         switch phase {
         case .backup:

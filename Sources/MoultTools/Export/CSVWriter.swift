@@ -1,19 +1,19 @@
 import MoultBasics
 import MoultSQLite
 
-/// Rows as CSV (RFC 4180, with line feeds): NULL is empty, an empty text is `""`, a blob `x'…'`.
+/// Rows as CSV (RFC 4180, with line feeds): NULL is empty, an empty text is `""`, a blob is `x'…'`.
 ///
-/// A spreadsheet runs a text that begins like a formula, so an apostrophe is put in front of it. It is also put in front
-/// of a text that begins with apostrophes and then like a formula, so that one apostrophe can be taken away again.
+/// A spreadsheet runs a text that begins like a formula, so such a text gets a leading apostrophe. So does a text that
+/// begins with apostrophes followed by a formula, so that removing one apostrophe restores the original.
 package struct CSVWriter: Sendable {
     private let isExact: Bool
-    /// The number of texts that have an apostrophe in front.
+    /// The number of texts that were given a leading apostrophe.
     package private(set) var guarded = 0
 
-    /// - Parameter isExact: whether texts are written as they are.
+    /// - Parameter isExact: whether to write texts unchanged.
     package init(isExact: Bool) { self.isExact = isExact }
 
-    /// Appends a value that SQLite holds, without a copy of its own.
+    /// Appends a value from SQLite's memory, without a copy where possible.
     mutating func append(_ cell: SQLiteCell, to bytes: inout [UInt8]) {
         switch cell.storageClass {
         case .null: break
@@ -47,7 +47,7 @@ package struct CSVWriter: Sendable {
         bytes.append(UInt8(ascii: "'"))
     }
 
-    /// Whether the text stands in CSV as it is: ASCII with nothing that has to be looked into.
+    /// Whether a text needs no change in CSV: ASCII only, and no character that needs a check.
     static func isPlain(_ text: UnsafeRawBufferPointer) -> Bool {
         guard let first = text.first, first != UInt8(ascii: "'"), !startsFormula(Unicode.Scalar(first)) else {
             return false
@@ -55,7 +55,7 @@ package struct CSVWriter: Sendable {
         return text.allSatisfy { $0 < 0x80 && !needsQuotes($0) }
     }
 
-    /// A row, with its line feed.
+    /// Returns a row, with its line feed.
     package mutating func line(_ row: [SQLiteValue]) -> String {
         var bytes: [UInt8] = []
         for (place, value) in row.enumerated() {
@@ -75,12 +75,12 @@ package struct CSVWriter: Sendable {
         return text.quotedName
     }
 
-    /// Whether a text begins like a formula, behind any apostrophes.
+    /// Whether a text begins like a formula, after any apostrophes.
     static func isFormula(_ text: String) -> Bool {
         text.unicodeScalars.first { $0 != "'" }.map(startsFormula) ?? false
     }
 
-    /// `=`, `+`, `-`, `@`, their forms of full width, a tab, and the ends of lines
+    /// Whether a character starts a formula: `=`, `+`, `-`, `@`, their full-width forms, a tab or a line ending
     /// (https://owasp.org/www-community/attacks/CSV_Injection).
     private static func startsFormula(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
@@ -90,21 +90,21 @@ package struct CSVWriter: Sendable {
     }
 
     private static func needsQuotes(_ byte: UInt8) -> Bool {
-        // One comparison decides for nearly every byte.
+        // One comparison is enough for nearly every byte.
         byte <= 0x2C && (byte == 0x2C || byte == 0x22 || byte == 0x0A || byte == 0x0D)
     }
 }
 
-/// Dates as ISO 8601 for millions of fields: the text of a day is made once.
+/// A formatter of ISO 8601 dates for millions of fields. It formats each day only once.
 struct DateFields: Sendable {
-    /// By the number of the day since 2001-01-01: `2001-01-01T`.
+    /// The text of each day, such as `2001-01-01T`, by the number of days since 2001-01-01.
     private var days: [Int: [UInt8]] = [:]
-    /// Days that are kept; dates that are further apart are rare.
+    /// The maximum number of days to keep. Dates rarely cover more.
     private static let most = 50_000
 
-    /// Appends what ``DateText`` makes of a number of seconds since 2001-01-01.
+    /// Appends a date, given in seconds since 2001-01-01, in the form of ``DateText``.
     ///
-    /// - Returns: false for a number that is no such date.
+    /// - Returns: false if the number is not a valid date.
     mutating func append(_ seconds: Double, to bytes: inout [UInt8]) -> Bool {
         guard seconds.isFinite, seconds.magnitude < 3e16 else { return false }
         var whole = Int(seconds.rounded(.down))
@@ -134,9 +134,9 @@ struct DateFields: Sendable {
     }
 }
 
-/// Values as the bytes of a text, for millions of fields: without a String for each.
+/// Values appended as the bytes of their text, without a String for each of millions of fields.
 extension [UInt8] {
-    /// A number's digits, with a sign if it is negative.
+    /// Appends the digits of a number, with a minus sign if it is negative.
     mutating func append(decimal number: Int64) {
         if number < 0 { append(UInt8(ascii: "-")) }
         var (start, rest) = (count, number.magnitude)
@@ -151,7 +151,7 @@ extension [UInt8] {
         }
     }
 
-    /// The last digits of a number that is not negative, so many.
+    /// Appends the last `digits` digits of a non-negative number.
     mutating func append(digits: Int, of number: Int) {
         var unit = 1
         for _ in 1..<digits { unit *= 10 }
@@ -161,7 +161,7 @@ extension [UInt8] {
         }
     }
 
-    /// Two digits for each byte.
+    /// Appends two hexadecimal digits for each byte.
     mutating func append(hexadecimal bytes: UnsafeRawBufferPointer, isUpper: Bool = false) {
         let letter = isUpper ? UInt8(ascii: "A") - 10 : UInt8(ascii: "a") - 10
         for byte in bytes {
@@ -171,7 +171,7 @@ extension [UInt8] {
         }
     }
 
-    /// A UUID of 16 bytes, as Foundation writes it.
+    /// Appends a UUID of 16 bytes, in Foundation's format.
     mutating func append(uuid bytes: UnsafeRawBufferPointer) {
         for (start, end) in [(0, 4), (4, 6), (6, 8), (8, 10), (10, 16)] {
             if start > 0 { append(UInt8(ascii: "-")) }

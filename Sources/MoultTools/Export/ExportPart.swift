@@ -7,23 +7,23 @@ import MoultStore
 /// One file or table of an export: the objects of an entity without its sub-entities, or the pairs of a to-many
 /// relationship.
 package struct ExportPart: Sendable {
-    /// The entity, or `Entity_relationship`.
+    /// The name of the entity, or `Entity_relationship`.
     package let name: String
     package let entity: String
-    /// Nil for the objects themselves.
+    /// The name of the relationship; nil for a part with objects.
     package let relationship: String?
     package let columns: [Column]
     let sql: String
-    /// The folder of the files of external data.
+    /// The folder of the external data files.
     private let folder: String
 
-    /// One column with its source and what a database declares it as.
+    /// A column with its source and its declaration in a database.
     package struct Column: Sendable {
         package let name: String
         let source: EntityContents.Source
-        /// Such as `INTEGER`.
+        /// The declared type, such as `INTEGER`.
         let declaration: String
-        /// The part that it refers to, where there is only one.
+        /// The part that the column refers to, if there is exactly one.
         let reference: String?
 
         /// Whether a value is exported as it is stored.
@@ -79,13 +79,13 @@ package struct ExportPart: Sendable {
             + "ORDER BY \(order.joined(separator: ", "))"
     }
 
-    /// The values of a row: dates as ISO 8601, UUIDs as text, external data as paths, bytes that can be read as the text of
-    /// their document; what is not of the attribute's type as it is stored.
+    /// Returns the values of a row: dates as ISO 8601, UUIDs as text, external data as paths, and readable bytes as the
+    /// text of their document. A value of another type than the attribute's is returned as it is stored.
     func row(of statement: Statement) -> [SQLiteValue] {
         columns.indices.map { value(of: statement.cell($0), in: columns[$0]) }
     }
 
-    /// One value of a row.
+    /// Returns one value of a row.
     func value(of cell: SQLiteCell, in column: Column) -> SQLiteValue {
         switch column.source {
         case .key, .toOne: return cell.copy
@@ -110,7 +110,7 @@ package struct ExportPart: Sendable {
         }
     }
 
-    /// Returns the value that a blob encodes, with its nesting; nil for a value that is no blob, or none that can be
+    /// Returns the value that a blob encodes, with its nesting; nil for any other value, and for a blob that cannot be
     /// read.
     func document(of cell: SQLiteCell, in column: Column) -> JSONValue? {
         guard cell.storageClass == .blob, case .attribute(_, let type, let isExternal) = column.source,
@@ -148,7 +148,7 @@ extension ExportPart.Column {
 }
 
 extension EntityContents.Source {
-    /// The column of the store that it is read from.
+    /// The store's column to read the value from.
     fileprivate var column: String {
         switch self {
         case .key(let column), .attribute(let column, _, _), .toOne(let column, _), .toOneEntity(let column, _),
@@ -160,8 +160,8 @@ extension EntityContents.Source {
 }
 
 extension AttributeType {
-    /// The form in which values of the type are kept where they are bytes: SwiftData encodes as JSON, a transformer as an
-    /// archive. Nil for a type that has no such values.
+    /// The usual format of the type's values that are stored as bytes: JSON from SwiftData, an archive from a
+    /// transformer. Nil for a type that is not stored as bytes.
     package var usualForm: ReadableData? {
         switch self {
         case .binary: .json
@@ -172,7 +172,8 @@ extension AttributeType {
 }
 
 extension SQLiteValue {
-    /// The text of the document that bytes hold; bytes that cannot be read, and every other value, as they are.
+    /// Returns the text of the document that a blob contains; any other value, and a blob that cannot be read,
+    /// unchanged.
     package func readable(usual: ReadableData?) -> SQLiteValue {
         guard case .blob(let bytes) = self, let document = ReadableData.document(of: bytes, usual: usual) else {
             return self
@@ -180,7 +181,7 @@ extension SQLiteValue {
         return .text(document.compact)
     }
 
-    /// As JSON: a blob as base64.
+    /// The value as JSON, with a blob in base64.
     package var document: JSONValue {
         switch self {
         case .null: .null

@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// The rows of a part as lines of CSV or JSON.
+/// The rows of an export part as lines of CSV or JSON.
 package struct ExportText {
     private let part: ExportPart
     private let isJSON: Bool
@@ -13,15 +13,15 @@ package struct ExportText {
     private var dates = DateFields()
     /// The first line, with its line feed; empty for JSON Lines.
     package let heading: String
-    /// The number of rows that were written.
+    /// The number of rows written.
     package private(set) var rows = 0
 
-    /// The form in which the values of a column become text.
+    /// The conversion of a column's values to text.
     private enum Form {
-        /// As they are stored.
+        /// As stored.
         case plain, boolean
         case date, uuid
-        /// As the part has them.
+        /// As the part converts them.
         case other
     }
 
@@ -43,7 +43,7 @@ package struct ExportText {
         }
     }
 
-    /// The number of texts that have an apostrophe in front.
+    /// The number of texts that were given a leading apostrophe.
     package var guarded: Int { csv.guarded }
 
     /// Appends a row as a line, with its line feed.
@@ -63,7 +63,7 @@ package struct ExportText {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// A value that is not of the column's type is written as it is stored.
+    /// Appends a value to a line of CSV. A value of another type than the column's is written as it is stored.
     private mutating func appendCSV(_ cell: SQLiteCell, _ place: Int, to bytes: inout [UInt8]) {
         switch forms[place] {
         case .date where cell.isNumber && dates.append(cell.real, to: &bytes): break
@@ -74,7 +74,8 @@ package struct ExportText {
         }
     }
 
-    /// Booleans as such, bytes as the document that they hold, otherwise as base64; a value that is not of the column's type as it is stored.
+    /// Appends a value to a line of JSON. Bytes are written as the document that they contain, otherwise in base64. A
+    /// value of another type than the column's is written as it is stored.
     private mutating func appendJSON(_ cell: SQLiteCell, _ place: Int, to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes.append(UInt8(ascii: "\""))

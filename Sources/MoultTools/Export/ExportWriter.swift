@@ -4,22 +4,21 @@ import MoultEngine
 import MoultSQLite
 import MoultStore
 
-/// Writes an export: a folder with a file for each part, or a database with a table for each.
+/// A writer of an export: a folder with a file for each part, or a database with a table for each.
 ///
-/// Rows go through one after the other, so memory does not grow with the store. What is made has its name only when it
-/// is whole.
+/// Rows are streamed, so memory does not grow with the store. The result appears at its path only when it is complete.
 package struct ExportWriter {
-    /// In what form.
+    /// The format of an export.
     package enum Format: String, Sendable, CaseIterable {
         case csv, jsonl, sqlite
     }
 
-    /// A part that was written.
+    /// A written part.
     package struct Written: Sendable, Equatable {
         package var name: String
         package var entity: String
         package var relationship: String?
-        /// The file's name, or the table's.
+        /// The name of the file or table.
         package var place: String
         package var rows: Int
     }
@@ -27,7 +26,7 @@ package struct ExportWriter {
     /// The result of an export.
     package struct Outcome: Sendable {
         package var parts: [Written] = []
-        /// The number of texts that have an apostrophe in front (``CSVWriter``).
+        /// The number of texts that were given a leading apostrophe (``CSVWriter``).
         package var guarded = 0
     }
 
@@ -35,15 +34,16 @@ package struct ExportWriter {
     private let isExact: Bool
     private let system: any System
 
-    /// - Parameter isExact: whether CSV has texts as they are that a spreadsheet takes for formulas.
+    /// - Parameter isExact: whether CSV leaves texts unchanged that a spreadsheet would read as formulas.
     package init(_ format: Format, isExact: Bool = false, _ system: any System = POSIXSystem()) {
         (self.format, self.isExact, self.system) = (format, isExact, system)
     }
 
     /// Exports a store.
     ///
-    /// - Throws: `usage` if the path is taken; `locked` if another process makes it or kept writing to the store;
-    ///   `insufficientStorage` for a full volume; what the selection throws. Then nothing is at the path.
+    /// - Throws: `usage` if the path is taken; `locked` if another process is making the export or kept writing to the
+    ///   store; `insufficientStorage` for a full volume; any error from the selection. No export is left after an
+    ///   error.
     package func write(
         _ store: String, _ selection: StoreExport.Selection, versions: ModelVersions?, to path: String
     ) throws -> Outcome {
@@ -104,7 +104,7 @@ package struct ExportWriter {
         try system.makeFile(path, .like(store))
         let connection = try Connection(path, mode: .readWrite, followsLinks: false, isProven: true)
         defer { connection.close() }
-        // What is not whole is removed, so it needs no journal.
+        // An incomplete database is deleted, so it needs no journal.
         try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
         let names = Set(export.parts.map(\.name))
         return try connection.transaction {
@@ -132,7 +132,7 @@ package struct ExportWriter {
 }
 
 extension ExportPart {
-    /// The statement that makes its table. Without a column it has one that is always NULL.
+    /// Returns the statement that creates the part's table.
     fileprivate func table(among names: Set<String>) -> String {
         let list = columns.map { column in
             let reference = column.reference.flatMap { names.contains($0) ? $0 : nil }
@@ -144,7 +144,7 @@ extension ExportPart {
 }
 
 extension String {
-    /// A name for a file, whatever the text holds.
+    /// The text as a valid file name, whatever it contains.
     var fileName: String {
         let plain = unicodeScalars.map { scalar in
             scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "_" || scalar == "-"
@@ -156,15 +156,15 @@ extension String {
     }
 }
 
-/// The objects of a store, written as CSV, JSON Lines or a plain SQLite database.
+/// A report of the objects of a store, exported as CSV, JSON Lines or a plain SQLite database.
 package struct ExportReport: ToolAnswer {
     private let path: String
     private let format: ExportFormat
     private let outcome: ExportWriter.Outcome
 
-    /// Writes a folder, or a database.
+    /// Writes the export: a folder of files, or a database.
     ///
-    /// - Throws: `usage` if the path is taken; what the selection and writing throw.
+    /// - Throws: `usage` if the path is taken; any error from the selection or from writing.
     package init(
         _ store: String, _ selection: ExportSelection, _ format: ExportFormat, isExact: Bool, versions: ModelVersions?,
         to path: String
@@ -173,13 +173,13 @@ package struct ExportReport: ToolAnswer {
         (self.path, self.format) = (path, format)
     }
 
-    /// The number of texts that have an apostrophe in front.
+    /// The number of texts that were given a leading apostrophe.
     package var guarded: Int { outcome.guarded }
 
-    /// Writes the objects of one entity as a text.
+    /// Writes the objects of one entity as text.
     ///
-    /// - Parameter write: takes each part of the text, and says whether to continue.
-    /// - Returns: the number of texts that have an apostrophe in front.
+    /// - Parameter write: takes each piece of the text, and returns whether to continue.
+    /// - Returns: the number of texts that were given a leading apostrophe.
     package static func write(
         _ store: String, _ selection: ExportSelection, _ format: ExportFormat, isExact: Bool, versions: ModelVersions?,
         _ write: (String) -> Bool

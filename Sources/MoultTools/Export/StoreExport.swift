@@ -10,18 +10,18 @@ import MoultStore
     import Foundation
 #endif
 
-/// The contents of a store to export, as parts with rows: the objects of each entity, the pairs of each to-many
+/// The contents of a store to export, as parts with rows: the objects of each entity, and the pairs of each to-many
 /// relationship.
 package struct StoreExport {
     /// The choice of entities, objects and columns to export.
     package struct Selection: Sendable {
         /// The entities; empty for all.
         package var entities: [String] = []
-        /// The predicate that exported objects match; nil for all objects. It needs one entity.
+        /// The predicate that exported objects match; nil for all objects. It requires a single entity.
         package var predicate: MoultModel.Predicate?
-        /// The most objects of each entity.
+        /// The maximum number of objects of each entity.
         package var limit: Int?
-        /// The columns and to-many relationships, in this order; all where it is nil. It needs one entity.
+        /// The columns and to-many relationships, in this order; nil for all of them. It requires a single entity.
         package var columns: [String]?
 
         package init(
@@ -36,9 +36,9 @@ package struct StoreExport {
     package let parts: [ExportPart]
     private let probe: StoreProbe
 
-    /// - Parameter versions: the versions to find the store's among; nil for the model inside the store.
-    /// - Throws: `usage` for an entity or a column that is not there, `invalidPredicate`, `fetchUnsupported`;
-    ///   `modelNotFound` for a predicate over a store without a model.
+    /// - Parameter versions: the versions among which to find the store's; nil to use the model inside the store.
+    /// - Throws: `usage` for an unknown entity or column; `invalidPredicate`, `fetchUnsupported`; `modelNotFound` for a
+    ///   predicate on a store without a model.
     package init(_ selection: Selection, of probe: StoreProbe, versions: ModelVersions?) throws {
         self.probe = probe
         let contents = try StoreContents(probe, in: versions)
@@ -63,7 +63,7 @@ package struct StoreExport {
         self.parts = parts
     }
 
-    /// Calls `body` for each row of a part, in the order of keys, until it returns false.
+    /// Calls `body` for each row of a part, in order of the keys, until it returns false.
     package func forEachRow(of part: ExportPart, _ body: (Statement) throws -> Bool) throws {
         let statement = try probe.connection.prepare(part.sql)
         defer { statement.finalise() }
@@ -112,7 +112,7 @@ package struct StoreExport {
         }
     }
 
-    /// The pairs to export, each with the entity whose objects own them; nil for all owners.
+    /// Returns the joins to export, each with the entity whose objects own the pairs; nil for all owners.
     private static func joins(
         _ selection: Selection, _ entities: [EntityContents], _ contents: StoreContents
     ) -> [(JoinContents, EntityContents?)] {
@@ -131,7 +131,7 @@ package struct StoreExport {
         }
     }
 
-    /// Selects the keys of the objects that are exported; nil for all of the entity.
+    /// Returns a query for the keys of the exported objects; nil for all objects of the entity.
     private static func keys(
         of entity: EntityContents, _ selection: Selection, _ contents: StoreContents, _ probe: StoreProbe
     ) throws -> String? {

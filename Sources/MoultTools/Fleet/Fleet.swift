@@ -6,17 +6,17 @@ import MoultModelFiles
 import MoultObjects
 import Synchronization
 
-/// The stores of a manifest, and what is done on each, in a process of its own.
+/// The stores of a manifest, each of which is processed by a verb in a process of its own.
 package struct Fleet {
     /// The work on one store: a verb of the command line.
     package struct Command: Sendable {
         /// The words of the verb, such as `backup create`.
         let words: [String]
-        /// The names of the options that it has.
+        /// The names of the options that the verb accepts.
         let optionNames: Set<String>
-        /// The options that were given for it, as they are typed; `{n}` in one is the number of the store.
+        /// The options as typed on the command line; `{n}` in an option stands for the number of the store.
         let options: [String]
-        /// Runs arguments in the process that was forked for a store; returns the exit code.
+        /// Runs arguments in the process forked for a store, and returns the exit code.
         let run: @Sendable (() throws -> [String]) async -> Int32
 
         package init(
@@ -29,7 +29,7 @@ package struct Fleet {
         var name: String { words.joined(separator: " ") }
     }
 
-    /// As it was given.
+    /// The path of the manifest, as given.
     private let path: String
     private let command: Command
     private let registry: MigrationRegistry
@@ -38,7 +38,7 @@ package struct Fleet {
     /// The shards to work on, each with its stores.
     private let entries: [Int: [(entry: FleetEntry, earlier: Int?)]]
     private let shards: [Int]
-    /// Seconds to wait for another run of the same shard.
+    /// The number of seconds to wait for another run of the same shard.
     private let patience: Double
     private let isStopping: @Sendable () -> Bool
 
@@ -46,9 +46,9 @@ package struct Fleet {
     ///
     /// - Parameters:
     ///   - results: the results folder; nil for the one next to the manifest.
-    ///   - shard: the shard to work on, as it is typed; nil for what the environment says, otherwise for all.
-    ///   - patience: seconds to wait for another run of the same shard.
-    /// - Throws: `usage` for a shard that does not exist; what reading the manifest throws.
+    ///   - shard: the shard to work on, as typed; nil for the one that the environment names, otherwise for all.
+    ///   - patience: the number of seconds to wait for another run of the same shard.
+    /// - Throws: `usage` for a shard that does not exist; any error from reading the manifest.
     package init(
         manifest path: String, _ command: Command, _ registry: MigrationRegistry, results: String?, shard: String?,
         patience: Double, environment: (String) -> String?, isStopping: @escaping @Sendable () -> Bool
@@ -66,7 +66,7 @@ package struct Fleet {
         self.results = ResultsFolder(results ?? ResultsFolder.path(of: path, verb: command.name))
     }
 
-    /// The numbers of the stores that a list names.
+    /// Returns the numbers of the stores in a list.
     package func listed(_ path: String) throws -> Set<Int> {
         let system = POSIXSystem()
         let known = Dictionary(entries.values.joined().map { ($0.entry.path, $0.entry.number) }) { first, _ in first }
@@ -85,13 +85,13 @@ package struct Fleet {
 
     // MARK: - Running
 
-    /// Does the work on every store that is not done.
+    /// Runs the verb on every store that is not done.
     ///
     /// - Parameters:
-    ///   - isApproved: whether the other stores follow a canary.
-    ///   - say: takes sentences on what fails and on the progress.
-    /// - Throws: `planStale` if the model is another one than when the fleet was planned; `locked` if another run works on
-    ///   the shard.
+    ///   - isApproved: whether to continue with the other stores after a canary.
+    ///   - say: takes sentences on failures and progress.
+    /// - Throws: `planStale` if the model has changed since the fleet was planned; `locked` if another run works on the
+    ///   shard.
     package func run(
         _ policy: FleetPolicy, isApproved: Bool, say: @escaping (String) -> Void
     ) async throws -> FleetReport {
@@ -113,10 +113,10 @@ package struct Fleet {
         return report
     }
 
-    /// Restores the backups of the stores that a run has migrated.
+    /// Restores the backups of the stores that a run migrated.
     ///
     /// - Parameter chosen: the numbers of the stores; nil for all.
-    /// - Throws: `backupNotFound` if there are no results of a run of this manifest.
+    /// - Throws: `backupNotFound` if no run of this manifest has results.
     package func rollBack(
         _ chosen: Set<Int>?, _ policy: FleetPolicy, say: @escaping (String) -> Void
     ) async throws -> FleetReport {
@@ -181,9 +181,9 @@ package struct Fleet {
         }
     }
 
-    /// - Throws: `planStale` if the store is another one, or of another version.
+    /// - Throws: `planStale` if the path holds another store, or the store has another version than planned.
     private static func check(_ task: FleetTask, _ look: StoreLook, _ target: String) throws {
-        // Somebody has looked at it, and has asked for it.
+        // The user has looked at the change and asked for a retry.
         if task.earlier?.state == .changed { return }
         guard !task.differences.isEmpty, let found = try? look.look(at: task.entry.path), found.state != .unreadable
         else { return }
@@ -210,7 +210,8 @@ package struct Fleet {
             result.backup = FleetResult.Backup(name: name, folder: folder)
         }
         result.findings = document["findings"]?.array?.count
-        // A store that is of the version aimed at was migrated by an attempt that died before it could say so.
+        // If the store already has the target version, an earlier attempt migrated it and died before it could report
+        // that.
         guard result.verb == "migrate", result.state == .done, document["changed"]?.bool == false,
             task.entry.state == .behind
         else { return }
@@ -227,12 +228,12 @@ package struct Fleet {
         }
     }
 
-    /// Verbs that only look need no lock that counts.
+    /// Whether a verb writes. A verb that only reads can also run where locks are unreliable.
     private static func isWriting(_ words: [String]) -> Bool {
         !["validate", "status", "inspect", "export", "dump", "doctor", "plan", "query", "hash"].contains(words[0])
     }
 
-    /// The options of the manifest that the verb has, and those that were given for it.
+    /// The manifest's options that the verb accepts, and the options given for the verb.
     private var options: [String] {
         let names = Set(command.optionNames.map { "--\($0)" })
         let pairs = stride(from: 0, to: manifest.options.count - 1, by: 2).map { manifest.options[$0...($0 + 1)] }
@@ -261,7 +262,7 @@ package struct Fleet {
         return versions
     }
 
-    /// - Throws: `planStale` if the model is another one than when the fleet was planned.
+    /// - Throws: `planStale` if the model has changed since the fleet was planned.
     private func checkModel() throws {
         guard try versions().fleetDigest != manifest.modelDigest else { return }
         throw MigrationError(
@@ -270,7 +271,7 @@ package struct Fleet {
     }
 }
 
-/// Models that this process has read for those that it forks: each of thousands would read the same.
+/// A cache of the models for the forked processes: thousands of them would otherwise read the same model.
 package enum KnownModels {
     private static let all = Mutex<[[String]: ModelVersions]>([:])
 
@@ -284,7 +285,7 @@ package enum KnownModels {
 }
 
 extension ModelVersions {
-    /// A digest that identifies the versions: SHA-256 of their names and checksums.
+    /// The SHA-256 digest of the names and checksums of the versions.
     var fleetDigest: String {
         Digest.sha256(versions.flatMap { Array($0.name.utf8) + [0] + $0.hashes.checksum }).hexadecimal
     }

@@ -1,30 +1,30 @@
 import MoultBasics
 
-/// The result of one store: one file, written when it is known.
+/// The result of one store, in a file that is written when the result is known.
 package struct FleetResult: Sendable, Equatable {
     package enum State: String, Sendable, Hashable, CaseIterable {
-        /// The verb is done, or there was nothing to do.
+        /// The verb succeeded, or there was nothing to do.
         case done
-        /// The verb has found faults.
+        /// The verb reported findings.
         case findings
-        /// It failed, and the next run tries again.
+        /// The verb failed; the next run retries it.
         case failed
-        /// Somebody has to decide, or to change something, before it is tried again.
+        /// The verb needs a decision or a change by the user before a retry.
         case refused
-        /// Its processes died again and again. It is not tried again by itself.
+        /// The store's processes died repeatedly. It is retried only on request.
         case setAside
-        /// It is not the store that was planned.
+        /// The path holds another store than planned.
         case changed
-        /// Nothing is at its path any more.
+        /// The file no longer exists.
         case vanished
-        /// It is the same file as another store of the manifest.
+        /// The store is the same file as an earlier store of the manifest.
         case duplicate
-        /// Its backup was put back.
+        /// The backup was restored.
         case rolledBack
-        /// Its backup was to be put back, and could not be.
+        /// The backup could not be restored.
         case rollbackFailed
 
-        /// Whether a run tries again by itself.
+        /// Whether the next run retries the store without being asked.
         package var isRetried: Bool { self == .failed }
         package var isGood: Bool { [.done, .rolledBack].contains(self) }
     }
@@ -43,40 +43,40 @@ package struct FleetResult: Sendable, Equatable {
         package var remedy: String
     }
 
-    /// The store's place in the manifest.
+    /// The number of the store in the manifest.
     package var number: Int
     package var path: String
     package var state: State
     package var verb: String
-    /// The number of attempts that were made, and of their processes that died.
+    /// The number of attempts, and the number of them whose process died.
     package var attempts = 1
     package var deaths = 0
     package var host = ""
     package var startedAt = ""
     package var endedAt = ""
     package var seconds: Double = 0
-    /// Seconds that were expected.
+    /// The estimated number of seconds.
     package var estimate: Double = 0
-    /// Bytes of memory that its process had at most.
+    /// The peak memory of the process, in bytes.
     package var memory: Int64 = 0
-    /// The exit code or the signal that its last process ended with; both nil if none was started.
+    /// The exit code or the signal with which the last process ended; both nil if none was started.
     package var exit: Int32?
     package var signal: Int32?
-    /// `time` or `memory` if its process was ended for that.
+    /// `time` or `memory` if the process was ended for exceeding that limit.
     package var limit: String?
     package var failure: Failure?
-    /// The last output of its process on standard error if it died, or a sentence if the whole run died each time.
+    /// The last output of the process on standard error if it died, or a sentence if the whole run died each time.
     package var evidence: String?
     package var from: String?
     package var to: String?
     package var rows: Int64?
     package var backup: Backup?
-    /// Whether an earlier attempt had done the work and died before it could say so.
+    /// Whether an earlier attempt did the work and died before it could report it.
     package var wasDoneBefore = false
-    /// The differences between the store and the plan that were no obstacle: `written`, `grown`, `replaced`,
+    /// The differences between the store and the plan that did not prevent the work: `written`, `grown`, `replaced`,
     /// `migrated`.
     package var differences: [String] = []
-    /// The number of findings, for a verb that looks for them.
+    /// The number of findings, for a verb that reports them.
     package var findings: Int?
 
     package init(_ entry: FleetEntry, _ state: State, verb: String) {
@@ -108,8 +108,8 @@ extension FleetResult {
 
     private func number(_ number: Int32?) -> JSONValue { number.map { .integer(Int64($0)) } ?? .null }
 
-    /// - Parameter bytes: one line.
-    /// - Returns: nil for a file that is torn, or none of a result.
+    /// - Parameter bytes: a single line.
+    /// - Returns: nil for a torn file, or one that is not a result.
     init?(_ bytes: some Sequence<UInt8>) {
         guard let json = try? JSONValue(parsing: Array(bytes), place: "", code: .metadataInvalid),
             json["format"]?.integer == 1, let number = json["n"]?.integer, let path = json["path"]?.string,
@@ -138,7 +138,7 @@ extension FleetResult {
 }
 
 extension FleetResult.Failure {
-    /// The `error` of a verb's document.
+    /// Creates a failure from the `error` of a verb's document.
     init?(_ json: JSONValue?) {
         guard let code = json?["code"]?.string, let message = json?["message"]?.string else { return nil }
         self.init(code: code, message: message, remedy: json?["remedy"]?.string ?? "")
@@ -149,20 +149,20 @@ extension FleetResult.Failure {
     }
 }
 
-/// A log of the attempts on the stores of a shard, and of how they ended, with a line for each event: where a run dies
-/// with all its processes, the next run learns from it what was left behind.
+/// A log of the attempts on the stores of a shard and their ends, with a line for each event. If a run dies with all
+/// its processes, the log tells the next run which stores were in progress.
 package struct AttemptLog: Sendable {
     package struct Record: Sendable, Equatable {
-        /// Attempts that were begun.
+        /// The number of attempts.
         package var attempts = 0
-        /// The number of attempts that died.
+        /// The number of attempts whose process died.
         package var deaths = 0
-        /// Whether one is under way, or died together with the run.
+        /// Whether an attempt is in progress, or died together with the run.
         package var isOpen = false
         fileprivate var isAlone = false
 
-        /// Whether the store was being worked on when the run died. It is tried last, and alone: if the run then dies
-        /// again, the store is the reason.
+        /// Whether the store was in progress when the run died. It is tried last and alone; if the run dies again, the
+        /// store is the cause.
         package var isSuspect = false
     }
 
@@ -171,7 +171,7 @@ package struct AttemptLog: Sendable {
 
     package init(_ shard: ShardFolder) { path = shard.attemptsPath }
 
-    /// - Parameter isAfterwards: whether the run that wrote it has ended, so that what is open has died.
+    /// - Parameter isAfterwards: whether the run that wrote the log has ended, so that any open attempts have died.
     package func records(isAfterwards: Bool) throws -> [Int: Record] {
         var records: [Int: Record] = [:]
         guard try system.exists(path) else { return records }
@@ -184,7 +184,7 @@ package struct AttemptLog: Sendable {
         try FleetManifest.forEachLine(of: path) { line in
             let words = String(decoding: line, as: UTF8.self).split(separator: " ")
             if words.first == "run" { return records.keys.forEach(settle) }
-            // A line that a power cut has torn is passed over.
+            // Skip a line that a power failure has torn.
             guard words.count >= 2, let number = Int(words[1]) else { return }
             switch words[0] {
             case "begin":
@@ -204,12 +204,12 @@ package struct AttemptLog: Sendable {
     }
 
     package enum Line: Sendable {
-        /// A run begins: what was open has died with the one before.
+        /// The start of a run. Any open attempts have died with the previous run.
         case run
         case begin(Int, isAlone: Bool)
         case death(Int)
         case end(Int)
-        /// A fresh start for the store: what happened to it before does not count any more.
+        /// A fresh start for the store, which discards its earlier attempts.
         case forget(Int)
 
         var text: String {

@@ -1,23 +1,23 @@
 import MoultBasics
 
-/// Works on the stores of one shard, each in a process of its own.
+/// A run over the stores of one shard, each in a process of its own.
 ///
-/// The process is forked from this one, which has read the model and opens no store. What happens in it (a crash, too much
-/// memory, too much time) ends this one store's attempt and nothing else. All processes die with this one.
+/// The processes are forked from this one, which has read the model and opens no store. A crash or an exceeded limit of
+/// memory or time ends the attempt on that store alone. All processes die with this one.
 package final class FleetRun {
     package struct Outcome: Sendable, Equatable {
         package enum End: Sendable, Equatable {
             case complete
-            /// Somebody has stopped it.
+            /// The user stopped the run.
             case stopped
-            /// So many stores have failed that no further one was started.
+            /// The limit of failures was reached, so no further store was started.
             case failures
         }
 
         package var end = End.complete
-        /// The number of stores that got each state in this run.
+        /// The number of stores that reached each state in this run.
         package var counts: [FleetResult.State: Int] = [:]
-        /// The number of stores that were left.
+        /// The number of stores left to do.
         package var left = 0
 
         package var failures: Int { counts.filter { !$0.key.isGood && $0.key != .findings }.values.reduce(0, +) }
@@ -29,7 +29,7 @@ package final class FleetRun {
         var startedAt: Timestamp
         var start: UInt64
         var seconds: Double
-        /// `time` or `memory`, if it was ended for that.
+        /// `time` or `memory` if the process was ended for exceeding that limit.
         var limit: String?
         var wasToldAt: UInt64?
     }
@@ -47,8 +47,8 @@ package final class FleetRun {
     private var outcome = Outcome()
 
     /// - Parameters:
-    ///   - tasks: the stores that have no result, or one that is tried again.
-    ///   - tell: gets every result when it is written.
+    ///   - tasks: the stores without a result, and those to retry.
+    ///   - tell: takes every result after it is written.
     package init(
         _ tasks: [FleetTask], of shard: ShardFolder, _ policy: FleetPolicy, _ work: FleetWork,
         isStopping: @escaping () -> Bool, tell: @escaping (FleetResult) -> Void
@@ -58,9 +58,9 @@ package final class FleetRun {
         queue = FleetQueue(tasks)
     }
 
-    /// Returns when every store has its result, or when it was stopped and every process has ended.
+    /// Runs until every store has a result, or until the run is stopped and every process has ended.
     ///
-    /// - Throws: what writing results throws; the processes are ended before.
+    /// - Throws: any error from writing results, after ending the processes.
     package func run() async throws -> Outcome {
         do {
             while true {
@@ -95,7 +95,7 @@ package final class FleetRun {
 
     private func startSome() async throws {
         while workers.count < policy.jobs {
-            // One that may have ended a whole run has no other next to it.
+            // A store that may have killed a whole run is processed alone.
             if workers.contains(where: \.task.isSuspect) { return }
             let running = workers.reduce(into: [UInt64: Int]()) { $0[$1.task.entry.device, default: 0] += 1 }
             guard var task = queue.next(running: running, ofDevice: policy.jobsOfDevice) else { return }
@@ -109,8 +109,8 @@ package final class FleetRun {
         }
     }
 
-    /// Returns the result of a store that no process is started for: its deaths have reached the limit, it is gone or
-    /// cannot be read, or it lies where it cannot be locked; nil if nothing stands in the way.
+    /// Returns the result of a store that must not be started: its processes died too often, it is missing or
+    /// unreadable, or it cannot be locked reliably; nil if the store can be started.
     private func obstacle(_ task: inout FleetTask) -> FleetResult? {
         let entry = task.entry
         var result = FleetResult(entry, .vanished, verb: work.verb)
@@ -187,7 +187,7 @@ package final class FleetRun {
         }
     }
 
-    /// Ends a process that takes too much: time first asks it to stop, and ends it ten seconds later.
+    /// Ends a process that exceeds a limit. For time, it first asks the process to stop, and ends it ten seconds later.
     private func limit(_ worker: inout Worker) {
         let now = system.monotonicNanoseconds
         if let told = worker.wasToldAt {
@@ -205,7 +205,7 @@ package final class FleetRun {
 
     private func conclude(_ worker: Worker, _ end: ForkedProcess.End) throws {
         var task = worker.task
-        // What was stopped with the run has neither failed nor ended: the next run takes it up.
+        // A process stopped with the run has neither failed nor finished. The next run tries it again.
         if outcome.end == .stopped, worker.limit == nil, end.signal != nil || end.exit == 5 {
             queue.returnLater(task)
             return try log.add(.end(task.entry.number))
@@ -218,7 +218,7 @@ package final class FleetRun {
         )
         result.seconds = system.seconds(since: worker.start)
         (result.attempts, result.differences) = (task.attempts, task.differences)
-        // One that got a signal may have finished a moment before.
+        // A process that got a signal may have finished just before.
         if end.signal != nil || worker.limit != nil && ![0, 1].contains(end.exit) {
             task.deaths += 1
             try log.add(.death(task.entry.number))
@@ -241,7 +241,7 @@ package final class FleetRun {
         try finish(result)
     }
 
-    /// The last line that is a document.
+    /// Returns the last line, if it is a document.
     private static func document(_ output: [UInt8]) -> JSONValue? {
         output.split(separator: UInt8(ascii: "\n")).last.flatMap {
             try? JSONValue(parsing: Array($0), place: "", code: .internal)
@@ -259,8 +259,8 @@ package final class FleetRun {
 }
 
 extension FleetResult.State {
-    /// The codes of errors that may be gone at another attempt: another process had the store open, a disk was full, a
-    /// disk failed, the work was cancelled.
+    /// The codes of errors that may not occur on the next attempt: another process had the store open, a disk was full,
+    /// a disk failed, or the work was cancelled.
     private static let passing: Set<MigrationError.Code> = [.locked, .insufficientStorage, .inputOutput, .cancelled]
 
     init(exit: Int32, code: String?) {
@@ -280,17 +280,17 @@ extension FleetResult.State {
     }
 }
 
-/// File systems that several machines share, where a lock of one may not keep another out.
+/// File systems that several machines share, where a lock on one machine may not exclude another.
 enum SharedFileSystem {
-    /// As `/proc/self/mountinfo` names them.
+    /// The file system types, as named in `/proc/self/mountinfo`.
     private static let types: Set<String> = [
         "nfs", "nfs4", "lustre", "gpfs", "cifs", "smb3", "smbfs", "ceph", "fuse.ceph", "glusterfs", "fuse.glusterfs",
         "beegfs", "pvfs2", "orangefs", "afs", "ocfs2", "gfs2", "9p", "panfs", "wekafs", "fuse.sshfs", "fuse.s3fs",
         "fuse.juicefs", "fuse.gcsfuse", "virtiofs",
     ]
 
-    /// Returns the error for a store that must not be changed: one in a device's backup, or on a file system that
-    /// machines share; nil for any other.
+    /// Returns the error for a store that must not be changed, because it is in a device's backup or on a shared file
+    /// system; nil for any other.
     static func refusal(of entry: FleetEntry, on type: String) -> MigrationError? {
         if entry.isInDeviceBackup {
             return MigrationError(

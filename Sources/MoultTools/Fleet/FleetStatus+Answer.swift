@@ -7,14 +7,14 @@ extension FleetStatus {
     ///
     /// - Parameters:
     ///   - folder: the results folder; nil for the one next to the manifest.
-    ///   - name: the verb of the run, as it is typed.
+    ///   - name: the verb of the run, as typed.
     package init(manifest path: String, results folder: String?, of name: String) throws {
         let results = ResultsFolder(
             folder ?? ResultsFolder.path(of: path, verb: name == "backup" ? "backup create" : name))
         try self.init(manifest: path, results: results, verb: name)
     }
 
-    /// Writes the page.
+    /// Writes the status as an HTML page.
     package func write(to path: String) throws {
         let system = POSIXSystem()
         try StagedPath.replace([(path, Array(page(at: system.now).utf8))], .own, system)
@@ -105,7 +105,7 @@ extension FleetStatus {
         return lines
     }
 
-    /// The status as one HTML page that needs nothing else: no script, no file, no address.
+    /// Returns the status as a self-contained HTML page, without scripts, files or links.
     package func page(at time: Timestamp) -> String {
         let total = max(stores, 1)
         let bars = FleetResult.State.allCases.compactMap { state -> String? in
@@ -180,7 +180,7 @@ extension FleetStatus {
 }
 
 extension String {
-    /// As text of a page.
+    /// The text, escaped for HTML.
     fileprivate var escaped: String {
         var text = ""
         for scalar in unicodeScalars {
@@ -189,7 +189,7 @@ extension String {
             case "<": text += "&lt;"
             case ">": text += "&gt;"
             case "\"": text += "&quot;"
-            // What steers a reader's eye is spelled out.
+            // Characters that could mislead a reader's eye are spelled out.
             case _ where String(scalar).steersTerminal: text += "\\u{\(String(scalar.value, radix: 16))}"
             default: text.unicodeScalars.append(scalar)
             }

@@ -1,13 +1,13 @@
 import MoultBasics
 
-/// The status of a fleet: the results of all shards together, while others write them.
+/// The status of a fleet, from the results of all shards, which runs may still be writing.
 package struct FleetStatus: Sendable {
     /// Stores that failed for the same reason.
     package struct Cause: Sendable, Equatable {
         package var state: FleetResult.State
         package var code: String
         package var count: Int
-        /// One of them.
+        /// One of these stores.
         package var example: FleetResult
         package var message: String
         /// The action to take next.
@@ -19,7 +19,7 @@ package struct FleetStatus: Sendable {
         package var stores = 0
         package var finished = 0
         package var failures = 0
-        /// Whether a process works on it, as far as is known.
+        /// Whether a process works on the shard, judging by the record of its owner.
         package var isRunning = false
         package var canary: Canary?
     }
@@ -27,18 +27,18 @@ package struct FleetStatus: Sendable {
     package let manifest: FleetManifest
     package let purpose: ResultsFolder.Purpose?
     package private(set) var counts: [FleetResult.State: Int] = [:]
-    /// Stores without a result, of which some may be under way.
+    /// The number of stores without a result; some of them may be in progress.
     package private(set) var waiting = 0
     package private(set) var running = 0
-    /// Stores that the verb has nothing to do with, by their state in the plan.
+    /// The number of stores that the verb does not apply to, by their state in the plan.
     package private(set) var leftOut: [FleetEntry.State: Int] = [:]
     package private(set) var shards: [Shard] = []
     package private(set) var causes: [Cause] = []
     package private(set) var slowest: [FleetResult] = []
     package private(set) var torn: [String] = []
-    /// Stores that were done by an attempt that died before it could say so.
+    /// The number of stores whose work was done by an attempt that died before it could report it.
     package private(set) var doneBefore = 0
-    /// Seconds of work that is done, what was expected of it, and what is expected of the rest.
+    /// The seconds of finished work, its estimate, and the estimate of the rest.
     private(set) var worked: Double = 0
     private(set) var workedEstimate: Double = 0
     private(set) var waitingEstimate: Double = 0
@@ -49,7 +49,7 @@ package struct FleetStatus: Sendable {
 
     /// Reads the manifest and every result.
     ///
-    /// - Throws: what reading the manifest throws; `wouldReplace` if the folder belongs to another fleet.
+    /// - Throws: any error from reading the manifest; `wouldReplace` if the folder belongs to another fleet.
     package init(manifest path: String, results: ResultsFolder, verb: String?) throws {
         purpose = try results.known()
         let verb = purpose?.verb ?? verb ?? "migrate"
@@ -128,10 +128,10 @@ package struct FleetStatus: Sendable {
     package var finished: Int { counts.values.reduce(0, +) }
     package var stores: Int { finished + waiting }
     package var failures: Int { counts.filter { !$0.key.isGood && $0.key != .findings }.values.reduce(0, +) }
-    /// The part of the finished stores that failed, from 0 to 1.
+    /// The share of finished stores that failed, from 0 to 1.
     package var failureShare: Double { finished == 0 ? 0 : Double(failures) / Double(finished) }
 
-    /// Stores a second, in the last five minutes in which any ended.
+    /// The number of stores per second, in the five minutes before the last one finished.
     package var throughput: Double? {
         guard let last = ends.max(), let first = starts.min() else { return nil }
         let window = max(first, last - 300)
@@ -139,18 +139,18 @@ package struct FleetStatus: Sendable {
         return seconds > 0 ? Double(ends.count { $0 > window }) / seconds : nil
     }
 
-    /// Seconds until the rest is done, as fast as it was in the last five minutes; nil where nothing was measured.
+    /// The number of seconds until the rest is done, at the rate of the last five minutes; nil without a measurement.
     package var timeLeft: Double? {
         guard waiting > 0 else { return 0 }
         guard let throughput, throughput > 0, finished > 0 else { return nil }
-        // Stores that wait may be larger or smaller than those that are done.
+        // Waiting stores may be larger or smaller than finished ones.
         let size = workedEstimate > 0 ? (waitingEstimate / Double(waiting)) / (workedEstimate / Double(finished)) : 1
         return Double(waiting) / throughput * size
     }
 }
 
 extension FleetResult {
-    /// The reason for its state, by which stores are grouped.
+    /// The reason for the state, by which the status groups stores.
     package var cause: (code: String, message: String, remedy: Remedy) {
         if state == .setAside {
             let how =

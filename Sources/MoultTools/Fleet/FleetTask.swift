@@ -2,13 +2,13 @@ import MoultBasics
 import MoultModel
 import MoultStore
 
-/// A store that a run has to work on, and what is known of it from earlier runs.
+/// A store to process, with its state from earlier runs.
 package struct FleetTask: Sendable {
     package var entry: FleetEntry
     package var earlier: FleetResult?
     package var attempts = 0
     package var deaths = 0
-    /// Whether the run before died while it worked on it.
+    /// Whether the previous run died while the store was in progress.
     package var isSuspect = false
     /// The differences between the store and the plan.
     package var differences: [String] = []
@@ -16,17 +16,17 @@ package struct FleetTask: Sendable {
     package init(_ entry: FleetEntry, earlier: FleetResult? = nil) { (self.entry, self.earlier) = (entry, earlier) }
 }
 
-/// The work that a run does on each of its stores.
+/// The work to run on each store.
 package struct FleetWork: Sendable {
-    /// The verb as it is typed.
+    /// The verb, as typed.
     package var verb: String
     package var isWriting: Bool
-    /// The state of a store on which it was not done, whatever the reason; nil for the one that the reason has.
+    /// The state of a store on which the work failed, for any reason; nil to derive the state from the reason.
     package var stateOfFailure: FleetResult.State?
-    /// Does it in the store's own process: prints a verb's document, and returns its exit code. A store that is not the
-    /// one that was planned ends with the error `planStale`.
+    /// Runs the work in the store's own process: prints a verb's document, and returns its exit code. If the store is
+    /// not the planned one, the document contains the error `planStale`.
     package var perform: @Sendable (FleetTask) async -> Int32
-    /// The state of a store whose process has ended with this exit code, and whatever else its document says.
+    /// Completes the result of a store whose process has ended, from the document that the process printed.
     package var conclude: @Sendable (FleetTask, inout FleetResult, JSONValue?) -> Void
 
     package init(
@@ -39,34 +39,34 @@ package struct FleetWork: Sendable {
     }
 }
 
-/// The selection of the stores of a manifest that a run works on.
+/// The selection of the manifest's stores for a run.
 package enum FleetSelection {
-    /// Whether a verb has to do with a store: a migration with those that are behind, every other verb with those that
-    /// can be read.
+    /// Whether a verb applies to a store. A migration applies to stores that are behind, every other verb to all
+    /// readable stores.
     package static func includes(_ entry: FleetEntry, verb: String) -> Bool {
         verb == "migrate" ? entry.state == .behind : entry.state != .unreadable
     }
 
-    /// The work that is left to do in a shard.
+    /// The remaining work of a shard.
     package struct Tasks: Sendable {
         package var tasks: [FleetTask] = []
-        /// Stores of the shard that the verb has to do with.
+        /// The stores of the shard that the verb applies to.
         package var stores: [FleetEntry] = []
-        /// Results that are final.
+        /// The results that are final.
         package var done: [Int: FleetResult] = [:]
 
         package init() {}
     }
 
     /// - Parameters:
-    ///   - entries: the stores of the shard, each with the number of an earlier one that is the same file.
-    /// - Throws: what reading and writing results throws.
+    ///   - entries: the stores of the shard, each with the number of an earlier entry for the same file.
+    /// - Throws: any error from reading or writing results.
     package static func tasks(
         _ entries: [(entry: FleetEntry, earlier: Int?)], verb: String, _ shard: ShardFolder, _ policy: FleetPolicy
     ) throws -> Tasks {
         let contents = try shard.contents()
         let log = AttemptLog(shard)
-        // A torn result is none: the store is looked at again.
+        // A torn result does not count: the store is tried again.
         for path in contents.torn where path.hasSuffix(".json") { try POSIXSystem().remove(path) }
         let records = try log.records(isAfterwards: true)
         try log.add(.run)
@@ -109,14 +109,13 @@ extension FleetResult {
     }
 }
 
-/// The stores that wait for their turn: the largest of each device first, and those that were worked on when a run died
-/// last and alone.
+/// The stores that wait to be started: the largest of each device first. Stores that were in progress when a run died
+/// come last, each of them alone.
 struct FleetQueue {
     private var first: [[UInt64: [FleetTask]]] = []
     private var suspects: [FleetTask]
     private(set) var count: Int
 
-    /// - Parameter isCanaryFirst: whether the canary's stores come before all others.
     init(_ tasks: [FleetTask]) {
         count = tasks.count
         suspects = tasks.filter(\.isSuspect).sorted { $0.entry.number > $1.entry.number }
@@ -126,13 +125,13 @@ struct FleetQueue {
         first = [Dictionary(grouping: others) { $0.entry.device }]
     }
 
-    /// The next store, given how many of each device are being worked on.
+    /// Removes and returns the next store, given the number of running stores of each device.
     ///
-    /// - Returns: nil if none may be started now.
+    /// - Returns: nil if no store may be started now.
     mutating func next(running: [UInt64: Int], ofDevice limit: Int) -> FleetTask? {
         for place in first.indices {
             let free = first[place].filter { !$0.value.isEmpty && running[$0.key, default: 0] < limit }
-            // The device with the least to do, then the largest store.
+            // Prefer the device with the fewest running stores, then the largest store.
             let chosen = free.min { left, right in
                 let (fewer, more) = (running[left.key, default: 0], running[right.key, default: 0])
                 return fewer != more
@@ -149,7 +148,7 @@ struct FleetQueue {
         return suspect
     }
 
-    /// Puts a store back whose process has died: after all that have not been tried.
+    /// Requeues a store whose process has died, after all stores that have not been tried.
     mutating func returnLater(_ task: FleetTask) {
         count += 1
         if first.count == 1 { first.append([:]) }
@@ -157,33 +156,33 @@ struct FleetQueue {
     }
 }
 
-/// The rules by which a run treats its stores.
+/// The rules for a run.
 package struct FleetPolicy: Sendable, Equatable {
-    /// The number of stores that are worked on at a time, in all and on one device.
+    /// The number of stores to process at a time, in total and per device.
     package var jobs = 1
     package var jobsOfDevice = Int.max
-    /// Seconds that one store may take; nil for ten minutes plus twenty times the estimate.
+    /// The time limit for one store, in seconds; nil for ten minutes plus twenty times the estimate.
     package var time: Double?
-    /// Bytes of memory that its process may have; nil for no limit.
+    /// The memory limit of a process, in bytes; nil for no limit.
     package var memory: Int64?
-    /// The number of times that a failing store is tried.
+    /// The maximum number of attempts on a failing store.
     package var attempts = 3
-    /// After how many deaths of its process it is set aside.
+    /// The number of deaths of its process after which a store is set aside.
     package var deaths = 3
-    /// The run starts no further store after so many failures; nil for no limit.
+    /// The number of failures after which the run starts no further store; nil for no limit.
     package var failures: Int?
-    /// The part of the stores that comes first; nil for no canary.
+    /// The canary, whose stores come first; nil for none.
     package var canary: Canary?
-    /// States that are tried again although they are not by themselves.
+    /// Further states to retry, which are not retried by default.
     package var retried: Set<FleetResult.State> = []
 
     package init() {}
 
-    /// The stores that come first, and what has to become of them before the others follow.
+    /// The size of the canary, and the condition for continuing with the other stores.
     package struct Canary: Sendable, Equatable {
-        /// From 0 to 1.
+        /// The share of the stores in the canary, from 0 to 1.
         package var share: Double
-        /// The part of them that may fail, from 0 to 1; nil if somebody has to approve in any case.
+        /// The share of the canary's stores that may fail, from 0 to 1; nil if the user must approve in any case.
         package var tolerance: Double?
 
         package init(share: Double, tolerance: Double?) { (self.share, self.tolerance) = (share, tolerance) }
@@ -194,14 +193,14 @@ package struct FleetPolicy: Sendable, Equatable {
     }
 }
 
-/// The stores of a shard that come first, and whether the others may follow.
+/// The stores of a shard that are processed first, and whether the others may follow.
 package struct Canary: Sendable, Equatable {
     package enum State: String, Sendable {
-        /// Its stores are not all done.
+        /// Not all of its stores are done.
         case running
-        /// All are done, and somebody has to approve.
+        /// All of its stores are done, and the user must approve.
         case waiting
-        /// More of them failed than was tolerated.
+        /// More of its stores failed than tolerated.
         case failed
         case approved
     }
@@ -210,7 +209,7 @@ package struct Canary: Sendable, Equatable {
     package var stores: Int
     package var failures: Int
 
-    /// Chooses evenly among the versions and the sizes, at least one store.
+    /// Returns a choice that is spread evenly over versions and sizes, of at least one store.
     package static func chosen(_ entries: [FleetEntry], share: Double) -> Set<Int> {
         guard !entries.isEmpty else { return [] }
         let sorted = entries.sorted { ($0.version, $0.size, $0.number) < ($1.version, $1.size, $1.number) }
@@ -218,7 +217,7 @@ package struct Canary: Sendable, Equatable {
         return Set((0..<count).map { sorted[(2 * $0 + 1) * sorted.count / (2 * count)].number })
     }
 
-    /// Reads the record of a shard's canary; nil if there was none.
+    /// Reads the record of a shard's canary; returns nil if there is none.
     package init?(of shard: ShardFolder) {
         guard let bytes = try? POSIXSystem().read(shard.canaryPath),
             let json = try? JSONValue(parsing: bytes, place: shard.canaryPath, code: .metadataInvalid),

@@ -1,7 +1,7 @@
 import MoultBasics
 
-/// The folder with the results of one fleet and one verb: any number of processes and machines write to it, each its
-/// own shard.
+/// The results folder of one fleet and one verb. Any number of processes and machines write to it, each to its own
+/// shard.
 package struct ResultsFolder: Sendable {
     package let path: String
     private let system = POSIXSystem()
@@ -12,7 +12,7 @@ package struct ResultsFolder: Sendable {
         /// The digest of the manifest.
         package var manifest: String
         package var verb: String
-        /// Options of the verb.
+        /// The options of the verb.
         package var options: [String]
         package var shards: Int
 
@@ -24,23 +24,23 @@ package struct ResultsFolder: Sendable {
 
     package init(_ path: String) { self.path = path }
 
-    /// The folder next to a manifest, by default.
+    /// Returns the default path of the results folder, next to the manifest.
     package static func path(of manifest: String, verb: String) -> String {
         let stem = manifest.hasSuffix(".jsonl") ? String(manifest.dropLast(6)) : manifest
         return "\(stem).\(verb.split(separator: " ").joined(separator: "-"))"
     }
 
     package var purposePath: String { Path.join(path, "fleet.json") }
-    /// The prefix of a record's name until the record is whole.
+    /// The prefix of an incomplete record's name.
     private static let unfinished = ".fleet.json."
 
-    /// Makes the folder what it is for, or checks that it is.
+    /// Creates the folder for a purpose, or checks that it has this purpose.
     ///
-    /// - Throws: `wouldReplace` if it belongs to another fleet, to another manifest or to another verb.
+    /// - Throws: `wouldReplace` if the folder belongs to another fleet, manifest, verb or set of options.
     package func open(for purpose: Purpose) throws {
         if let known = try known() {
             try check(known, purpose)
-            // Those of killed processes; whoever still writes one finds the record whole.
+            // Remove leftovers of killed processes. A process that is still writing will find the complete record.
             for name in try system.list(path) where name.hasPrefix(Self.unfinished) {
                 try system.remove(Path.join(path, name))
             }
@@ -53,7 +53,7 @@ package struct ResultsFolder: Sendable {
         do {
             try system.rename(temporary, toUnused: purposePath)
         } catch let error as MigrationError {
-            // Another shard was first.
+            // Another shard has written the record first.
             guard let known = try known() else { throw error }
             try check(known, purpose)
         }
@@ -107,7 +107,7 @@ extension ResultsFolder.Purpose {
     }
 }
 
-/// The results of one shard: a file for each store, until all are known; then one file.
+/// The results of one shard: a file for each store until all results are known, then a single file.
 package struct ShardFolder: Sendable {
     package let path: String
     package let index: Int
@@ -115,10 +115,10 @@ package struct ShardFolder: Sendable {
 
     init(_ path: String, _ index: Int) { (self.path, self.index) = (path, index) }
 
-    /// The contents of the folder, as they were found.
+    /// The contents found in the folder.
     package struct Contents: Sendable {
         package var results: [Int: FleetResult] = [:]
-        /// Files that hold no result: torn by a machine that lost power, or written by something else.
+        /// Files without a valid result: torn by a power failure, or written by another program.
         package var torn: [String] = []
 
         package init() {}
@@ -133,20 +133,20 @@ package struct ShardFolder: Sendable {
 
     package func make() throws { try system.makeFolder(path) }
 
-    /// Writes a result so that a reader finds the whole of it or nothing.
+    /// Writes a result atomically, so that a reader never finds a part of it.
     ///
-    /// It is not synchronised: what a power cut takes is found out again, from the store itself.
+    /// It is not synchronised to disk: a result lost in a power failure is determined again from the store itself.
     package func write(_ result: FleetResult) throws {
         let part = Path.join(path, ".\(result.number).part")
         try system.write(Array((result.json.compact + "\n").utf8), to: part)
         try system.rename(part, to: file(result.number))
     }
 
-    /// Every result, while others write.
+    /// Reads every result, even while others write.
     package func contents() throws -> Contents {
         var contents = Contents()
         guard try system.exists(path) else { return contents }
-        // The single files first: one that goes into the other file in the meantime is found there.
+        // Read the single files first: a result that moves to the joint file in the meantime is found there.
         for entry in try system.entries(of: path) where entry.kind == .file && entry.name.hasSuffix(".json") {
             guard let number = Int(entry.name.dropLast(5)) else { continue }
             let file = Path.join(path, entry.name)
@@ -172,7 +172,7 @@ package struct ShardFolder: Sendable {
         return contents
     }
 
-    /// Puts all results into one file, so that a fleet of millions does not leave millions of files.
+    /// Moves all results into one file, so that a fleet of millions of stores does not leave millions of files.
     package func join(_ results: [Int: FleetResult]) throws {
         let lines = results.values.sorted { $0.number < $1.number }.map { $0.json.compact + "\n" }
         try system.writeAtomically(Array(lines.joined().utf8), to: together)
@@ -180,12 +180,12 @@ package struct ShardFolder: Sendable {
         try system.remove(attemptsPath)
     }
 
-    // MARK: - Who works on it
+    // MARK: - The owner
 
-    /// Takes the shard for this process, and waits for it at most so long. Files that a killed process has not finished are
-    /// removed.
+    /// Locks the shard for this process, waiting at most the given number of seconds. It removes the unfinished files
+    /// of a killed process.
     ///
-    /// - Throws: `locked` if another process has it.
+    /// - Throws: `locked` if another process holds the lock.
     package func take(waiting seconds: Double) throws -> FileLock {
         let start = system.monotonicNanoseconds
         while true {
@@ -215,7 +215,7 @@ package struct ShardFolder: Sendable {
         package var process: Int32
         package var startTime: String
 
-        /// False if it is known to have ended; a process of another machine is believed.
+        /// Whether the process may still be running. A process on another machine counts as running.
         package var mayBeAlive: Bool {
             let system = POSIXSystem()
             return host != system.hostName || system.startTime(ofProcess: process) == startTime
@@ -237,7 +237,7 @@ package struct ShardFolder: Sendable {
         }
     }
 
-    /// The process that has taken the shard, or had it and died.
+    /// The process that has locked the shard, or that died while it held the lock.
     package var owner: Owner? {
         guard let bytes = try? system.read(ownerPath),
             let json = try? JSONValue(parsing: bytes, place: ownerPath, code: .metadataInvalid)

@@ -1,7 +1,7 @@
 import Moult
 import MoultBasics
 
-/// The run of one shard: its canary, and the other stores when they may follow.
+/// The run of one shard: its canary, then the other stores if they may follow.
 struct ShardRun {
     private let shard: ShardFolder
     private let policy: FleetPolicy
@@ -32,7 +32,7 @@ struct ShardRun {
         if selected.stores.allSatisfy({ results[$0.number] != nil }) { try shard.join(results) }
     }
 
-    /// - Returns: how the work on these stores ended; the report may be of several shards.
+    /// - Returns: how the work on these stores ended. The report may cover several shards.
     private func work(
         on tasks: [FleetTask], _ report: inout FleetReport, _ progress: FleetProgress
     ) async throws -> FleetRun.Outcome.End {
@@ -43,7 +43,7 @@ struct ShardRun {
         return outcome.end
     }
 
-    /// - Returns: whether the other stores follow; they are what is left of `rest`.
+    /// - Returns: whether the other stores may follow; they remain in `rest`.
     private func passCanary(
         _ selected: FleetSelection.Tasks, _ rest: inout [FleetTask], _ report: inout FleetReport,
         _ progress: FleetProgress
@@ -101,7 +101,7 @@ struct ShardRun {
     }
 }
 
-/// Says what fails, and now and then how far a run is.
+/// A reporter of failures, and of the progress of a run at intervals.
 final class FleetProgress {
     private let say: (String) -> Void
     private let system = POSIXSystem()
@@ -131,9 +131,9 @@ final class FleetProgress {
     }
 }
 
-/// A report of what a run has done.
+/// A report on a run.
 package struct FleetReport: ToolAnswer {
-    /// From the best to the worst: the shards may end differently.
+    /// The end of a run, ordered from best to worst, because shards may end differently.
     package enum End: String, CaseIterable, Sendable { case complete, canaryWaits, canaryFailed, failures, stopped }
 
     let manifest: String
@@ -141,12 +141,12 @@ package struct FleetReport: ToolAnswer {
     let verb: String
     package private(set) var end = End.complete
     var counts: [FleetResult.State: Int] = [:]
-    /// Stores that had their result before.
+    /// The number of stores that already had a result.
     var skipped = 0
-    /// Stores that the verb has nothing to do with.
+    /// The number of stores that the verb does not apply to.
     var leftOut = 0
     var left = 0
-    /// Stores whose result, of this run or an earlier one, is not good.
+    /// The number of stores whose result, from this run or an earlier one, is not good.
     var remaining = 0
     var canary = (stores: 0, failures: 0)
     var seconds: Double = 0
@@ -161,13 +161,13 @@ package struct FleetReport: ToolAnswer {
         }
     }
 
-    /// Notes how a shard ended; the report keeps the worst.
+    /// Records the end of a shard; the report keeps the worst.
     mutating func note(_ other: End) {
         let order = End.allCases
         if let one = order.firstIndex(of: end), let two = order.firstIndex(of: other), two > one { end = other }
     }
 
-    /// Whether a store is not done, although the run was not stopped and does not wait.
+    /// Whether some stores are not done, although the run was neither stopped nor waits for approval.
     package var hasFailures: Bool {
         switch end {
         case .stopped, .canaryWaits: false

@@ -2,12 +2,12 @@ import Moult
 import MoultBasics
 import MoultEngine
 
-/// A fleet as jobs of Slurm: an array with a task for each shard, and what comes before and after it.
+/// A fleet as Slurm jobs: an array with a task for each shard, and the jobs before and after it.
 package struct SlurmArray: Sendable {
     package struct Script: Sendable, Equatable {
         package var name: String
         package var text: String
-        /// The job that it waits for, and the state that this has to end with.
+        /// The job to wait for, and the condition on its end.
         var follows: (name: String, condition: String)?
 
         package static func == (left: Script, right: Script) -> Bool {
@@ -24,9 +24,9 @@ package struct SlurmArray: Sendable {
     private let results: String
     private let shards: Int
     private let program: String
-    /// Options of every job.
+    /// The options of every job.
     package var options: [String] = []
-    /// Options of `moult fleet run`.
+    /// The options of `moult fleet run`.
     package var runOptions: [String] = []
     package var canary: (share: Double, tolerance: Double)?
 
@@ -46,7 +46,7 @@ package struct SlurmArray: Sendable {
             let percent = "\(Quantity.decimal(canary.share * 100, places: 3))%"
             let tolerance = "\(Quantity.decimal(canary.tolerance * 100, places: 3))%"
             scripts.append(script("canary", isArray: true, fleetRun(runOptions + ["--canary", percent])))
-            // A task that finds failures ends with 1; whether they are too many, all together decide.
+            // A canary task with failures exits with 1. The gate then judges the failures of all tasks together.
             var gate = script(
                 "gate", isArray: false, command(["status", manifest, "--results", results, "--tolerate", tolerance]))
             gate.follows = ("canary", "afterany")
@@ -69,7 +69,7 @@ package struct SlurmArray: Sendable {
         ([program, "fleet"] + arguments).map(\.shellQuoted).joined(separator: " ")
     }
 
-    /// The number of shards is in the manifest, and never taken from the environment.
+    /// Returns the command of a shard's task. The number of shards comes from the manifest, never from the environment.
     private func fleetRun(_ options: [String]) -> String {
         "exec " + command(["run", manifest, "--results", results, "--wait", "5min"] + options)
     }
@@ -78,7 +78,7 @@ package struct SlurmArray: Sendable {
         var lines = [
             "#!/bin/bash", "#SBATCH --job-name=moult-\(name)",
             "#SBATCH --output=\(folder)/\(name)-%\(isArray ? "A_%a" : "j").log",
-            // A task that was begun on a node that failed begins again on another.
+            // Requeue a task on another node if its node fails.
             "#SBATCH --requeue", "#SBATCH --open-mode=append", "#SBATCH --kill-on-invalid-dep=yes",
         ]
         if isArray { lines.append("#SBATCH --array=0-\(shards - 1)") }
@@ -88,9 +88,9 @@ package struct SlurmArray: Sendable {
 
     // MARK: - Submitting
 
-    /// Writes the jobs and submits them in their order.
+    /// Writes the jobs and submits them in order.
     ///
-    /// - Throws: `unsupported` if there is no sbatch, or if it refuses a job; those before it are cancelled.
+    /// - Throws: `unsupported` if `sbatch` is missing or refuses a job; the jobs submitted before it are cancelled.
     package func submit() throws -> [Job] {
         let system = POSIXSystem()
         try system.makeFolder(results)
@@ -117,21 +117,21 @@ package struct SlurmArray: Sendable {
                         "Correct the options: \(option: .partition), \(option: .sbatch). What was submitted before it is cancelled."
                 )
             }
-            // With several clusters their name follows.
+            // With several clusters, the cluster's name follows the identifier.
             jobs.append(Job(name: script.name, identifier: String(line.split(separator: ";").first ?? Substring(line))))
         }
         return jobs
     }
 
-    /// Waits until no job is left in the queue, and says now and then how many tasks are in which state.
+    /// Waits until no job is left in the queue, and reports the number of tasks in each state when it changes.
     ///
-    /// - Returns: whether the results were merged; nil if somebody has stopped the waiting, which ends no job.
+    /// - Returns: whether the results were merged; nil if the user stopped waiting, which does not end the jobs.
     package func follow(_ jobs: [Job], isStopping: () -> Bool, _ say: (String) -> Void) throws -> Bool? {
         var last = ""
         while !isStopping() {
             let identifiers = jobs.map(\.identifier).joined(separator: ",")
             let queue = try ProgramRun("squeue", ["--noheader", "--array", "--format=%j %T", "--jobs=\(identifiers)"])
-            // A queue that does not answer is asked again; a job that is gone from it is unknown to it.
+            // Ask again if the queue does not answer. An unknown job has left the queue.
             if let queue, queue.exit == 0 || queue.errorText.contains("Invalid job id") {
                 let lines = String(decoding: queue.exit == 0 ? queue.output : [], as: UTF8.self).split(separator: "\n")
                 if lines.isEmpty { return try POSIXSystem().status(of: mergedPath)?.size ?? 0 > 0 }
@@ -153,10 +153,10 @@ package struct SlurmJobs {
 
     /// - Parameters:
     ///   - results: the results folder; nil for the one next to the manifest.
-    ///   - options: those of `sbatch`.
-    ///   - runOptions: those of the run of each shard, as they are typed.
-    ///   - canary: the part of the stores that comes first, and how much of it may fail.
-    /// - Throws: what reading the manifest throws.
+    ///   - options: the options of `sbatch`.
+    ///   - runOptions: the options of each shard's run, as typed.
+    ///   - canary: the share of the stores that comes first, and the share of them that may fail.
+    /// - Throws: any error from reading the manifest.
     package init(
         manifest: String, results: String?, options: [String], runOptions: [String],
         canary: (share: Double, tolerance: Double)?
@@ -173,13 +173,13 @@ package struct SlurmJobs {
         (self.array, self.manifest) = (array, path)
     }
 
-    /// The jobs, not submitted.
+    /// The scripts of the jobs, without submitting them.
     package var scripts: Scripts { Scripts(scripts: array.scripts.map { ($0.name, $0.text) }) }
 
-    /// Submits the jobs, and follows them to their end.
+    /// Submits the jobs, and follows them to the end on request.
     ///
     /// - Parameters:
-    ///   - isFollowing: whether to wait for the end.
+    ///   - isFollowing: whether to wait until the jobs end.
     ///   - say: takes sentences on the states of the jobs.
     package func submit(
         isFollowing: Bool, isStopping: @escaping @Sendable () -> Bool, say: @escaping (String) -> Void
@@ -203,7 +203,7 @@ package struct SlurmJobs {
         }
     }
 
-    /// Jobs that were submitted.
+    /// The submitted jobs.
     package struct Submission: ToolAnswer {
         fileprivate let manifest: String
         fileprivate let jobs: [(name: String, identifier: String)]
@@ -235,9 +235,9 @@ package struct SlurmJobs {
     }
 }
 
-/// The index of the shard that a run works on: from the command line, otherwise from the scheduler of a cluster.
+/// The index of the shard to work on: from the command line, otherwise from a cluster's scheduler.
 package enum ShardIndex {
-    /// The variables, and the number of the first shard in each.
+    /// The environment variables, and the number of the first shard in each.
     private static let variables: [(name: String, first: Int)] = [
         ("SLURM_ARRAY_TASK_ID", 0), ("JOB_COMPLETION_INDEX", 0), ("AWS_BATCH_JOB_ARRAY_INDEX", 0),
         // GitLab counts its jobs from 1.
@@ -246,10 +246,10 @@ package enum ShardIndex {
 
     /// - Parameters:
     ///   - text: the value of `--shard`: `I/N` or `I`, from 0; nil if it was not given.
-    ///   - count: how many shards the manifest has.
-    ///   - environment: gives the value of a variable.
+    ///   - count: the number of shards in the manifest.
+    ///   - environment: returns the value of a variable.
     /// - Returns: nil for all shards.
-    /// - Throws: `usage` if the number is none, is too large, or is of another number of shards.
+    /// - Throws: `usage` if the value is not a number, is out of range, or is for another number of shards.
     package static func index(
         _ text: String?, of count: Int, environment: (String) -> String?
     ) throws(MigrationError) -> Int? {

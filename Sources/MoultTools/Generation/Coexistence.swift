@@ -3,24 +3,25 @@ import MoultBasics
 import MoultModel
 import MoultPlan
 
-/// Whether Core Data with a model and SwiftData with its types can open the same store: entity by entity, whether the
-/// version hashes are equal, and if not, why.
+/// A check of whether Core Data with a model and SwiftData with its types can open the same store. It compares the
+/// version hashes of each entity, and gives the reasons for a difference.
 package struct Coexistence: Sendable {
     package struct Entity: Sendable {
         package let name: String
         package let isEqual: Bool
-        /// Each difference, with what to write; for an equal entity at most a note.
+        /// The differences, each with the code to write; for an equal entity, at most a note.
         package let reasons: [Finding]
     }
 
-    /// The entities of both, each once, in the byte order of their names.
+    /// The entities of the model and the types, in byte order of their names.
     package let entities: [Entity]
     package var isEqual: Bool { entities.allSatisfy(\.isEqual) }
 
     /// - Parameters:
-    ///   - model: Core Data's.
-    ///   - types: the model that SwiftData makes of the app's types; nil for the types that ``SwiftDataModels`` makes.
-    /// - Throws: `modelInvalid` where two names of the model become the same identifier.
+    ///   - model: the model for Core Data.
+    ///   - types: the model that SwiftData derives from the app's types; nil for the types that ``SwiftDataModels``
+    ///     generates.
+    /// - Throws: `modelInvalid` if two names of the model become the same identifier.
     package init(of model: ModelVersion, with types: ModelVersion? = nil) throws {
         let form = try SwiftDataForm(of: model.model)
         let best = ModelVersion(names: ["SwiftData"], model: form.model)
@@ -42,7 +43,8 @@ package struct Coexistence: Sendable {
         }
     }
 
-    /// The hash of a relationship that is its own inverse has no inverse in it, and SwiftData names none.
+    /// Whether a change only concerns a relationship that is its own inverse. Its hash does not include the inverse,
+    /// and SwiftData does not name it.
     private static func isOwnInverse(_ change: ModelChange, in model: ManagedObjectModel) -> Bool {
         change.kind == .inverse && change.new == nil && change.old == change.member
             && change.entity.flatMap(model.entity)?.relationship(change.member ?? "")?.destinationEntityName
@@ -99,7 +101,7 @@ package struct Coexistence: Sendable {
         }
     }
 
-    /// Returns a sentence about the declaration that makes the class agree with the model.
+    /// Returns a sentence with the declaration that makes the class match the model.
     private static func whatToWrite(_ change: ModelChange, _ source: SwiftDataSource) -> String? {
         guard let entity = change.entity else { return nil }
         switch change.kind {
@@ -113,7 +115,7 @@ package struct Coexistence: Sendable {
         }
     }
 
-    /// Returns the change to make in the model where SwiftData's types cannot express it.
+    /// Returns the change to make in the model if SwiftData's types cannot express it.
     private static func whatToChange(_ kind: ModelChange.Kind) -> String {
         switch kind {
         case .order: "SwiftData keeps no order of a relationship. Turn off Ordered in the model."
@@ -131,7 +133,7 @@ package struct Coexistence: Sendable {
 }
 
 extension ModelChange.Kind {
-    /// The subject of a change, in a person's words.
+    /// The subject of a change, in plain words.
     fileprivate var subject: String {
         switch self {
         case .maximumCount: "maximum count"
@@ -149,7 +151,7 @@ package struct CoexistenceReport: ToolAnswer {
     private let report: Coexistence
     private let names: (model: String, types: String)
 
-    /// - Parameter types: the versions of the types; nil for the classes that are generated.
+    /// - Parameter types: the versions of the types; nil for the generated classes.
     /// - Throws: `usage` if the types have no version.
     package init(of model: ModelVersion, with types: ModelVersions?) throws {
         let types = try types.map { versions in

@@ -1,7 +1,7 @@
 import MoultBasics
 import MoultModel
 
-/// The classes of a model's entities, as Xcode makes them.
+/// The classes of a model's entities, as Xcode generates them.
 package struct CoreDataClasses {
     /// The API that the classes use.
     package enum API: Sendable {
@@ -13,21 +13,22 @@ package struct CoreDataClasses {
         case both
     }
 
-    /// The choice of the files that are made for an entity.
+    /// The files to generate for an entity.
     package enum Choice: Sendable {
         /// The class and its properties.
         case whole
-        /// The properties, for a class that the app has.
+        /// The properties, for a class that the app declares itself.
         case category
-        /// The choice that the model makes for each entity.
+        /// The choice that the model specifies for each entity.
         case asModelled
     }
 
     package let files: [GeneratedFile]
-    /// The entities that no file is made for, in the order of the model.
+    /// The entities without a generated file, in the order of the model.
     package let skipped: [String]
 
-    /// - Throws: `modelInvalid` for a class or property whose name Swift cannot have, and for two entities of one class.
+    /// - Throws: `modelInvalid` for a class or property whose name is not valid in Swift, and for two entities with one
+    ///   class.
     package init(_ model: ManagedObjectModel, _ api: API, _ choice: Choice) throws(MigrationError) {
         let classes = try Self.classes(of: model)
         let saysScalars = model.entities.contains { $0.attributes.contains { $0.usesScalarValueType != nil } }
@@ -56,7 +57,7 @@ package struct CoreDataClasses {
         self.skipped = skipped
     }
 
-    /// The class of each entity that has one of its own.
+    /// Returns the class of each entity that has its own.
     private static func classes(of model: ManagedObjectModel) throws(MigrationError) -> [String: String] {
         var classes: [String: String] = [:]
         var entities: [String: String] = [:]
@@ -81,7 +82,7 @@ package struct CoreDataClasses {
 }
 
 extension CoreDataClasses.Choice {
-    /// `class`, `category`, or nil for nothing.
+    /// Returns `class`, `category`, or nil for no files.
     fileprivate func codeGeneration(of entity: EntityDescription) -> String? {
         switch self {
         case .whole: "class"
@@ -131,11 +132,11 @@ extension CoreDataClasses.API {
             lines += body(list.accessors, apart: true)
             lines += ["", "}", ""]
         }
-        // A subclass inherits it. An attribute named id is the identity.
+        // A subclass inherits Identifiable. An attribute named id serves as the identity.
         return self == .moult || !isRoot ? lines : lines + ["extension \(type) : Identifiable {", "", "}"]
     }
 
-    /// The members of one extension, each in the three forms.
+    /// Returns the members of an extension, in the form that the API uses.
     private func body(
         _ members: [(apple: [String], foreign: [String], moult: [String])], apart: Bool = false
     ) -> [String] {
@@ -155,7 +156,7 @@ struct ManagedList {
     private(set) var accessors: [(apple: [String], foreign: [String], moult: [String])] = []
 
     /// - Parameters:
-    ///   - type: the class of the destinations; `moult` where the API is MoultCoreData's.
+    ///   - type: the class of the destinations; `moult` is its name for MoultCoreData.
     init(_ relationship: RelationshipDescription, _ type: String, moult: String, _ types: TypeNames) {
         let (name, own) = (relationship.name, relationship.name.identifier)
         let title = name.capitalizedFirst

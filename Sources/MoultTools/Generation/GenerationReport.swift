@@ -4,7 +4,7 @@ import MoultEngine
 import MoultModel
 import MoultStore
 
-/// Swift classes of a model, written into a folder or a file.
+/// A report on the Swift classes of a model, written to a folder or a file.
 package struct GenerationReport: ToolAnswer {
     private let folder: String
     private let names: [String]
@@ -14,20 +14,20 @@ package struct GenerationReport: ToolAnswer {
 
     /// The classes to write.
     package enum Source {
-        /// Core Data's, of one version.
+        /// Core Data classes of one version.
         case coreData(ModelVersion, CoreDataClasses.API, CoreDataClasses.Choice?)
-        /// SwiftData's, of all versions.
+        /// SwiftData classes of all versions.
         case swiftData(ModelVersions, name: String)
     }
 
-    /// Writes classes. A file that would not change stays.
+    /// Writes the classes. An unchanged file is not rewritten.
     ///
     /// - Parameters:
     ///   - output: the folder, or one `.swift` file for all classes.
-    ///   - model: the path of the model; files made of a store get its rights.
-    ///   - replacing: whether a file that was not generated is replaced.
+    ///   - model: the path of the model; if it is a store, the files get its permissions.
+    ///   - replacing: whether to replace a file that was not generated.
     ///   - isRehearsal: whether to write nothing.
-    /// - Throws: `wouldReplace` for such a file otherwise; what writing throws.
+    /// - Throws: `wouldReplace` if such a file exists and `replacing` is false; any error from writing.
     package init(
         _ source: Source, to output: String, ofModelAt model: String?, replacing: Bool, isRehearsal: Bool
     ) throws {
@@ -85,12 +85,12 @@ package struct GenerationReport: ToolAnswer {
     }
 }
 
-/// One file of generated code.
+/// A file of generated code.
 package struct GeneratedFile: Sendable, Equatable {
     package let name: String
     package let text: String
 
-    /// The line by which a generated file is known: what has it may be replaced.
+    /// The line that identifies a generated file, which may be replaced.
     package static let mark = "//  This file was automatically generated and should not be edited."
 
     private let imports: [String]
@@ -102,17 +102,17 @@ package struct GeneratedFile: Sendable, Equatable {
         text = (head + imports + [""] + body).joined(separator: "\n") + "\n"
     }
 
-    /// Several files of the same imports in one.
+    /// Joins several files with the same imports into one.
     package init(_ name: String, joining files: [GeneratedFile]) {
         self.init(name, imports: files.first?.imports ?? [], Array(files.map(\.body).joined(separator: [""])))
     }
 }
 
 extension [String] {
-    /// The lines, four spaces further in; empty ones stay empty.
+    /// The lines, indented by four spaces; empty lines stay empty.
     var indented: [String] { map { $0.isEmpty ? "" : "    " + $0 } }
 
-    /// The lines between `#if canImport(Darwin)` and `#else`, and `others` after it.
+    /// Returns the lines after `#if canImport(Darwin)`, and `others` after `#else`.
     func onDarwin(otherwise others: [String]) -> [String] {
         ["#if canImport(Darwin)"] + self + (others.isEmpty ? [] : ["#else"] + others) + ["#endif"]
     }

@@ -3,8 +3,8 @@ import MoultModel
 
 /// The properties of an entity's class, and the accessors of its to-many relationships.
 ///
-/// Each has three forms: Core Data's, where `@NSManaged` makes the code; the same for `MoultNSCoreData`, where it is
-/// written out; and that of `MoultCoreData`.
+/// Each has three forms: one for Core Data, where `@NSManaged` provides the code; one for `MoultNSCoreData`, where the
+/// code is written out; and one for `MoultCoreData`.
 struct ManagedMembers {
     struct Property {
         let declaration: [String]
@@ -21,8 +21,9 @@ struct ManagedMembers {
     let lists: [List]
 
     /// - Parameters:
-    ///   - classes: by entity; an entity without one is an `NSManagedObject`.
-    ///   - saysScalars: whether the model keeps the scalar switch. A compiled model does not: there numbers are scalars.
+    ///   - classes: the class of each entity; an entity without one is an `NSManagedObject`.
+    ///   - saysScalars: whether the model records the scalar option. A compiled model does not, and its numbers are
+    ///     scalars.
     init(
         _ entity: EntityDescription, classes: [String: String], types: TypeNames, saysScalars: Bool
     ) throws(MigrationError) {
@@ -64,7 +65,7 @@ struct ManagedMembers {
         return Property(declaration: ["@NSManaged public var \(name): \(type)"], foreign: foreign, moult: moult)
     }
 
-    /// A property of a type that `MoultCoreData` reads and writes itself.
+    /// Returns a property of a type that `MoultCoreData` reads and writes directly.
     private static func typed(
         _ name: String, _ type: String, get: String, set: String = "newValue", _ moultType: String
     ) -> Property {
@@ -135,7 +136,7 @@ struct ManagedMembers {
 }
 
 extension AttributeType {
-    /// The Swift type of a number, what reads it of an `NSNumber`, and what stands for none.
+    /// The Swift type of a number, the accessor of `NSNumber` for it, and the value for a missing number.
     fileprivate var numberType: (name: String, accessor: String, zero: String)? {
         switch self {
         case .integer16: ("Int16", "int16Value", "0")
@@ -148,7 +149,7 @@ extension AttributeType {
         }
     }
 
-    /// The type of the other values that have one.
+    /// The Swift type of other values that have one.
     var plainType: String? {
         switch self {
         case .string: "String"

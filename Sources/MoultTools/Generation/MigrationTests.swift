@@ -5,14 +5,14 @@ import MoultModel
 import MoultObjects
 import MoultPlan
 
-/// A Swift Testing file over pairs of versions, which a person edits and Moult adds to.
+/// A Swift Testing file for pairs of versions, which the user can edit and Moult adds to.
 ///
-/// Each pair begins with a comment that has the digest of its lines as they were generated. Lines with another digest
-/// were edited, and stay; so does everything outside the list of pairs.
+/// Each pair begins with a comment that contains the digest of its generated lines. Lines with another digest were
+/// edited, and are kept. So is everything outside the list of pairs.
 package struct MigrationTests: Sendable {
-    /// The name that the file is called after, such as `Forum`.
+    /// The base name of the file, such as `Forum`.
     package let name: String
-    /// The modules to import, and the expression that gives the registry.
+    /// The modules to import, and the expression for the registry.
     package let imports: [String]
     package let registry: String
     package let pairs: [Pair]
@@ -21,7 +21,7 @@ package struct MigrationTests: Sendable {
         (self.name, self.imports, self.registry, self.pairs) = (name, imports, registry, pairs)
     }
 
-    /// The same, where the tests read the model from its file.
+    /// Creates the tests with a registry that reads the model from its file.
     package init(named name: String, ofModelAt path: String, imports: [String], pairs: [Pair]) {
         self.init(
             named: name, imports: imports + ["Foundation", "MoultCoreData"],
@@ -30,11 +30,11 @@ package struct MigrationTests: Sendable {
                 """, pairs: pairs)
     }
 
-    /// The name of the file in a folder.
+    /// The name of the file, without its folder.
     package var fileName: String { "\(typeName).swift" }
     private var typeName: String { "\(name.asIdentifier)MigrationTests" }
 
-    /// Two versions, and what is kept between them.
+    /// Two versions, and the data that a migration between them keeps.
     package struct Pair: Sendable {
         package let from: String
         package let to: String
@@ -45,18 +45,18 @@ package struct MigrationTests: Sendable {
         package var name: String { "\(from) → \(to)" }
     }
 
-    /// The outcome for a pair in a file that exists.
+    /// The outcome for a pair in an existing file.
     package enum Fate: String, Sendable {
         case added, updated, unchanged, edited
     }
 
-    /// The whole file.
+    /// Returns the whole file, merged with an existing one.
     ///
     /// - Parameters:
-    ///   - existing: the file as it is; nil for a new one.
+    ///   - existing: the current text of the file; nil for a new file.
     ///   - place: the path of the file.
-    /// - Returns: its new text, and what became of each pair, in order.
-    /// - Throws: `wouldReplace` for a file that has no list of generated pairs.
+    /// - Returns: the new text, and the outcome for each pair, in order.
+    /// - Throws: `wouldReplace` for a file without a list of generated pairs.
     package func merged(into existing: String?, place: String) throws(MigrationError) -> (text: String, fates: [Fate]) {
         guard let existing else { return (lines(with: pairs.map(PairBlock.init)), pairs.map { _ in .added }) }
         guard var file = PairFile(existing) else {
@@ -73,7 +73,7 @@ package struct MigrationTests: Sendable {
             fates.append(old == nil ? .added : isEdited ? .edited : old == new ? .unchanged : .updated)
             blocks.append(old.flatMap { isEdited ? $0 : nil } ?? new)
         }
-        // Of a version that is no longer there, only what a person has written stays.
+        // For pairs that no longer exist, only edited ones are kept.
         file.blocks = blocks + file.blocks.filter { !$0.isAsGenerated }
         return (file.text, fates)
     }
@@ -104,9 +104,9 @@ package struct MigrationTests: Sendable {
 }
 
 extension MigrationTests.Pair {
-    /// Creates the pair of a version and a later one, with what the way between them keeps.
+    /// Creates the pair of a version and a later one, with the data that the migration between them keeps.
     ///
-    /// - Throws: `question` or `cannotInfer` if the way is not known.
+    /// - Throws: `question` or `cannotInfer` if the migration cannot be determined.
     package init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none, registered: [RegisteredStage] = []
     ) throws(MigrationError) {
@@ -130,7 +130,7 @@ extension CarriedData.Entity {
     }
 }
 
-/// The lines of one pair in a file of tests, after a comment with its name and their digest.
+/// The lines of one pair in a test file, after a comment with the pair's name and the digest of the lines.
 struct PairBlock: Equatable {
     let name: String
     private let digest: String
@@ -138,14 +138,14 @@ struct PairBlock: Equatable {
 
     static let mark = "        // moult: "
 
-    /// As it is generated.
+    /// Creates a generated block.
     init(_ pair: MigrationTests.Pair) {
         name = pair.name.commentText
         body = pair.lines
         digest = Self.digest(of: body)
     }
 
-    /// As it is in a file; nil if the first line is no mark.
+    /// Reads a block from the lines of a file; returns nil if the first line is not a mark.
     init?(_ lines: [String]) {
         guard let first = lines.first, first.hasPrefix(Self.mark) else { return nil }
         let words = first.dropFirst(Self.mark.count).split(separator: ", ", omittingEmptySubsequences: false)
@@ -154,7 +154,7 @@ struct PairBlock: Equatable {
         body = Array(lines.dropFirst())
     }
 
-    /// Whether nobody has edited the lines.
+    /// Whether the lines are unedited.
     var isAsGenerated: Bool { Self.digest(of: body) == digest }
 
     var lines: [String] { ["\(Self.mark)\(name), \(digest)"] + body }
@@ -164,7 +164,7 @@ struct PairBlock: Equatable {
     }
 }
 
-/// A file of tests that was generated earlier, around its list of pairs.
+/// An existing test file, split around its list of pairs.
 struct PairFile {
     private let head: [String]
     private let tail: [String]
@@ -172,7 +172,7 @@ struct PairFile {
 
     static let end = "        // moult: end"
 
-    /// Nil for a file without such a list.
+    /// Returns nil for a file without a list of pairs.
     init?(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard let end = lines.firstIndex(of: Self.end) else { return nil }
@@ -185,7 +185,7 @@ struct PairFile {
         }
     }
 
-    /// Removes the block of a pair, and returns it.
+    /// Removes and returns the block of a pair.
     mutating func take(_ name: String) -> PairBlock? {
         blocks.firstIndex { $0.name == name.commentText }.map { blocks.remove(at: $0) }
     }
@@ -194,7 +194,7 @@ struct PairFile {
 }
 
 extension MigrationTests.Pair {
-    /// An element of the list of pairs, with a line or more for each entity.
+    /// The pair as an element of the list, with one or more lines for each entity.
     fileprivate var lines: [String] {
         let note =
             code.isEmpty
@@ -219,24 +219,24 @@ extension MigrationTests.Pair {
 }
 
 extension String {
-    /// The text on one line.
+    /// The text joined into one line.
     fileprivate var commentText: String { split(whereSeparator: \.isNewline).joined(separator: " ") }
 }
 
-/// Swift tests of the migrations between pairs of versions, written into a file.
+/// A report on the Swift tests of migrations between pairs of versions, written to a file.
 package struct TestsReport: ToolAnswer {
     private let path: String
     private let pairs: [(pair: MigrationTests.Pair, fate: MigrationTests.Fate)]
     private let skipped: [(pair: String, reason: String)]
 
-    /// The pairs of versions that are tested.
+    /// The pairs of versions to test.
     package struct Pairs {
         let tested: [MigrationTests.Pair]
-        /// Pairs between which no mapping can be inferred.
+        /// The pairs for which no mapping can be inferred.
         let skipped: [(pair: String, reason: String)]
 
-        /// - Parameter target: the version that the pairs end with; nil for all.
-        /// - Throws: `usage` for a model with one version; what mapping the versions throws.
+        /// - Parameter target: the destination version of the pairs; nil for all versions.
+        /// - Throws: `usage` for a model with one version; any error from mapping the versions.
         package init(
             _ versions: ModelVersions, to target: String?, answers: Answers, _ registry: MigrationRegistry
         ) throws {
@@ -263,7 +263,7 @@ package struct TestsReport: ToolAnswer {
         }
     }
 
-    /// Writes the tests into a file; what a person has edited there stays.
+    /// Writes the tests to a file, and keeps the user's edits.
     ///
     /// - Parameters:
     ///   - name: the base name of the tests.

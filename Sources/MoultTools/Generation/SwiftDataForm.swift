@@ -1,15 +1,15 @@
 import MoultBasics
 import MoultModel
 
-/// A version of a model, reduced to what SwiftData's types can say.
+/// A version of a model, reduced to the features that SwiftData's types can express.
 ///
-/// Where the model says more, the version hash of the entity may differ: ``Coexistence`` tells which.
+/// If the model uses other features, an entity's version hash may differ; ``Coexistence`` lists the differences.
 package struct SwiftDataForm {
     package let model: ManagedObjectModel
-    /// The attributes that no store keeps, by entity.
+    /// The transient attributes, which no store contains, by entity.
     let transients: [String: [AttributeDescription]]
 
-    /// - Throws: `modelInvalid` where two names become the same identifier.
+    /// - Throws: `modelInvalid` if two names become the same identifier.
     package init(of model: ManagedObjectModel) throws {
         var entities = model.entities.map { Self.entity($0, in: model) }
         Self.pairRelationships(&entities)
@@ -24,12 +24,12 @@ package struct SwiftDataForm {
 
     // MARK: - Names
 
-    /// Names that a class cannot have next to `import SwiftData`, or in any source.
+    /// Names that a class cannot have beside `import SwiftData`, or in any source.
     private static let reservedClasses: Set<String> = [
         "Type", "Protocol", "Self", "Any", "Schema", "Model", "Attribute", "Relationship", "Index", "Unique",
         "Transient", "PersistentModel", "VersionedSchema", "MigrationStage", "SchemaMigrationPlan", "ModelContext",
     ]
-    /// Names that every SwiftData model has already, or that no property can have.
+    /// Names that every SwiftData model already has, or that no property can have.
     private static let reservedProperties: Set<String> = [
         "description", "hashValue", "persistentModelID", "modelContext", "persistentBackingData", "schemaMetadata",
         "init", "self", "Type",
@@ -79,7 +79,7 @@ package struct SwiftDataForm {
         _ relationship: RelationshipDescription, in model: ManagedObjectModel
     ) -> RelationshipDescription {
         let name = propertyName(relationship.name)
-        // A relationship cannot name itself as its inverse: the compiler calls it a circular reference.
+        // A relationship cannot name itself as its inverse: the compiler reports a circular reference.
         let inverse = model.inverse(of: relationship).flatMap {
             $0.isTransient || $0 == relationship ? nil : $0.name
         }
@@ -92,7 +92,8 @@ package struct SwiftDataForm {
             versionHashModifier: relationship.versionHashModifier)
     }
 
-    /// SwiftData names an index itself, and indexes properties of the class, ascending, all of their rows.
+    /// Returns SwiftData's form of an index. SwiftData chooses the name, and supports only ascending indexes on all
+    /// rows, with properties of the class itself.
     private static func index(_ index: FetchIndexDescription, of own: Set<String>) -> FetchIndexDescription? {
         guard index.partialIndexPredicate == nil, let kind = index.elements.first?.kind else { return nil }
         var names: [String] = []
@@ -109,8 +110,8 @@ package struct SwiftDataForm {
 
     // MARK: - Inverses
 
-    /// SwiftData pairs two relationships where one names the other, and where each of two classes has just one without
-    /// an inverse that leads to the other.
+    /// Pairs relationships as SwiftData does: if one names the other, or if each of two classes has exactly one
+    /// relationship to the other without an inverse.
     private static func pairRelationships(_ entities: inout [EntityDescription]) {
         func set(_ inverse: String, _ entity: Int, _ name: String) {
             guard let place = entities[entity].relationships.firstIndex(where: { $0.name == name }) else { return }
@@ -151,13 +152,13 @@ package struct SwiftDataForm {
 }
 
 extension AttributeDescription {
-    /// Whether a property of a class can stand for it: a composite attribute needs elements that one can stand for.
+    /// Whether a class property can represent the attribute. For a composite, that includes all of its elements.
     fileprivate var isExpressible: Bool {
         guard type == .composite else { return type != .objectID && type != .undefined }
         return !elements.isEmpty && elements.allSatisfy { $0.isExpressible && $0.name.isIdentifier }
     }
 
-    /// The elements as the fields of a struct: in an optional struct, and for an enum, every column is optional.
+    /// Returns the elements as the fields of a struct. In an optional struct or an enum, every column is optional.
     fileprivate func columns(isInOptional: Bool) -> [AttributeDescription] {
         let isInOptional = isInOptional || isOptional
         return elements.map { element in

@@ -1,17 +1,17 @@
 import MoultModel
 import MoultPlan
 
-/// SwiftData's classes for the versions of a model, and the plan that migrates from each to the next.
+/// The SwiftData classes for the versions of a model, and the plan that migrates each version to the next.
 package struct SwiftDataModels {
     package let files: [GeneratedFile]
-    /// The versions as SwiftData has them, oldest first: the enum's name, and the model of its classes.
+    /// The versions in SwiftData, oldest first: the name of the enum, and the model of its classes.
     package let versions: [(name: String, model: ManagedObjectModel)]
 
-    /// - Parameter name: what the types are called after, such as `Forum` for `ForumV1` and `ForumMigrationPlan`.
-    /// - Throws: `modelInvalid` where two names of a version become the same identifier.
+    /// - Parameter name: the prefix of the types, such as `Forum` for `ForumV1` and `ForumMigrationPlan`.
+    /// - Throws: `modelInvalid` if two names of a version become the same identifier.
     package init(_ versions: ModelVersions, named name: String) throws {
         let base = name.asIdentifier.capitalizedFirst
-        // Two versions that differ only in what SwiftData does not know are one version there.
+        // Versions that differ only in features that SwiftData lacks become one version.
         let forms = try versions.versions.map { version in
             let form = try SwiftDataForm(of: version.model)
             return (form: form, version: ModelVersion(names: version.names, model: form.model))
@@ -41,7 +41,7 @@ package struct SwiftDataModels {
 
     private static let imports = ["import SwiftData"].onDarwin(otherwise: ["import MoultData"])
 
-    /// The version identifiers of the models where they are ascending numbers; otherwise 1.0.0, 2.0.0 and so on.
+    /// Returns the version identifiers of the models if they are ascending numbers; otherwise 1.0.0, 2.0.0 and so on.
     private static func identifiers(_ models: [ManagedObjectModel]) -> [String] {
         let numbers = models.map { model -> [Int] in
             let parts = (model.versionIdentifiers.first ?? "").split(separator: ".", omittingEmptySubsequences: false)
@@ -79,7 +79,7 @@ package struct SwiftDataModels {
         return lines + [""] + classes.map { "\(mark)typealias \($0.identifier) = \(newest).\($0.identifier)" }
     }
 
-    /// Types of the standard library and Foundation that an alias of the module would hide.
+    /// The types of the standard library and Foundation that a type alias in the module would hide.
     private static let foreignNames: Set<String> = [
         "Int", "Int16", "Int32", "Int64", "Bool", "Double", "Float", "String", "Set", "Array", "Dictionary", "Result",
         "Error", "Never", "Character", "Decimal", "Date", "Data", "UUID", "URL", "Task", "Measurement", "Locale",

@@ -15,12 +15,12 @@ struct SwiftDataSource {
         types = TypeNames(own: own)
     }
 
-    /// Whether a class inherits from another, which SwiftData has since version 26 of Apple's systems.
+    /// Whether a class inherits from another. SwiftData supports inheritance since version 26 of Apple's systems.
     var hasInheritance: Bool { form.model.entities.contains { $0.superentityName != nil } }
 
     static let availability = "@available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)"
 
-    /// - Parameter identifier: the three numbers of the version.
+    /// - Parameter identifier: the three numbers of the version, separated by commas.
     func lines(named name: String, identifier: String) -> [String] {
         var lines = hasInheritance ? [Self.availability] : []
         let models = form.model.entities.map { "\($0.name.identifier).self" }
@@ -34,7 +34,7 @@ struct SwiftDataSource {
         return lines + ["}"]
     }
 
-    /// The declaration of a property of the model; nil where the types have none.
+    /// Returns the declaration of a property of the model; nil if the types have none.
     func declaration(of property: String, in entity: String) -> String? {
         let name = SwiftDataForm.propertyName(property)
         guard let entity = form.model.entity(SwiftDataForm.className(entity)) else { return nil }
@@ -42,7 +42,7 @@ struct SwiftDataSource {
             ?? entity.relationship(name).map { line($0, of: entity) }
     }
 
-    /// The first line of a class, with its uniqueness constraints.
+    /// Returns the first line of a class, with its uniqueness constraints.
     func classDeclaration(of entity: String) -> String? {
         guard let entity = form.model.entity(SwiftDataForm.className(entity)) else { return nil }
         let unique =
@@ -91,7 +91,7 @@ struct SwiftDataSource {
 
     // MARK: - A property
 
-    /// The type of an attribute, without the sign of an optional.
+    /// Returns the type of an attribute, without the question mark of an optional.
     private func type(of attribute: AttributeDescription, in entity: EntityDescription) -> String {
         if attribute.type == .composite { return values.name(of: attribute, in: entity.name).identifier }
         return attribute.swiftType(types)
@@ -135,7 +135,8 @@ struct SwiftDataSource {
         return mark + "var \(relationship.name.identifier): \(type)"
     }
 
-    /// The inverse is named on one side of a pair: the to-many one, otherwise the first by name.
+    /// Returns the key path of the inverse. Only one side of a pair names it: the to-many side, otherwise the first by
+    /// name.
     private func inversePath(_ relationship: RelationshipDescription, of entity: EntityDescription) -> String? {
         guard let inverse = form.model.inverse(of: relationship),
             let destination = form.model.entity(relationship.destinationEntityName),
@@ -150,7 +151,7 @@ struct SwiftDataSource {
 
     // MARK: - The initialiser
 
-    /// Returns the properties that have no initial value and may not be nil.
+    /// Returns the properties that have no initial value and cannot be nil.
     private func parameters(of entity: EntityDescription) -> [(name: String, type: String)] {
         entity.attributes.filter { !$0.isOptional && $0.initialValue(types) == nil }
             .map { ($0.name, type(of: $0, in: entity)) }
@@ -183,7 +184,7 @@ extension DeleteRule {
     }
 }
 
-/// The structs and enums that composite attributes become, each with its name.
+/// The structs and enums for composite attributes, with their names.
 struct SwiftDataValues {
     private var found: [(path: String, name: String, attribute: AttributeDescription)] = []
 
@@ -232,7 +233,8 @@ struct SwiftDataValues {
         return ["struct \(name.identifier): Codable {"] + fields.indented + ["}"]
     }
 
-    /// One column for all cases is that of raw values; a column for each case is that of an enum without them.
+    /// Returns the declaration of an enum. One column for all cases indicates raw values; a column for each case
+    /// indicates none.
     private func enumeration(_ attribute: AttributeDescription, _ name: String, _ types: TypeNames) -> [String] {
         let listed = attribute.userInfo[AttributeDescription.enumCasesKey] ?? ""
         let leaf = attribute.elements.first

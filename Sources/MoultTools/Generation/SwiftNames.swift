@@ -1,29 +1,29 @@
 import MoultModel
 
 extension String {
-    /// The name as an identifier: in backticks where Swift has the word for itself, as Xcode writes it.
+    /// The name as an identifier, in backticks if it is a keyword, as Xcode writes it.
     var identifier: String { swiftKeywords.contains(self) ? "`\(self)`" : self }
 
-    /// Whether Swift can have the name, in backticks or not.
+    /// Whether the name is valid in Swift, with or without backticks.
     var isIdentifier: Bool {
         guard let first = unicodeScalars.first, first == "_" || first.properties.isXIDStart else { return false }
         return unicodeScalars.dropFirst().allSatisfy(\.properties.isXIDContinue)
     }
 
-    /// Whether the text can be a type, such as `[String: Data]`: a model file may have anything in its place.
+    /// Whether the text can be a type, such as `[String: Data]`. A model file may contain any text here.
     var isTypeText: Bool {
         !isEmpty
             && unicodeScalars.allSatisfy { $0.properties.isXIDContinue || "[]<>:,.?& ".unicodeScalars.contains($0) }
     }
 
-    /// The name with other characters for those that an identifier cannot have.
+    /// The name, with an underscore for each character that is invalid in an identifier.
     var asIdentifier: String {
         var text = ""
         for scalar in unicodeScalars { text.unicodeScalars.append(scalar.properties.isXIDContinue ? scalar : "_") }
         return text.isIdentifier ? text : "_" + text
     }
 
-    /// A string literal of Swift.
+    /// The text as a Swift string literal.
     var swiftLiteral: String {
         var text = ""
         for scalar in unicodeScalars {
@@ -60,7 +60,7 @@ struct TypeNames {
         "Int", "Int16", "Int32", "Int64", "Bool", "Double", "Float", "String", "Any", "Set", "Array",
     ]
 
-    /// A type, with its module where a type of the model has the same name.
+    /// Returns a type's name, qualified with its module if the source declares a type of the same name.
     func callAsFunction(_ name: String) -> String {
         guard own.contains(name) else { return name }
         return (Self.swift.contains(name) ? "Swift." : "Foundation.") + name
@@ -68,10 +68,10 @@ struct TypeNames {
 }
 
 extension AttributeDescription {
-    /// The transformer of a transformable attribute that names none, and of SwiftData's arrays.
+    /// The transformer of SwiftData's arrays, and of a transformable attribute that names none.
     static let secureTransformer = "NSSecureUnarchiveFromData"
 
-    /// The array that a transformable attribute holds, in Swift's short form; nil for anything else.
+    /// The type of the elements of an array in a transformable attribute; nil for any other value.
     private var arrayElement: String? {
         let transformers: Set<String?> = [nil, Self.secureTransformer, Self.secureTransformer + "Transformer"]
         guard transformers.contains(valueTransformerName), let name = attributeValueClassName, name.hasPrefix("["),
@@ -84,10 +84,11 @@ extension AttributeDescription {
         return known.contains(element) ? element : nil
     }
 
-    /// Whether the property's values are another class's, so that its transformer has to be named.
+    /// Whether the property's values are of another class, so that the transformer must be named.
     var needsTransformer: Bool { type == .transformable && arrayElement == nil }
 
-    /// The Swift type of the property, without the sign of an optional. A composite attribute has a type of its own.
+    /// Returns the Swift type of the property, without the question mark of an optional. Composite attributes have
+    /// types of their own.
     func swiftType(_ types: TypeNames) -> String {
         switch type {
         case .integer16: types("Int16")
@@ -102,7 +103,7 @@ extension AttributeDescription {
         }
     }
 
-    /// The default value as Swift writes it; nil where there is none, or Swift has no such literal.
+    /// Returns the default value as a Swift expression; nil if there is none, or Swift has no such expression.
     func initialValue(_ types: TypeNames) -> String? {
         switch defaultValue {
         case .integer(let number): return String(number)
@@ -121,7 +122,7 @@ extension AttributeDescription {
         }
     }
 
-    /// The digits as a significand and an exponent, which always are a Decimal.
+    /// Returns an expression with a significand and an exponent, which always forms a valid Decimal.
     private static func decimal(_ digits: String, _ types: TypeNames) -> String? {
         let isNegative = digits.hasPrefix("-")
         let parts = digits.drop { $0 == "-" || $0 == "+" }.split(separator: ".", omittingEmptySubsequences: false)

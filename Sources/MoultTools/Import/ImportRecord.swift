@@ -4,24 +4,24 @@ import MoultEngine
 import MoultModel
 import MoultStore
 
-/// The record of an import whose end is not known. It is kept next to the store from before the commit until the
+/// The record of an import in progress, next to the store. It is written before the commit, and removed once the
 /// objects are known to be saved and the result is printed.
 ///
-/// It stays where the process dies, or the disk does not confirm the commit. A mark that comes into the store's metadata
-/// with the objects tells the next import whether they are there.
+/// It remains if the process dies or the disk does not confirm the commit. The objects are saved together with a mark
+/// in the store's metadata, which tells the next import whether they were committed.
 struct ImportRecord: Equatable {
-    /// The key of the application's entry in the metadata that holds the identifier of the last import.
+    /// The key of the metadata entry that holds the identifier of the last import.
     static let key = "MoultImport"
 
     let identifier: String
-    /// Of the files, by name and contents.
+    /// The digest of the names and contents of the files.
     let digest: String
     let path: String
     let startedAt: String
 
     private static func file(_ sidecar: StoreRecords) -> String { Path.join(sidecar.folder, "import.json") }
 
-    /// - Returns: nil if the end of every import is known.
+    /// - Returns: nil if no import has an unknown outcome.
     /// - Throws: `metadataInvalid` if the record cannot be read.
     static func read(_ sidecar: StoreRecords, _ system: any System) throws -> ImportRecord? {
         let path = file(sidecar)
@@ -51,37 +51,36 @@ struct ImportRecord: Equatable {
         if try system.remove(file(sidecar)) { try system.synchronise(sidecar.folder) }
     }
 
-    /// Whether the objects of the import are in the store.
+    /// Whether the store contains the objects of the import.
     func isSaved(in metadata: StoreMetadata) -> Bool { metadata.entries[Self.key]?.string == identifier }
 }
 
-/// The outcome of an earlier import, whose end was not known when it was run.
+/// The outcome of an earlier import, which was not known until now.
 package struct EarlierImport: Sendable, Equatable {
     package let path: String
     package let startedAt: String
-    /// Whether its objects are in the store.
+    /// Whether the store contains its objects.
     package let isSaved: Bool
-    /// Whether it is the import that is asked for, which then adds nothing.
+    /// Whether it is the same as the requested import, which then adds nothing.
     package let isRepeated: Bool
 }
 
-/// Objects that were added to a store from CSV or JSON Lines.
+/// A report on the objects added to a store from CSV or JSON Lines.
 package struct ImportReport {
     private let store: String
     private let objects: [(key: String, value: Int)]
     private let run: StoreImport
 
-    /// Adds the objects of a folder or a file in one transaction. Afterwards, call ``confirm()`` once the answer is
-    /// shown.
+    /// Adds the objects of a folder or a file in one transaction. Call ``confirm()`` after showing the result.
     ///
-    /// - Throws: what ``StoreImport/run(_:entity:)`` throws.
+    /// - Throws: any error from ``StoreImport/run(_:entity:)``.
     package init(_ path: String, entity: String?, isExact: Bool, into store: String, versions: ModelVersions) throws {
         run = try StoreImport(into: store, at: try versions.version(ofStore: store), isExact: isExact)
         objects = try run.run(path, entity: entity).sorted { $0.key.precedesInByteOrder($1.key) }
         self.store = store
     }
 
-    /// Forgets the import, whose answer was shown: the same import adds the objects once more.
+    /// Removes the record of the import after its result is shown. The same import then adds the objects again.
     package func confirm() { run.confirm() }
 
     package var document: JSONValue {
@@ -101,7 +100,7 @@ package struct ImportReport {
         "import of \(earlier.path.printable) at \(earlier.startedAt), whose end was not known,"
     }
 
-    /// A sentence about an earlier import of other objects, whose end was not known.
+    /// A sentence about an earlier, different import whose outcome was not known.
     package var note: String? {
         run.earlier.flatMap { earlier in
             earlier.isRepeated ? nil : "The \(what(earlier)) \(earlier.isSaved ? "is in the store" : "was not saved")."

@@ -1,7 +1,7 @@
 import MoultBasics
 import MoultModel
 
-/// The rows of a file that is imported.
+/// The rows of a file to import.
 struct ImportTable {
     /// The file.
     let path: String
@@ -10,22 +10,22 @@ struct ImportTable {
 
     struct Row {
         let line: Int
-        /// By column.
+        /// The values by column.
         let values: [String: Value]
     }
 
-    /// A value as the file has it.
+    /// A value, as the file contains it.
     enum Value {
         /// A field of CSV.
         case text(String)
-        /// A value of JSON. NULL is one, in CSV too.
+        /// A value of JSON, or NULL in CSV.
         case json(JSONValue)
 
         var isNull: Bool { if case .json(.null) = self { true } else { false } }
     }
 
-    /// - Parameter isExact: whether an apostrophe in front of a formula belongs to the text.
-    /// - Throws: `usage` with the line for what is neither CSV nor JSON Lines; what reading the file throws.
+    /// - Parameter isExact: whether an apostrophe before a formula is part of the text.
+    /// - Throws: `usage` with the line of invalid CSV or JSON Lines; any error from reading the file.
     init(_ path: String, isExact: Bool, _ system: any System) throws {
         self.path = path
         let bytes = try system.read(path)
@@ -66,7 +66,7 @@ struct ImportTable {
         (self.path, self.columns, self.rows) = (path, columns, rows)
     }
 
-    /// With other names for some columns.
+    /// Returns the table with some columns renamed.
     func renaming(_ names: [String: String]) -> ImportTable {
         guard columns.contains(where: { names[$0] != nil }) else { return self }
         let rows = rows.map { row in
@@ -90,7 +90,8 @@ struct ImportTable {
 }
 
 extension ImportTable.Value {
-    /// `moult export` puts an apostrophe in front of a text that a spreadsheet takes for a formula.
+    /// Creates the value of a field. It removes the apostrophe that `moult export` puts before a text that looks like a
+    /// formula.
     fileprivate init(_ field: CSVReader.Field, isExact: Bool) {
         guard !field.text.isEmpty || field.isQuoted else {
             self = .json(.null)
@@ -100,9 +101,9 @@ extension ImportTable.Value {
         self = .text(isGuarded ? String(field.text.unicodeScalars.dropFirst()) : field.text)
     }
 
-    /// The value as JSON of an attribute of the type; nil if it is none.
+    /// Returns the value as JSON for an attribute of a type; nil if it does not fit the type.
     ///
-    /// - Parameter external: the bytes of the file at a path, for an attribute with external data.
+    /// - Parameter external: returns the contents of a file, for an attribute with external data.
     func document(_ type: AttributeType, external: (String) throws -> [UInt8]?) rethrows -> JSONValue? {
         switch self {
         case .json(.string(let text)) where type == .binary || type == .transformable:
@@ -136,7 +137,7 @@ extension ImportTable.Value {
 }
 
 extension [UInt8] {
-    /// Nil for a text that is no pairs of hexadecimal digits.
+    /// Returns nil for a text that does not consist of pairs of hexadecimal digits.
     fileprivate init?(hexadecimal text: Substring) {
         let digits = Array(text.utf8)
         let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { place in
@@ -147,10 +148,9 @@ extension [UInt8] {
     }
 }
 
-/// Reads CSV (RFC 4180): a header line, fields in quotation marks or without, line feeds with or without a carriage
-/// return.
+/// A reader of CSV (RFC 4180) with a header line. Fields may be quoted, and lines may end with LF or CRLF.
 struct CSVReader {
-    /// A field; one without quotation marks that is empty is NULL.
+    /// A field. An empty one without quotation marks is NULL.
     struct Field: Equatable {
         var text: String
         var isQuoted: Bool
@@ -160,8 +160,8 @@ struct CSVReader {
     /// The rows, each with the number of its first line.
     let rows: [(line: Int, fields: [Field])]
 
-    /// - Throws: `usage` with the line for a field that does not end, a row with more or fewer fields than the header,
-    ///   and text that is not UTF-8.
+    /// - Throws: `usage` with the line of an unterminated field, a row with more or fewer fields than the header, or
+    ///   text that is not UTF-8.
     init(_ bytes: [UInt8], place: String) throws {
         var records = Records(bytes: bytes, place: place)
         guard let header = try records.next() else { throw Records.wrong("The file has no header line.", place, 1) }
@@ -187,7 +187,7 @@ struct CSVReader {
         init(bytes: [UInt8], place: String) {
             self.bytes = bytes
             self.place = place
-            // Some programs put a byte order mark in front.
+            // Some programs write a byte order mark.
             position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         }
 
@@ -196,7 +196,7 @@ struct CSVReader {
                 .usage, message, place: "\(place):\(line)", remedy: "Correct the file. Nothing was imported.")
         }
 
-        /// Nil at the end.
+        /// Reads the next record; returns nil at the end.
         mutating func next() throws -> (line: Int, fields: [Field])? {
             guard position < bytes.count else { return nil }
             let start = line

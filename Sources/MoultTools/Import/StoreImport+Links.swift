@@ -3,7 +3,7 @@ import MoultModel
 import MoultObjects
 import MoultStore
 
-/// The links between objects that are imported, and to those of the store.
+/// The links between imported objects, and from them to existing objects.
 extension StoreImport {
     func link(_ object: Object, _ row: ImportTable.Row, _ table: ImportTable) throws {
         guard let entity = model.entity(object.entityName) else { return }
@@ -30,7 +30,7 @@ extension StoreImport {
         }
     }
 
-    /// The pairs of a to-many relationship, in their order.
+    /// Sets the pairs of a to-many relationship, in order.
     func link(_ table: ImportTable, _ entity: EntityDescription, _ relationship: RelationshipDescription) throws {
         guard table.columns.count >= 2 else {
             guard !table.rows.isEmpty else { return }
@@ -74,7 +74,7 @@ extension StoreImport {
         return try object(of: entity, try key(value, table, row), row, table)
     }
 
-    /// The object with a key in the files, otherwise the one with that key in the store.
+    /// Returns the object with a key: the imported one, otherwise the existing one.
     private func object(
         of entity: EntityDescription, _ key: Int64, _ row: ImportTable.Row, _ table: ImportTable
     ) throws -> Object {

@@ -10,39 +10,39 @@ import MoultStore
     import Foundation
 #endif
 
-/// Puts the rows of files into a store as new objects: validated as a save is, all in one transaction.
+/// An import of rows from files into a store as new objects, validated like any save, in one transaction.
 package final class StoreImport {
     let store: ObjectStore
     let context: ObjectContext
     private let isExact: Bool
     private let system: any System
     private let sidecar: StoreRecords
-    /// An import before this one whose end was not known.
+    /// An earlier import whose outcome was not known.
     package private(set) var earlier: EarlierImport?
-    /// By entity, the properties whose columns `export` calls otherwise.
+    /// The property for each column that `export` renames, by entity.
     private let properties: [String: [String: String]]
     var tables: [(target: Target, table: ImportTable)] = []
-    /// New objects by the root of their entity and their key in the files.
+    /// The new objects, by the root of their entity and their key in the files.
     var imported: [String: [Int64: Object]] = [:]
-    /// The objects in the order of rows, with where they come from.
+    /// The new objects in the order of the rows, each with the place of its row.
     var origins: [(object: Object, place: String)] = []
     var known: [String: [Int64: ObjectID]] = [:]
     var named: [String: [AttributeValue: [Object]]] = [:]
 
-    /// The kind of rows that a file has: objects of an entity, or pairs of a relationship.
+    /// The kind of rows in a file: objects of an entity, or pairs of a relationship.
     enum Target {
         case objects(EntityDescription)
         case pairs(EntityDescription, RelationshipDescription)
     }
 
     /// - Parameters:
-    ///   - path: the store.
-    ///   - version: the store's own.
+    ///   - path: the path of the store.
+    ///   - version: the store's version.
     ///   - isExact: whether CSV was exported with `--exact`.
     package init(into path: String, at version: ModelVersion, isExact: Bool, _ system: any System = POSIXSystem())
         throws
     {
-        // Nobody may look at the store by other ways once it is open.
+        // Probe the store before opening it: afterwards no other access is allowed.
         let (contents, model) = try StoreProbe.read(path, system: system) { probe in
             let hashes = try StoreSnapshot(probe.connection).hashes
             return (
@@ -69,15 +69,15 @@ package final class StoreImport {
 
     /// Imports a file, or every `.csv` and `.jsonl` file of a folder.
     ///
-    /// - Parameter entity: the entity of a file that is not called like one.
-    /// - Returns: the objects of each entity; none if the same import was run before, its end was not known, and its objects
-    ///   are in the store (``earlier``). The next run adds them once more.
-    /// - Throws: `usage` with the line for what does not fit the model; `rulesBroken` and `dataConflict` for objects that
-    ///   a save refuses; `locked`. Then the store is as it was.
+    /// - Parameter entity: the entity of a file that is not named after one.
+    /// - Returns: the number of objects of each entity. It is empty if the same import was run before without a known
+    ///   outcome, and the store contains its objects (``earlier``). The next run adds them again.
+    /// - Throws: `usage` with the line of a row that does not fit the model; `rulesBroken` and `dataConflict` for
+    ///   objects that cannot be saved; `locked`. The store is unchanged after an error.
     package func run(_ path: String, entity: String? = nil) throws -> [String: Int] {
         let files = try files(at: path, entity)
         let digest = try digest(of: files)
-        // Of the imports of one store no two have the same: each goes by the one before it.
+        // The identifier is unique in the store, because it includes that of the last import.
         let last = try store.metadata().entries[ImportRecord.key]?.string ?? ""
         let record = ImportRecord(
             identifier: String(Digest.sha256(Array((last + digest).utf8)).hexadecimal.prefix(32)), digest: digest,
@@ -106,14 +106,14 @@ package final class StoreImport {
         return Dictionary(grouping: origins) { $0.object.entityName }.mapValues(\.count)
     }
 
-    // MARK: - An import whose end is not known
+    // MARK: - An import with an unknown outcome
 
     private func digest(of files: [String]) throws -> String {
         let texts = try files.map { "\(Digest.sha256(try system.read($0)).hexadecimal) \(Path.name(of: $0))\n" }
         return Digest.sha256(Array(texts.joined().utf8)).hexadecimal
     }
 
-    /// Finds out whether the objects of an earlier import are in the store, and whether it is the same import.
+    /// Determines whether the store contains the objects of an earlier import, and whether it is the same as this one.
     private func isSavedAlready(_ record: ImportRecord) throws -> Bool {
         guard let earlier = try ImportRecord.read(sidecar, system) else { return false }
         let isSaved = earlier.isSaved(in: try store.metadata())
@@ -124,10 +124,10 @@ package final class StoreImport {
         return isRepeated
     }
 
-    /// Forgets the import once its outcome was shown: a process that dies before has said nothing, and the same import is
-    /// run again.
+    /// Removes the record of the import after its result is shown. If the process dies before, the same import can
+    /// safely be run again.
     package func confirm() {
-        // The objects are saved, whatever becomes of the record.
+        // The objects are saved even if the record cannot be removed.
         _ = try? ImportRecord.remove(sidecar, system)
     }
 
@@ -165,7 +165,7 @@ package final class StoreImport {
         )
     }
 
-    /// The targets of files, by the files' names without the ending. Entities come before pairs.
+    /// The target of each file, by its name without the extension. Entities take precedence over pairs.
     private lazy var targets: [String: Target] = {
         var targets: [String: Target] = [:]
         func add(_ target: Target, _ name: String) { if targets[name] == nil { targets[name] = target } }
@@ -280,7 +280,7 @@ package final class StoreImport {
     }
 }
 
-/// The save, and what it refuses in terms of the rows.
+/// Saving, with errors in terms of the rows.
 extension StoreImport {
     func save() throws {
         do {

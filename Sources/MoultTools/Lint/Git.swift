@@ -1,11 +1,11 @@
 import MoultBasics
 
-/// The repository that a model is in, read through git itself.
+/// The git repository of a model, read with the `git` program.
 struct Git {
-    /// The folder of the working tree, without symbolic links.
+    /// The root of the working tree, without symbolic links.
     let root: String
 
-    /// The repository around a path.
+    /// Finds the repository that contains a path.
     ///
     /// - Throws: `usage` if there is no git or no repository.
     init(around path: String) throws {
@@ -22,12 +22,12 @@ struct Git {
         return kind == .folder ? path : Path.folder(of: path)
     }
 
-    /// Runs `git` in the repository, and returns what it prints.
+    /// Runs `git` in the repository, and returns its output.
     func lines(_ arguments: [String]) throws -> ProgramRun { try Self.run(["-C", root] + arguments) }
 
-    /// The bytes of objects, in their order.
+    /// Returns the contents of objects, in order.
     ///
-    /// - Throws: `fileNotReadable` if git does not have one of them.
+    /// - Throws: `fileNotReadable` if one of them is missing.
     func contents(of objects: [String]) throws -> [[UInt8]] {
         let input = objects.map { $0 + "\n" }.joined()
         let read = try Self.run(["-C", root, "cat-file", "--batch"], input: Array(input.utf8))
@@ -51,8 +51,8 @@ struct Git {
     }
 
     static func run(_ arguments: [String], input: [UInt8] = []) throws -> ProgramRun {
-        // Messages are read below, so that they must not be translated.
-        // In a hook, git names the repository to its children, relative to a folder that is not the one given here.
+        // The messages are parsed below, so they must not be translated.
+        // In a hook, git passes the repository's location to child processes as a path relative to another folder.
         let settings = [
             "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_DIR": nil, "GIT_WORK_TREE": nil,
             "GIT_INDEX_FILE": nil, "GIT_PREFIX": nil,
@@ -65,7 +65,7 @@ struct Git {
         return run
     }
 
-    /// The error for what git has refused.
+    /// Returns the error for a failed git command.
     static func error(_ run: ProgramRun, _ message: String, _ folder: String) -> MigrationError {
         if run.errorText.contains("dubious ownership") {
             return MigrationError(
@@ -79,7 +79,7 @@ struct Git {
             cause: run.errorText.isEmpty ? nil : run.errorText)
     }
 
-    /// The folder that git asks to be declared safe.
+    /// Returns the folder that git asks to declare safe.
     private static func safeFolder(_ run: ProgramRun) -> String? {
         run.errorText.split(separator: "\n").first { $0.contains("safe.directory") }
             .flatMap { $0.components(after: "safe.directory ") }
@@ -92,15 +92,15 @@ extension Substring {
     }
 }
 
-/// The paths of files within their repository, as services that show findings name them.
+/// The paths of files within their repository, as services that display findings expect them.
 package struct RepositoryPaths: Sendable {
-    /// Without symbolic links: the folder that relative paths start at.
+    /// The folder that relative paths start at, without symbolic links.
     private let folder: String
-    /// The root of the repository around it; without one, the folder of the model.
+    /// The root of the repository that contains the model; without a repository, the folder of the model.
     package let root: String
 
-    /// - Parameter model: the model whose repository it is; nil for the repository around the working folder.
-    /// - Throws: what looking at the folders throws.
+    /// - Parameter model: the path of a model in the repository; nil for the repository around the current directory.
+    /// - Throws: any error from reading the folders.
     package init(ofModelAt model: String? = nil) throws {
         let system = POSIXSystem()
         folder = try system.resolve(".")
@@ -110,7 +110,7 @@ package struct RepositoryPaths: Sendable {
         self.root = root == "/" ? start : root
     }
 
-    /// The path from the root; nil for a file outside of the repository.
+    /// Returns the path of a file from the root; nil for a file outside the repository.
     package func place(of path: String) -> String? {
         let whole = path.hasPrefix("/") ? path : Path.join(folder, path)
         let place = (try? POSIXSystem().resolve(whole)) ?? "/" + GitRevision.withoutDots(whole)
@@ -118,7 +118,7 @@ package struct RepositoryPaths: Sendable {
         return place.hasPrefix(root + "/") ? String(place.dropFirst(root.count + 1)) : nil
     }
 
-    /// - Throws: `usage` for a file outside of the repository.
+    /// - Throws: `usage` for a file outside the repository.
     func required(_ path: String, line: Int? = nil) throws -> String {
         if let place = place(of: path) { return place }
         throw MigrationError(

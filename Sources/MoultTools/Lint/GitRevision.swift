@@ -2,9 +2,9 @@ import MoultBasics
 import MoultModel
 import MoultModelFiles
 
-/// The commit that a model is compared with: where the work since a revision began.
+/// The commit to compare a model with: the last common ancestor of a revision and HEAD.
 package struct GitRevision: Sendable, CustomStringConvertible {
-    /// As a person has typed it.
+    /// The revision, as typed.
     package let name: String
     package let commit: String
     private let git: Git
@@ -12,9 +12,9 @@ package struct GitRevision: Sendable, CustomStringConvertible {
     package var description: String { "\(name) (\(commit.prefix(8)))" }
 
     /// - Parameters:
-    ///   - name: such as `origin/main`.
-    ///   - path: the model's.
-    /// - Throws: `usage` if there is no git, no repository, no such revision or no common ancestor with HEAD.
+    ///   - name: a revision, such as `origin/main`.
+    ///   - path: the path of the model.
+    /// - Throws: `usage` if git, the repository, the revision or a common ancestor with HEAD is missing.
     package init(_ name: String, around path: String) throws {
         let git = try Git(around: path)
         self.git = git
@@ -26,10 +26,10 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         self.commit = commit
     }
 
-    /// The commit of a revision itself.
+    /// Finds the commit of the revision itself.
     ///
-    /// - Parameter path: of a file or folder in the repository.
-    /// - Throws: `usage` if there is no git, no repository or no such revision.
+    /// - Parameter path: the path of a file or folder in the repository.
+    /// - Throws: `usage` if git, the repository or the revision is missing.
     package init(exactly name: String, around path: String) throws {
         let git = try Git(around: path)
         let found = try git.lines(["rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"])
@@ -64,16 +64,16 @@ package struct GitRevision: Sendable, CustomStringConvertible {
 
     // MARK: - The model of the commit
 
-    /// A file of the commit.
+    /// A file in the commit.
     fileprivate struct File {
         let object: String
-        /// From the root of the repository.
+        /// The path from the root of the repository.
         let path: String
     }
 
-    /// The model as it was. If the bundle has moved since, it is found by its versions.
+    /// Reads the model in the commit. A bundle that has moved since is found by its versions.
     ///
-    /// - Throws: `modelNotFound` if the commit has no such model; what reading the model throws.
+    /// - Throws: `modelNotFound` if the commit does not contain the model; any error from reading it.
     package func model(of bundle: ModelBundle) throws -> ModelBundle {
         let files = try files()
         let path = try pathInRepository(bundle.path)
@@ -94,9 +94,10 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         return best.bundle
     }
 
-    /// The model at a path of the commit: from this folder, otherwise from the root of the repository.
+    /// Reads the model at a path in the commit: relative to the current directory, otherwise to the root of the
+    /// repository.
     ///
-    /// - Throws: `modelNotFound` if the commit has no such model; what reading the model throws.
+    /// - Throws: `modelNotFound` if the commit does not contain the model; any error from reading it.
     package func model(at path: String) throws -> ModelBundle {
         let files = try files()
         let folder = try pathInRepository(".")
@@ -110,7 +111,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         return try read(place, files, in: scratch)
     }
 
-    /// A path with its `.` and `..` resolved by its text alone, without a slash at its beginning.
+    /// Returns a path without a leading slash, with `.` and `..` resolved textually.
     static func withoutDots(_ path: String) -> String {
         var parts: [Substring] = []
         for part in path.split(separator: "/") where part != "." {
@@ -148,7 +149,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         return String(whole.dropFirst(git.root.count + 1))
     }
 
-    /// The bundles of the commit that are no longer where they were.
+    /// Returns the bundles in the commit that are no longer at their paths.
     private func movedBundles(_ files: [File]) -> [String] {
         let folders = files.compactMap { file -> String? in
             let parts = file.path.split(separator: "/")
@@ -183,7 +184,8 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         }
     }
 
-    /// - Throws: `modelInvalid` if the commit has the model only in part: what is missing would count as never released.
+    /// - Throws: `modelInvalid` if the commit contains only a part of the model. The missing part would count as never
+    ///   released.
     private func checkWhole(_ bundle: ModelBundle, _ path: String, _ files: [File]) throws {
         let marker = bundle.findings.first { $0.code == "current-version-missing" }
         let folders = Set(files.compactMap(\.versionFolder))
@@ -200,7 +202,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
 }
 
 extension GitRevision.File {
-    /// The folder of the version that the file is of; nil for the files of the bundle itself.
+    /// The folder of the version that the file belongs to; nil for a file of the bundle itself.
     fileprivate var versionFolder: String? {
         let parts = path.split(separator: "/")
         return parts.firstIndex { $0.hasSuffix(".xcdatamodel") }.map { parts[...$0].joined(separator: "/") }
@@ -210,7 +212,7 @@ extension GitRevision.File {
         path.isEmpty || self.path == path || self.path.hasPrefix(path + "/")
     }
 
-    /// Whether a model may need it: a folder of versions may have anything else in it.
+    /// Whether the file may be part of a model. A folder of versions may contain other files too.
     fileprivate var isOfModel: Bool {
         let name = Path.name(of: path)
         return ["contents", "elements", ".xccurrentversion", "VersionInfo.plist"].contains(name)
@@ -219,7 +221,7 @@ extension GitRevision.File {
 }
 
 extension ModelBundle {
-    /// Returns a score of the evidence that two bundles are one model; 0 if there is none.
+    /// Returns a score for how likely two bundles are the same model; 0 if nothing suggests it.
     fileprivate func likeness(to other: ModelBundle) -> Int {
         let checksums = Set(versions.map(\.hashes.checksum))
         let names = Set(versions.map(\.name))
@@ -227,7 +229,7 @@ extension ModelBundle {
         let others = Set(other.versions.flatMap { $0.model.entities.map(\.name) })
         return other.versions.count { checksums.contains($0.hashes.checksum) } * 1_000
             + other.versions.count { names.contains($0.name) } * 10
-            // A common entity alone may be a coincidence, most of them are not.
+            // A single common entity may be a coincidence; a majority is not.
             + (entities.intersection(others).count * 2 > others.count ? 1 : 0)
     }
 }

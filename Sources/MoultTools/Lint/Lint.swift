@@ -1,14 +1,14 @@
 import MoultBasics
 import MoultModel
 
-/// The rules that are asked for, applied to a model.
+/// A check of a model by the selected rules.
 package struct Lint: Sendable {
     package var profiles: Set<LintRule.Profile>
-    /// Codes of rules to leave out.
+    /// The codes of rules to leave out.
     package var ignored: Set<String>
-    /// By the code of a rule, in place of its own severity.
+    /// The severities that replace those of the rules, by the code of the rule.
     package var severities: [String: Finding.Severity]
-    /// The losses that the app has declared: no finding.
+    /// The losses that the app has declared, which are not reported.
     package var acceptedLosses: AcceptedLosses
 
     package init(
@@ -26,9 +26,9 @@ package struct Lint: Sendable {
         }
     }
 
-    /// Every finding, by severity, then in the order of the rules.
+    /// Returns all findings, sorted by severity and then in the order of the rules.
     ///
-    /// - Parameter path: what a finding about no file names.
+    /// - Parameter path: the path to name in a finding without a file.
     package func findings(in subject: LintSubject, path: String) -> [LintFinding] {
         var places = LintPlaces(subject.versions, path: path, declarations: subject.declarations)
         return findings(
@@ -46,8 +46,8 @@ package struct Lint: Sendable {
             }, &places)
     }
 
-    /// Returns the matches of a check in each open version by itself. A released version stays as it is, so that its
-    /// correction belongs in the next one.
+    /// Returns the matches of a check in each open version. A released version cannot be corrected, so its remedy is to
+    /// correct the next one.
     private func matches(_ check: (LintVersion) -> [LintMatch], in subject: LintSubject) -> [LintMatch] {
         subject.openVersions.reversed().flatMap { version in
             let matches = check(version)
@@ -74,7 +74,7 @@ package struct Lint: Sendable {
         }
     }
 
-    /// The match with what a plan says of the rows at its place.
+    /// Returns the match, with the findings of a plan about the rows at the same place.
     private func adding(_ findings: [Finding], of rule: LintRule, to match: LintMatch) -> LintMatch {
         let said = findings.filter { finding in
             guard finding.place == match.place, let other = finding.rule else { return false }
@@ -85,14 +85,15 @@ package struct Lint: Sendable {
         return match
     }
 
-    /// Whether a finding is about a loss that the app has declared.
+    /// Whether a match is about a loss that the app has declared.
     private func isDeclared(_ match: LintMatch, _ rule: LintRule) -> Bool {
         guard rule.isOfLoss, let entity = match.entity else { return false }
         return acceptedLosses.contains(
             MigrationLoss(match.member == nil ? .rows : .values, .removed, entity: entity, property: match.member))
     }
 
-    /// The references of model files that cannot be read because of them; empty if the cause is another.
+    /// Returns findings for the broken references that make a model unreadable; empty if it is unreadable for another
+    /// reason.
     package func brokenReferences(inModelAt path: String) -> [LintFinding] {
         guard let rule = rules.first(where: { $0.code == LintRule.brokenReference.code }) else { return [] }
         var places = LintPlaces([], path: path)
@@ -109,7 +110,7 @@ package struct Lint: Sendable {
         ).mapValues { $0.compactMap(\.edit) }
         for (rule, matches) in matches {
             for match in matches {
-                // The newest version stands for the older ones that say the same.
+                // The newest version represents older ones with the same finding.
                 let isOfOneVersion = if case .version = rule.check { true } else { false }
                 let key = [
                     rule.code, isOfOneVersion ? "" : match.version, match.entity ?? "", match.member ?? "",
@@ -118,7 +119,8 @@ package struct Lint: Sendable {
                 guard seen.insert(key).inserted, !isDeclared(match, rule) else { continue }
                 var joined = match
                 joined.severity = severities[rule.code] ?? match.severity
-                // Whichever of several start tags is pasted, it has every correction.
+                // Each start tag contains all corrections of its element, so that it does not matter which one is
+                // pasted.
                 joined.edit = match.edit?.joined(with: edits[match.element] ?? [])
                 found.append(places.finding(joined, of: rule))
             }
@@ -132,24 +134,24 @@ package struct Lint: Sendable {
 
 /// A match of a rule, before its place in a file is looked up.
 struct LintMatch: Sendable {
-    /// The version's name; empty for the model as a whole.
+    /// The name of the version; empty for the model as a whole.
     var version: String
     var entity: String?
-    /// The property, index or constraint.
+    /// The name of the property, index or constraint.
     var member: String?
     var message: String
     var remedy: Remedy
     var edit: Edit?
-    /// If it differs from the rule's.
+    /// The severity, if it differs from the rule's.
     var severity: Finding.Severity?
-    /// The file and line, if they are known already.
+    /// The file and line, if they are already known.
     var line: (file: String, line: Int)?
 
-    /// The XML attributes to set on the element of the place; nil removes one.
+    /// The XML attributes to set on the element; nil removes one.
     struct Edit: Sendable {
         var attributes: [(name: String, value: String?)]
-        /// Whether it is right only if something unknown is so, such as a rename. It is then left out of the
-        /// start tags of other findings.
+        /// Whether the edit is right only under an assumption, such as a rename. Start tags of other findings then
+        /// leave it out.
         var isConditional = false
 
         init(_ attributes: (name: String, value: String?)..., isConditional: Bool = false) {
@@ -157,7 +159,7 @@ struct LintMatch: Sendable {
             self.isConditional = isConditional
         }
 
-        /// This edit, and those of other findings about the same element that do not contradict it.
+        /// Returns this edit, joined with those edits of the same element that do not contradict it.
         func joined(with others: [Edit]) -> Edit {
             var joined = self
             for change in others.filter({ !$0.isConditional }).flatMap(\.attributes)
@@ -176,46 +178,47 @@ struct LintMatch: Sendable {
         (self.message, self.remedy, self.edit) = (message, remedy, edit)
     }
 
-    /// `Entity.property` or `Entity`, as findings of a plan say it: `Entity.a+b` for a constraint.
+    /// The place in the form that findings of a plan use: `Entity.property`, `Entity`, or `Entity.a+b` for a
+    /// constraint.
     var place: String { [entity, member?.replacing(", ", with: "+")].compactMap { $0 }.joined(separator: ".") }
 
-    /// The element that it is about.
+    /// A key for the element of the match.
     var element: [String] { [version, entity ?? "", member ?? ""] }
 
-    /// `Entity.property` taken apart.
+    /// Splits `Entity.property` into its parts.
     static func parts(of place: String) -> (entity: String?, member: String?) {
         let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
         return (parts.first, parts.count > 1 ? parts[1] : nil)
     }
 }
 
-/// One finding of a rule at its place, ready to be printed.
+/// A finding of a rule with its place, ready to be printed.
 package struct LintFinding: Sendable {
     package let rule: LintRule
     package let severity: Finding.Severity
-    /// The version's name; empty for the model as a whole.
+    /// The name of the version; empty for the model as a whole.
     package let version: String
     package let entity: String?
     package let member: String?
-    /// The file; the path of the model if the place has none.
+    /// The path of the file; the path of the model if the place has none.
     package let file: String
-    /// From 1; nil for a file that has no lines, such as a compiled model.
+    /// The line, from 1; nil for a file without lines, such as a compiled model.
     package let line: Int?
     package let message: String
     package let advice: Remedy
     /// The element with the correction, to paste; nil if there is none.
     package let xml: String?
 
-    /// The remedy in the words of the face that runs.
+    /// The remedy, in the words of the current front end.
     package var remedy: String { advice.text() }
 
-    /// `Entity.property`, `Entity`, or the version.
+    /// The place of the finding: `Entity.property`, `Entity`, or the version.
     package var place: String {
         let parts = [entity, member].compactMap { $0 }
         return parts.isEmpty ? version : parts.joined(separator: ".")
     }
 
-    /// The same for the same finding in a later run, whatever line it is on.
+    /// An identifier of the finding, which is the same in a later run even if the line changes.
     package var fingerprint: String {
         let facts = [rule.code, version, entity ?? "", member ?? "", message]
         return [UInt8](Digest.sha256(facts.joined(separator: "\u{0}").utf8).prefix(16)).hexadecimal

@@ -2,18 +2,18 @@ import MoultBasics
 import MoultModelFiles
 import MoultPlan
 
-/// Finds the file and line of what a rule has found; a file is read when the first finding asks for it.
+/// A lookup of the file and line of a match. Files are read on demand.
 struct LintPlaces {
     private let files: [String: String]
     private let path: String
     private let declarations: [String: [String: LintDeclaration]]
-    /// Newest first.
+    /// The names of the versions, newest first.
     private let versions: [String]
     private var trees: [String: ModelTree] = [:]
 
     /// - Parameters:
-    ///   - path: the model's, for what is in no file.
-    ///   - declarations: in Swift source.
+    ///   - path: the path of the model, for matches without a file.
+    ///   - declarations: the declarations in Swift source.
     init(_ versions: [LintVersion], path: String, declarations: [String: [String: LintDeclaration]] = [:]) {
         self.path = path
         self.declarations = declarations
@@ -35,7 +35,8 @@ struct LintPlaces {
             })
     }
 
-    /// The declaration of the property, otherwise of the class: of the version, otherwise of the newest that has it.
+    /// Returns the declaration of the property, otherwise of the class, in the version itself or the newest one that
+    /// has it.
     private func declaration(of match: LintMatch) -> (file: String, line: Int)? {
         guard let entity = match.entity else { return nil }
         let property = match.member.map { String($0.prefix { $0 != "." && $0 != "," }) }
@@ -52,16 +53,16 @@ struct LintPlaces {
     }
 }
 
-/// The XML of one version, to look up lines in.
+/// The XML of one version, for looking up lines.
 struct ModelTree {
     let root: XMLElement
 
-    /// - Throws: what reading the file throws, and `XMLFault`.
+    /// - Throws: any error from reading the file; `XMLFault`.
     init(contentsOf file: String) throws {
         root = try XMLElement.root(of: try POSIXSystem().read(file), limits: .init(depth: 64))
     }
 
-    /// The element of a property, otherwise of its entity, otherwise of the model.
+    /// Returns the element of a property, otherwise of its entity, otherwise of the model.
     func element(_ entityName: String?, _ member: String?) -> XMLElement? {
         guard let entityName else {
             return member.flatMap { name in root.children.first { $0.attribute("name") == name } } ?? root
@@ -74,7 +75,8 @@ struct ModelTree {
 }
 
 extension XMLElement {
-    /// The property or index of that name; the constraint over these names, as in `a, b`; the composite of a path.
+    /// Returns the property or index of a name, the constraint on a list of names such as `a, b`, or the composite of a
+    /// path.
     func member(_ name: String) -> XMLElement? {
         if let named = children.first(where: { $0.attribute("name") == name }) { return named }
         let constraints = children.filter { $0.name == "uniquenessConstraints" }.flatMap(\.children)
@@ -90,7 +92,7 @@ extension XMLElement {
 
     var isEntityOrProperty: Bool { ["entity", "attribute", "relationship", "fetchedProperty"].contains(name) }
 
-    /// The start tag with some attributes set or removed, as it can be pasted over the old one.
+    /// Returns the start tag with some attributes set or removed, ready to replace the old one.
     func startTag(setting changes: [(name: String, value: String?)]) -> String {
         var all = attributes
         for change in changes {
@@ -107,9 +109,9 @@ extension XMLElement {
     }
 }
 
-/// The references that keep a model from being read at all: to a parent, a destination or an inverse that is missing.
+/// References to a missing parent, destination or inverse, which make a model unreadable.
 enum BrokenReferences {
-    /// Of all versions whose XML can be read.
+    /// Returns matches for all versions whose XML can be read.
     static func matches(inModelAt path: String) -> [LintMatch] {
         ModelBundle.xmlFiles(at: path).flatMap { file -> [LintMatch] in
             guard let tree = try? ModelTree(contentsOf: file.path) else { return [] }

@@ -2,25 +2,25 @@ import MoultBasics
 import MoultModel
 import MoultModelFiles
 
-/// The released versions of a model, as a lock file or a revision has them.
+/// The released versions of a model, from a lock file or a git revision.
 package struct LintRelease: Sendable {
     /// The origin of the versions: `moult.lock`, or `origin/main (1a2b3c4d)`.
     package let source: String
-    /// The version that was current; nil if the source does not say.
+    /// The name of the current version at the release; nil if the source does not record it.
     package let currentName: String?
     package let versions: [Version]
     /// The remedy that undoes an edit of a released version.
     package let undo: Remedy
 
-    /// One released version.
+    /// A released version.
     package struct Version: Sendable {
         package let name: String
         package let checksum: [UInt8]
         let fingerprint: [UInt8]
         let entities: [String: ModelLock.Entity]
-        /// The names that the model gives itself; empty in a lock file.
+        /// The version identifiers in the model; empty for a lock file.
         let identifiers: [String]
-        /// Nil for a version of a lock file, which has hashes only.
+        /// The model; nil for a version from a lock file, which contains hashes only.
         let model: ModelVersion?
 
         init(_ locked: ModelLock.Version) {
@@ -43,7 +43,8 @@ package struct LintRelease: Sendable {
         }
     }
 
-    /// The versions in a lock file; nil if it has none of this model, also not under an earlier name of its bundle.
+    /// Reads the versions in a lock file; returns nil if it has none of this model, even under an earlier name of the
+    /// bundle.
     package init?(_ lock: ModelLock, of bundle: ModelBundle, place: String) {
         let checksums = Set(bundle.versions.map(\.hashes.checksum))
         let names = Set(bundle.versions.map(\.name))
@@ -51,7 +52,7 @@ package struct LintRelease: Sendable {
             versions.count { checksums.contains($0.checksum) } * 1_000 + versions.count { names.contains($0.name) }
         }
         let own = lock.versions(of: bundle.path)
-        // A bundle that was renamed is in the lock under its old name.
+        // The lock file lists a renamed bundle under its old name.
         let moved = lock.models.filter { !ModelLock.isModel(named: $0.key, besideModelAt: bundle.path) }
             .sorted { $0.key.precedesInByteOrder($1.key) }
             .filter { likeness($0.value) > 0 }.max { likeness($0.value) < likeness($1.value) }
@@ -64,10 +65,10 @@ package struct LintRelease: Sendable {
             + "\(.lock, .anyModel, .again)."
     }
 
-    /// The versions of a model at a revision.
+    /// Creates a release from a model at a git revision.
     package init(_ bundle: ModelBundle, at revision: GitRevision) { self.init(bundle, source: revision.description) }
 
-    /// The versions of an earlier state of a model.
+    /// Creates a release from an earlier state of a model.
     package init(_ bundle: ModelBundle, source: String) {
         self.source = source
         currentName = bundle.currentName
@@ -77,11 +78,11 @@ package struct LintRelease: Sendable {
             + "earlier revision: \(option: .since("REV"))."
     }
 
-    /// Returns the releases that a model is compared with: the lock file next to it, or the one that is named, and a
+    /// Returns the releases to compare a model with: from the named lock file or the one next to the model, and from a
     /// revision.
     ///
-    /// - Throws: `modelInvalid` for a lock file that cannot be read; `modelNotFound` for one that is named and has no
-    ///   versions of the model; what ``GitRevision`` throws.
+    /// - Throws: `modelInvalid` for a lock file that cannot be read; `modelNotFound` for a named lock file without
+    ///   versions of the model; any error from ``GitRevision``.
     package static func all(of bundle: ModelBundle, lock path: String?, since revision: String?) throws -> [LintRelease]
     {
         var releases: [LintRelease] = []
@@ -90,7 +91,7 @@ package struct LintRelease: Sendable {
             do {
                 lock = try ModelLock(json: try POSIXSystem().read(path), place: path)
             } catch var error as MigrationError where error.code == .lockFileMismatch {
-                // For lint, a lock that cannot be read is bad input, and not a refusal.
+                // For lint, an unreadable lock file is invalid input rather than a refusal.
                 error.code = .modelInvalid
                 throw error
             }
@@ -109,10 +110,10 @@ package struct LintRelease: Sendable {
         return releases + [LintRelease(try commit.model(of: bundle), at: commit)]
     }
 
-    /// The fate of a released version in the present model.
+    /// The state of a released version in the current model.
     enum Fate {
         case same(LintVersion)
-        /// Its hashes are the same, something else is not.
+        /// The hashes are unchanged, but something else has changed.
         case editedUnhashed(LintVersion)
         case edited(LintVersion)
         case missing
@@ -126,7 +127,7 @@ package struct LintRelease: Sendable {
             return fingerprint == released.fingerprint ? .same(version) : .editedUnhashed(version)
         }
         if let named { return .edited(named) }
-        // In a bundle that was renamed, its versions may be too; their identifiers stay.
+        // A renamed bundle may contain renamed versions too, but their identifiers stay the same.
         let identified = versions.first { version in
             !released.identifiers.isEmpty
                 && version.model.versionIdentifiers.filter { !$0.isEmpty } == released.identifiers

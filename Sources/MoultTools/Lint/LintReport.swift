@@ -3,17 +3,17 @@ import MoultBasics
 import MoultModel
 import MoultPlan
 
-/// The findings of lint, in the forms that people and services read.
+/// The findings of lint, in formats for people and services.
 package struct LintReport: Sendable {
     package let path: String
     let versions: [String]
     /// The sources that the versions were compared with, such as `moult.lock`; empty if there were none.
     let sources: [String]
     package let findings: [LintFinding]
-    /// The reason why not every rule was applied; nil if every rule was.
+    /// The reason why some rules were not applied; nil if all were.
     let gap: String?
     let rules: [LintRule]
-    /// The last step, for a picture of what changes.
+    /// The last step, for a picture of its changes.
     let lastStep: LintStep?
 
     package init(_ findings: [LintFinding], of subject: LintSubject, path: String, rules: [LintRule]) {
@@ -24,7 +24,7 @@ package struct LintReport: Sendable {
         gap = nil
     }
 
-    /// For a model that cannot be read, because of references to nothing.
+    /// Creates a report on a model that cannot be read because of broken references.
     package init(brokenReferences findings: [LintFinding], path: String, rules: [LintRule]) {
         (self.findings, self.path, self.rules) = (findings, path, rules)
         (versions, sources, lastStep) = ([], [], nil)
@@ -36,7 +36,7 @@ package struct LintReport: Sendable {
 
     func count(_ severity: Finding.Severity) -> Int { findings.count { $0.severity == severity } }
 
-    /// `2 errors, 1 warning, 0 notes`.
+    /// The number of findings of each severity, such as `2 errors, 1 warning, 0 notes`.
     var counts: String {
         [
             Quantity.count(count(.error), "error"), Quantity.count(count(.warning), "warning"),
@@ -91,7 +91,7 @@ package struct LintReport: Sendable {
 }
 
 extension LintFinding {
-    /// `Model.xcdatamodeld/App 2.xcdatamodel/contents:12: Post.title`.
+    /// The location of the finding, such as `Model.xcdatamodeld/App 2.xcdatamodel/contents:12: Post.title`.
     var location: String { "\(file)\(line.map { ":\($0)" } ?? "")\(place.isEmpty ? "" : ": \(place)")" }
 
     var document: JSONValue {
@@ -106,9 +106,9 @@ extension LintFinding {
 }
 
 extension LintReport {
-    /// Workflow commands of GitHub Actions, which show each finding at its line.
+    /// Returns workflow commands of GitHub Actions, which show each finding at its line.
     ///
-    /// - Parameter paths: files are named from the root of the repository.
+    /// - Parameter paths: the repository; file names are relative to its root.
     package func gitHubLines(_ paths: RepositoryPaths?) -> [String] {
         findings.map { finding in
             let file = paths?.place(of: finding.file) ?? finding.file
@@ -132,10 +132,10 @@ extension String {
 }
 
 extension LintReport {
-    /// A comment may have 65,536 characters.
+    /// The maximum number of findings in a comment, whose length GitHub limits to 65,536 characters.
     private static let limit = 50
 
-    /// A comment for a pull request: a table of the findings, what to do, and a picture of the last step.
+    /// A comment for a pull request: a table of the findings, their remedies, and a picture of the last step.
     package var markdownLines: [String] {
         let heading = String(advice: "### \(.lint): \(findings.isEmpty ? "no findings" : counts)")
         let compared =
@@ -184,25 +184,25 @@ extension ModelChange.Kind {
 }
 
 extension String {
-    /// As code in a table; a backtick would end it.
+    /// The text as code in a table. A backtick would end it, so it becomes an apostrophe.
     fileprivate var inCode: String { isEmpty ? "" : "`\(replacing("`", with: "'").inTable)`" }
 
-    /// As text in a cell of a table.
+    /// The text, escaped for a cell of a table.
     fileprivate var inTable: String {
         replacing("\n", with: " ").replacing("|", with: "\\|").replacing("<", with: "&lt;")
     }
 
-    /// As a name in a diagram, which has signs of its own.
+    /// The text as a name in a diagram, without characters that have a meaning there.
     fileprivate var inDiagram: String { String(map { $0.isLetter || $0.isNumber || " _.".contains($0) ? $0 : "_" }) }
 }
 
 extension LintReport {
-    /// The findings as SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
+    /// Returns the findings as SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
     ///
     /// - Parameters:
-    ///   - version: Moult's own.
-    ///   - paths: paths are relative to the root of the repository.
-    /// - Throws: `usage` for a model outside of it.
+    ///   - version: the version of Moult.
+    ///   - paths: the repository; paths are relative to its root.
+    /// - Throws: `usage` for a model outside the repository.
     package func sarif(version: String, paths: RepositoryPaths) throws -> JSONValue {
         _ = try paths.required(path)
         let positions = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.code, $0) })
@@ -229,7 +229,7 @@ extension LintReport {
 }
 
 extension Finding.Severity {
-    /// SARIF's word.
+    /// The severity as a SARIF level.
     fileprivate var level: JSONValue { .string(rawValue) }
 }
 
@@ -265,7 +265,7 @@ extension LintFinding {
 }
 
 extension String {
-    /// As a relative URI.
+    /// The text as a relative URI.
     fileprivate var percentEncoded: String {
         utf8.map { byte in
             let isPlain =

@@ -6,12 +6,12 @@ import MoultObjects
 import MoultPlan
 import MoultStore
 
-/// A request to check models: the rules, and what the models are compared with.
+/// A request to check models: the rules, and the releases to compare with.
 package struct LintRequest: Sendable {
     package var profiles: Set<LintRule.Profile>
-    /// Rules to leave out, by their codes in upper or lower case.
+    /// The codes of rules to leave out, in upper or lower case.
     package var ignored: [String] = []
-    /// By the code of a rule, in place of its own severity; nil for a rule that is off.
+    /// The severities that replace those of the rules, by the code of the rule; nil turns a rule off.
     package var severities: [String: Finding.Severity?] = [:]
     /// A git revision to compare with; nil for none.
     package var revision: String?
@@ -35,7 +35,7 @@ package struct LintRequest: Sendable {
     }
 }
 
-/// The models that are checked, with what migrations between them use.
+/// The models to check, with the answers and mapping models for migrations between them.
 package struct LintedModels {
     let bundle: ModelBundle
     let versions: ModelVersions
@@ -49,19 +49,18 @@ package struct LintedModels {
 }
 
 extension ModelBundle {
-    /// Whether it is the model inside a store.
+    /// Whether the model is inside a store.
     package var isInsideStore: Bool { get throws { try StoreProbe.isDatabase(path) } }
 }
 
 extension LintResult {
-    /// Applies the rules to models. Of a model that cannot be read because it refers to nothing, these references are the
-    /// findings.
+    /// Applies the rules to models. If a model cannot be read because of broken references, these are the findings.
     ///
     /// - Parameters:
-    ///   - path: the path of the models; nil for those of the app's code, whose plan is checked too.
+    ///   - path: the path of the models; nil for models in the app's code, whose plan is checked too.
     ///   - registry: the app's code.
     ///   - models: reads the models.
-    /// - Throws: what ``Project/lint(profiles:ignoring:since:lock:countingObjectsOf:)`` throws.
+    /// - Throws: any error from ``Project/lint(profiles:ignoring:since:lock:countingObjectsOf:)``.
     package init(
         _ request: LintRequest, ofModelAt path: String?, _ registry: MigrationRegistry,
         _ models: () throws -> LintedModels
@@ -91,7 +90,7 @@ extension LintResult {
             guard let path, !broken.isEmpty else { throw error }
             report = LintReport(brokenReferences: broken, path: path, rules: lint.rules)
         } catch var error as MigrationError where error.code == .lockFileMismatch {
-            // For lint, a lock that cannot be read is bad input, and not a refusal.
+            // For lint, an unreadable lock file is invalid input rather than a refusal.
             error.code = .modelInvalid
             throw error
         }
@@ -115,7 +114,7 @@ public enum LintProfile: String, Sendable, Hashable, CaseIterable {
 
 /// The findings of the lint rules in a model.
 public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
-    /// One finding of a rule at its place.
+    /// A finding of a rule, with its place.
     public struct Finding: Sendable, Hashable {
         /// The code of the rule, such as `OPEN001`; Documentation/Lint has a page for each.
         public let rule: String
@@ -125,21 +124,21 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
         public let severity: MoultBasics.Finding.Severity
         /// `Entity.property`, `Entity`, or the name of the version; empty for the model as a whole.
         public let place: String
-        /// The file; the path of the model if the place has none.
+        /// The path of the file; the path of the model if the place has none.
         public let file: String
-        /// The line in it, from 1; nil for a file without lines, such as a compiled model.
+        /// The line in the file, counted from 1; nil for a file without lines, such as a compiled model.
         public let line: Int?
-        /// A sentence that says what was found.
+        /// A sentence that describes the finding.
         public let message: String
-        /// The remedy: what to do next.
+        /// The action to take next.
         public let remedy: String
         /// The element with the correction, to paste; nil if there is none.
         public let correction: String?
     }
 
-    /// A format in which findings are written for a service.
+    /// An output format for a service.
     public enum Format: String, Sendable, Hashable, CaseIterable {
-        /// SARIF 2.1.0, with paths relative to the root of the repository of the model.
+        /// SARIF 2.1.0, with paths relative to the root of the model's repository.
         case sarif
         /// Commands of GitHub Actions, which show the findings in a pull request.
         case gitHub
@@ -162,14 +161,15 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
     /// The JSON that `moult lint --json` prints, on one line.
     public var json: String { report.document.compact }
 
-    /// The findings as text for a service.
+    /// Returns the findings in a format for a service.
     ///
-    /// - Throws: what looking for the repository throws; `usage` for a finding in a file outside of it.
+    /// - Throws: any error from finding the repository; `usage` for a finding in a file outside it.
     public func text(as format: Format) throws -> String {
         try lines(as: format, around: report.path).joined(separator: "\n")
     }
 
-    /// - Parameter model: the model whose repository paths start at; nil for the repository around the working folder.
+    /// - Parameter model: the path of a model in the repository to which paths are relative; nil for the repository
+    ///   around the current directory.
     package func lines(as format: Format, around model: String? = nil) throws -> [String] {
         switch format {
         case .sarif: [try report.sarif(version: MoultVersion.number, paths: RepositoryPaths(ofModelAt: model)).indented]
@@ -186,9 +186,9 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
 }
 
 extension PlanOutline {
-    /// The places where the models are declared, by version and entity, with the paths of the files. A program knows a
-    /// file by its module and its name. The file is looked for below the working folder; if it is not found, it keeps
-    /// the name that the program has for it.
+    /// The declarations of the models, by version and entity, with the paths of the files. A program records only the
+    /// module and name of a file. The file is searched for below the current directory; if it is not found, its
+    /// recorded name is used.
     package var lintDeclarations: [String: [String: LintDeclaration]] {
         let names = Set(declarations.values.flatMap { $0.values.map(\.file) })
         let paths = SwiftFiles(named: names).paths
@@ -200,7 +200,7 @@ extension PlanOutline {
     }
 }
 
-/// Files of source by `Module/File.swift`.
+/// The paths of source files, by `Module/File.swift`.
 private struct SwiftFiles {
     private(set) var paths: [String: String] = [:]
     private let wanted: [String: [String]]
@@ -216,7 +216,7 @@ private struct SwiftFiles {
         for name in names.sorted() where !name.hasPrefix(".") && !["Pods", "Carthage", "DerivedData"].contains(name) {
             let path = folder == "." ? name : Path.join(folder, name)
             if let candidates = wanted[name] {
-                // Two modules may have files of one name.
+                // Two modules may have files of the same name.
                 for file in candidates where candidates.count == 1 || path.contains(Path.folder(of: file) + "/") {
                     paths[file] = paths[file] ?? path
                 }

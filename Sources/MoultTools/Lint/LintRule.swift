@@ -1,10 +1,10 @@
 import MoultBasics
 
-/// One rule: what it finds, who is affected, what to do, and the function that finds it.
+/// A lint rule: its meaning and effect, its remedy, and the function that finds matches.
 ///
-/// The rules are one table, ``all``. The findings, the help in SARIF, the documentation and the tests come from it.
+/// All rules are in one table, ``all``. The findings, the help in SARIF, the documentation and the tests come from it.
 package struct LintRule: Sendable {
-    /// A category of rules, by who or what breaks if a finding is ignored.
+    /// A category of rules, by what breaks if a finding is ignored.
     package enum Category: String, Sendable, CaseIterable {
         case open = "OPEN"
         case infer = "INFER"
@@ -20,10 +20,10 @@ package struct LintRule: Sendable {
         case `extension`
     }
 
-    /// Stable, such as `OPEN001`.
+    /// The stable code, such as `OPEN001`.
     package let code: String
     package let severity: Finding.Severity
-    /// Nil for a rule that applies to every app.
+    /// The profile of the rule; nil for a rule that applies to every app.
     package let profile: Profile?
     /// A noun phrase, such as "Released version edited".
     package let title: String
@@ -31,23 +31,23 @@ package struct LintRule: Sendable {
     package let meaning: String
     /// The effect that a user of the app would see.
     package let onDevice: String
-    /// The action to take, in general; each finding says it for its own place.
+    /// The general remedy; each finding has a specific one.
     package let remedy: String
     package let failing: LintExample
     package let corrected: LintExample
     let check: Check
 
-    /// A check, by the part of a model that it looks at.
+    /// A check, by the part of a model that it examines.
     enum Check: Sendable {
-        /// The versions of a model as a list.
+        /// All versions of a model.
         case model(@Sendable (LintSubject) -> [LintMatch])
-        /// One version, by itself.
+        /// A single version.
         case version(@Sendable (LintVersion) -> [LintMatch])
         /// A version and the next one.
         case step(@Sendable (LintStep) -> [LintMatch])
-        /// The model, compared with what was released.
+        /// The model, compared with a release.
         case release(@Sendable (LintRelease, LintSubject) -> [LintMatch])
-        /// The plan of an app's own tool, which has found it already.
+        /// A finding that the plan of an app's own tool reports itself.
         case plan
     }
 
@@ -62,17 +62,17 @@ package struct LintRule: Sendable {
 
     package var category: Category { Category.allCases.first { code.hasPrefix($0.rawValue) } ?? .shape }
 
-    /// Whether its findings are losses, which an app can declare.
+    /// Whether the rule's findings are losses, which an app can declare.
     var isOfLoss: Bool { ["DATA001", "DATA002", "DATA003", "DATA004", "DATA005", "DATA012"].contains(code) }
 
     /// Every rule, in the order of the categories and codes.
     package static let all: [LintRule] = open + infer + data + sync + code + shape
 
-    /// The rule of that code, in any case of letters.
+    /// Returns the rule with a code, ignoring case.
     package static func named(_ code: String) -> LintRule? { all.first { $0.code == code.uppercased() } }
 }
 
-/// A small model for the page of a rule: versions as XML, and what was released before.
+/// A small model for the documentation of a rule: versions as XML, and the released versions.
 package struct LintExample: Sendable {
     package struct Version: Sendable {
         package let name: String
@@ -89,13 +89,13 @@ package struct LintExample: Sendable {
     }
 
     package let versions: [Version]
-    /// The name of the current version; nil for the last.
+    /// The name of the current version; nil for the last one.
     package let current: String?
-    /// The versions as they were when they were released; empty if the rule does not compare.
+    /// The versions at the time of the release; empty if the rule does not compare.
     package let released: [Version]
-    /// The name of the version that was current then; nil for the last.
+    /// The name of the current version at the release; nil for the last one.
     package let releasedCurrent: String?
-    /// Source of a SwiftData plan, for a rule about plans; nil for a rule about models.
+    /// The source of a SwiftData plan, for a rule about plans; nil for a rule about models.
     package let swift: String?
 
     package init(
@@ -106,17 +106,17 @@ package struct LintExample: Sendable {
         swift = nil
     }
 
-    /// The part of a SwiftData plan that a rule is about.
+    /// Creates an example from a part of a SwiftData plan.
     package init(swift: String) {
         (versions, released) = ([], [])
         (current, releasedCurrent) = (nil, nil)
         self.swift = swift
     }
 
-    /// One version.
+    /// Creates an example with one version.
     package init(_ xml: String) { self.init([Version("App", xml)]) }
 
-    /// A version and the next one.
+    /// Creates an example with a version and the next one.
     package init(from older: String, to newer: String) { self.init([Version("App", older), Version("App 2", newer)]) }
 }
 

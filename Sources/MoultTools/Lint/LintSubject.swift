@@ -6,28 +6,28 @@ import MoultModelFiles
 import MoultPlan
 import MoultStore
 
-/// The subject of the rules: the versions of a model, the steps between them, and what was released.
+/// The subject of the rules: the versions of a model, the steps between them, and its releases.
 package struct LintSubject: Sendable {
-    /// One for each file, oldest first.
+    /// The versions in the model's files, oldest first.
     package let versions: [LintVersion]
     package let currentName: String?
     package let steps: [LintStep]
     package let releases: [LintRelease]
-    /// The findings of the model's reader.
+    /// The findings from reading the model.
     package let readerFindings: [Finding]
-    /// The findings of the SwiftData plan of an app's own tool about itself; nil without one.
+    /// The findings that the SwiftData plan of an app's own tool reports about itself; nil without a plan.
     package let planFindings: [Finding]?
-    /// The places where the source of an app's own tool declares its models.
+    /// The declarations of the models in the source of an app's own tool.
     let declarations: [String: [String: LintDeclaration]]
     /// The findings of a plan for a store about its rows; empty without a store.
     let rowFindings: [Finding]
 
     /// - Parameters:
-    ///   - registered: mapping models and stages; the rules about inference leave their steps alone.
-    ///   - rows: what is known of the rows of a store.
-    ///   - planFindings: what the plan of an app's own tool has found in itself; nil without one.
-    ///   - declarations: where its source declares each model, by the version's name, then the entity's.
-    /// - Throws: `usage` if an answer fits no question.
+    ///   - registered: mapping models and stages, whose steps the rules about inference skip.
+    ///   - rows: the rows of a store; nil for none.
+    ///   - planFindings: the findings that the plan of an app's own tool reports about itself; nil without a plan.
+    ///   - declarations: the declarations in the tool's source, by version and entity.
+    /// - Throws: `usage` if an answer matches no question.
     package init(
         _ bundle: ModelBundle, answers: Answers = .none, registered: [RegisteredStage] = [],
         releases: [LintRelease] = [], rows: StoreRows? = nil, planFindings: [Finding]? = nil,
@@ -38,7 +38,7 @@ package struct LintSubject: Sendable {
         (self.planFindings, self.declarations) = (planFindings, declarations)
         rowFindings = rows?.findings ?? []
         currentName = bundle.currentName
-        // What the lock says is compared by the rules themselves.
+        // The rules make the comparison with the lock file themselves.
         readerFindings = bundle.findings.filter { !Self.lockCodes.contains($0.code) }
         let nodes = ModelVersions(bundle)
         let start = rows.flatMap { nodes.position(named: $0.version) }
@@ -62,7 +62,7 @@ package struct LintSubject: Sendable {
         "version-not-locked", "model-not-locked",
     ]
 
-    /// Whether a version was released. Another with equal hashes, under another name and with other contents, is not it.
+    /// Whether a version was released. Equal hashes under another name, with other contents, do not count.
     func isReleased(_ version: ModelVersion) -> Bool {
         let checksum = version.hashes.checksum
         let same = releases.flatMap(\.versions).filter { $0.checksum == checksum }
@@ -71,7 +71,7 @@ package struct LintSubject: Sendable {
         return same.contains { $0.fingerprint == fingerprint }
     }
 
-    /// The versions that can still be edited, and the newest one in any case.
+    /// The versions that can still be edited, and always the newest one.
     var openVersions: [LintVersion] {
         guard let newest = versions.last else { return [] }
         let unreleased = releases.isEmpty ? [] : versions.dropLast().filter { !isReleased($0.version) }
@@ -85,7 +85,7 @@ package struct LintSubject: Sendable {
 /// One version of a model, with its file.
 package struct LintVersion: Sendable {
     package let version: ModelVersion
-    /// The file that it was read from; nil for the model of a program or a store.
+    /// The path of the file that the version was read from; nil for a model from code or a store.
     package let file: String?
     package let checksum: [UInt8]
 
@@ -99,15 +99,15 @@ package struct LintVersion: Sendable {
     var model: ManagedObjectModel { version.model }
 }
 
-/// A version and the next one, with what differs and what the planner makes of it.
+/// A version and the next one, with their differences and the mapping that the planner infers.
 package struct LintStep: Sendable {
     let older: ModelVersion
     let newer: ModelVersion
     let diff: ModelDiff
     let inferred: InferredMapping
-    /// Whether a mapping model or a stage is given for it.
+    /// Whether a mapping model or a stage handles the step.
     let isRegistered: Bool
-    /// The objects of a store that will take this step, by entity; empty without a store.
+    /// The number of objects of each entity in a store that will take this step; empty without a store.
     let rows: [String: Int64]
 
     /// Returns the steps between versions of equal hashes, which no store takes.
@@ -125,7 +125,7 @@ package struct LintStep: Sendable {
         return steps
     }
 
-    /// The places that a question or a refusal is about, with those that may have been renamed.
+    /// The places that questions and refusals are about, and the candidates for renames.
     var openPlaces: Set<String> {
         let candidates = inferred.questions.flatMap { question in
             question.candidates.map { question.property == nil ? $0.name : "\(question.entity).\($0.name)" }
@@ -134,13 +134,13 @@ package struct LintStep: Sendable {
     }
 }
 
-/// The rows of a store, as far as the rules ask for them.
+/// The facts about a store's rows that the rules need.
 package struct StoreRows: Sendable {
     /// The name of the store's version.
     package let version: String
-    /// Objects by entity, without those of sub-entities.
+    /// The number of objects of each entity, without those of its sub-entities.
     package let counts: [String: Int64]
-    /// The findings of a plan about them, such as values that are lost or occur twice; empty if there is no plan yet.
+    /// The findings of a plan about the rows, such as lost or duplicate values; empty if there is no plan yet.
     package let findings: [Finding]
 
     package init(version: String, counts: [String: Int64], findings: [Finding] = []) {
@@ -161,9 +161,9 @@ package struct LintDeclaration: Sendable {
 }
 
 extension StoreRows {
-    /// The objects of a store, for the changes that concern them, and what a plan says of their values.
+    /// Reads the objects of a store, and the findings of a plan about their values.
     ///
-    /// - Parameter context: that of the plan; if there are open questions, there is none.
+    /// - Parameter context: the context of the plan. With open questions, there is no plan.
     /// - Throws: `storeUnknown` for a store of another app, or of none of the versions.
     init(ofStore path: String, _ context: StoreSession.Context) throws {
         let versions = context.versions
@@ -184,7 +184,7 @@ extension StoreRows {
             return (version.name, counts.compactMapValues { $0 })
         }
         var context = context
-        // A released version that has changed is a finding of its own, and stands in the way of no plan here.
+        // A changed released version is reported separately, and must not prevent the plan here.
         context.versions.findings = []
         let prepared = (try? StoreSession(StoreRequest(path, .plan), context))?.prepared
         let losses = (try? prepared?.foreseenLosses()) ?? []

@@ -1,18 +1,18 @@
-/// A request of a browser.
+/// An HTTP request from a browser.
 package struct Request: Sendable {
     package let method: String
-    /// Without the query, decoded.
+    /// The decoded path, without the query.
     package let path: String
-    /// The fields of the query and of a form, decoded; of several of one name the first.
+    /// The decoded fields of the query and of a form. Of several fields with one name, the first counts.
     package let query: [String: String]
     package let form: [String: String]
     private let headers: [(name: String, value: String)]
 
-    /// The longest form that is read.
+    /// The maximum length of a form, in bytes.
     package static let formLimit = 64 << 10
 
-    /// - Parameter target: path and query as they were sent.
-    /// - Returns: nil for a target or a form that is not encoded as the standard asks.
+    /// - Parameter target: the path and query, as sent.
+    /// - Returns: nil for a target or a form with an invalid encoding, and for a body that is too long.
     package init?(_ method: String, _ target: String, headers: [(String, String)], body: [UInt8] = []) {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let path = parts.first?.utf8.percentDecoded(plusIsBlank: false), path.hasPrefix("/"),
@@ -27,7 +27,7 @@ package struct Request: Sendable {
         self.form = form
     }
 
-    /// The value of a header that was sent once; nil if it was not, or several times.
+    /// Returns the value of a header that was sent exactly once; nil otherwise.
     package func header(_ name: String) -> String? {
         let values = headers.filter { $0.name == name }
         return values.count == 1 ? values.first?.value : nil
@@ -46,7 +46,7 @@ package struct Request: Sendable {
 }
 
 extension [UInt8] {
-    /// The fields of `application/x-www-form-urlencoded`; nil where the encoding is wrong.
+    /// The fields of `application/x-www-form-urlencoded`; nil if the encoding is invalid.
     fileprivate var fields: [String: String]? {
         var fields: [String: String] = [:]
         for field in split(separator: UInt8(ascii: "&")) {
@@ -61,7 +61,7 @@ extension [UInt8] {
 }
 
 extension Collection<UInt8> {
-    /// Nil for an escape that is none, and for bytes that are not UTF-8.
+    /// Returns nil for an invalid escape, and for bytes that are not UTF-8.
     fileprivate func percentDecoded(plusIsBlank: Bool) -> String? {
         var bytes: [UInt8] = []
         var rest = self[...]
@@ -91,7 +91,7 @@ extension UInt8 {
     }
 }
 
-/// The address of a page with its query.
+/// Returns the address of a page with its query.
 func address(_ path: String, _ fields: KeyValuePairs<String, String> = [:]) -> String {
     let query = fields.map { "\($0.percentEncoded)=\($1.percentEncoded)" }.joined(separator: "&")
     return query.isEmpty ? path : "\(path)?\(query)"
@@ -119,7 +119,8 @@ package struct Response: Sendable {
     package private(set) var headers: [(name: String, value: String)]
     package let body: [UInt8]
 
-    /// No script, style, picture or frame from elsewhere, nothing kept, and nothing told to other sites.
+    /// Headers that forbid external scripts, styles, images and frames, caching, and passing the address to other
+    /// sites.
     private static let strict: [(name: String, value: String)] = [
         (
             "Content-Security-Policy",
@@ -127,7 +128,7 @@ package struct Response: Sendable {
                 + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         ),
         ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
-        // A form's request would have no origin with no-referrer.
+        // With no-referrer, a form's request would have no origin.
         ("Referrer-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
         ("Cross-Origin-Resource-Policy", "same-origin"), ("Cache-Control", "no-store"),
     ]
@@ -140,7 +141,7 @@ package struct Response: Sendable {
 
     package init(_ page: HTML, status: Int = 200) { self.init(status, type: "text/html; charset=utf-8", page.markup) }
 
-    /// Sends the browser on by GET.
+    /// Returns a redirect that the browser follows with GET.
     package static func seeOther(_ address: String, cookie: String? = nil) -> Response {
         Response(
             303, type: "text/plain; charset=utf-8", "",
@@ -152,17 +153,17 @@ package struct Response: Sendable {
     package func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 }
 
-/// The access control of the server. It admits the browser that opened the address with the one-time token, and of its
-/// requests those that no other site has sent.
+/// The access control of the server. It admits the browser that opened the address with the one-time token, and refuses
+/// requests that other sites send through it.
 ///
-/// A page of another site can send requests to this computer too. It knows no token, its cookies are not sent
-/// (`SameSite`), and a name of its own that leads here is a wrong host.
+/// A page of another site can also send requests to this computer. It does not know the token, its requests carry no
+/// cookies (`SameSite`), and a domain of its own that resolves to this computer is rejected as a wrong host.
 struct Access: Sendable {
-    /// `127.0.0.1:PORT`
+    /// The host of the site, `127.0.0.1:PORT`.
     let host: String
-    /// For the first request; nil when it was used.
+    /// The token for the first request; nil once it is used.
     private(set) var token: String?
-    /// The secret that every form has in a hidden field.
+    /// The secret in a hidden field of every form.
     let formToken = Self.secret()
     private let session = Self.secret()
 
@@ -171,12 +172,12 @@ struct Access: Sendable {
         token = Self.secret()
     }
 
-    /// Cookies are for a computer, not for a port.
+    /// The port is part of the name, because a cookie is valid for all ports of a computer.
     private var cookieName: String { "moult-\(host.split(separator: ":").last ?? "")" }
 
     enum Answer {
         case granted
-        /// The token was right, and is used now: the browser gets a cookie.
+        /// The token is correct, and is now used up; the browser gets a cookie.
         case welcome(cookie: String)
         case refused(Int, String)
     }
@@ -217,7 +218,7 @@ struct Access: Sendable {
 }
 
 extension String {
-    /// Takes as long wherever the two differ.
+    /// Compares with a secret, in a time that does not depend on where the two differ.
     fileprivate func equals(_ secret: String) -> Bool {
         let (own, other) = (Array(utf8), Array(secret.utf8))
         guard own.count == other.count else { return false }

@@ -2,7 +2,7 @@ import Moult
 import MoultBasics
 
 extension Site {
-    /// The parts of the page.
+    /// The sections of the site.
     enum Tab: String, CaseIterable {
         case store = "Store"
         case model = "Model"
@@ -14,12 +14,12 @@ extension Site {
         fileprivate var path: String { self == .store ? "/" : "/" + rawValue.lowercased() }
     }
 
-    /// A whole page.
+    /// Returns a whole page.
     ///
     /// - Parameters:
-    ///   - tab: the part that it belongs to.
-    ///   - isBare: whether it says nothing about the store, for a browser that is refused.
-    ///   - refreshes: whether a browser without scripts loads it again.
+    ///   - tab: the section that the page belongs to.
+    ///   - isBare: whether to show nothing about the store, for a browser that is refused.
+    ///   - refreshes: whether a browser without scripts reloads the page at intervals.
     func page(_ title: String, at tab: Tab?, _ content: HTML, isBare: Bool = false, refreshes: Bool = false) -> HTML {
         let name = isBare ? "Moult" : Path.name(of: settings.store)
         let links: [HTML] = Tab.allCases.map { other in
@@ -59,7 +59,7 @@ extension Site {
             """
     }
 
-    /// A form with one button.
+    /// Returns a form with one button.
     func form(
         _ action: String, _ fields: KeyValuePairs<String, String>, button: String, isWeighty: Bool = false,
         _ content: HTML = ""
@@ -73,7 +73,7 @@ extension Site {
     }
 }
 
-/// A table that scrolls by itself where the window is narrow.
+/// Returns a table that scrolls on its own in a narrow window.
 func table(_ label: String, _ heads: [HTML], _ rows: [HTML]) -> HTML {
     let cells: [HTML] = heads.map { "<th scope=\"col\">\($0)</th>" }
     let lines: [HTML] = rows.map { "<tr>\($0)</tr>\n" }
@@ -85,7 +85,7 @@ func table(_ label: String, _ heads: [HTML], _ rows: [HTML]) -> HTML {
         """
 }
 
-/// Returns the text for an error: what was found, where, and what to do next.
+/// Returns the text of an error: the problem, its place, and the action to take next.
 func errorWords(_ error: any Error) -> HTML {
     guard let error = error as? MigrationError else {
         return "<p class=\"error\" role=\"alert\">\(String(describing: error))</p>"
@@ -98,7 +98,7 @@ func errorWords(_ error: any Error) -> HTML {
         """
 }
 
-/// Findings, the worst first.
+/// Returns a list of findings, the most severe first.
 func list(_ findings: [Finding]) -> HTML {
     guard !findings.isEmpty else { return "<p>Nothing was found.</p>" }
     let items: [HTML] = findings.sorted { $1.severity < $0.severity }.map { finding in
@@ -114,13 +114,13 @@ func list(_ findings: [Finding]) -> HTML {
     return "<ul class=\"findings\">\(items)</ul>"
 }
 
-/// Names and what they are.
+/// Returns a list of names and values.
 func facts(_ pairs: [(String, HTML)]) -> HTML {
     let items: [HTML] = pairs.map { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }
     return "<dl class=\"facts\">\(items)</dl>"
 }
 
-/// A piece of a page. What is put in by interpolation is text, unless it is a piece itself.
+/// A piece of a page. Interpolated values are escaped, unless they are pieces themselves.
 package struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     package private(set) var markup: String
 
@@ -141,7 +141,7 @@ package struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
 }
 
 extension String {
-    /// The text for an element or an attribute in double quotes; control characters are spelled out.
+    /// The text, escaped for an element or a quoted attribute. Control characters are spelled out.
     fileprivate var escaped: String {
         var text = ""
         text.reserveCapacity(utf8.count)
@@ -161,7 +161,8 @@ extension String {
 }
 
 extension Site {
-    /// The look of all pages: the system's fonts, its light or dark colours, one column that narrows to a phone's width.
+    /// The style of all pages: the system's fonts, its light or dark colours, and one column that adapts to a phone's
+    /// width.
     static let style = """
         :root { color-scheme: light dark; --ground: #ffffff; --raised: #f6f8fa; --line: #d0d7de; --text: #1f2328;
           --quiet: #57606a; --link: #0550ae; --accent: #0550ae; --on-accent: #ffffff; --error: #a40e26;
@@ -253,7 +254,7 @@ extension Site {
 
         """
 
-    /// Follows the progress of a job, and puts the cursor into the search at `/`.
+    /// Follows the progress of a job, and focuses the search field when the user types `/`.
     static let script = """
         "use strict";
         const bar = document.querySelector("progress");

@@ -4,10 +4,10 @@ import MoultModel
 import MoultSQLite
 
 extension Site {
-    /// The time that a search reads before it shows what it has found, in nanoseconds.
+    /// The time limit of a search before it shows its results so far, in nanoseconds.
     private static let searchTime: UInt64 = 1_000_000_000
 
-    /// Objects of an entity, with its sub-entities, a page at a time.
+    /// Returns a page with objects of an entity, including those of its sub-entities.
     func objectsPage(_ request: Request) throws -> HTML {
         let name = request.query["entity"] ?? ""
         let text = request.query["find"] ?? ""
@@ -57,7 +57,7 @@ extension Site {
         _ page: ObjectReader.Page, of entity: EntityContents, _ text: String, _ format: String, isFirst: Bool,
         _ reader: ObjectReader
     ) throws -> HTML {
-        // The name of the entity says something only where there are several.
+        // Show the name of the entity only if there are several.
         let shown = entity.columns.filter { column in
             if case .entity(let names) = column.source { return names.count > 1 }
             return column.name != "Z_PK"
@@ -89,7 +89,7 @@ extension Site {
         return "\(result)<p class=\"pages\">\(links)</p>"
     }
 
-    /// Returns the predicate for what a person looks for; nil for every object.
+    /// Returns the predicate for a user's search; nil for all objects.
     private func predicate(
         finding text: String, matching format: String, of name: String, _ reader: ObjectReader
     ) throws -> MoultModel.Predicate? {
@@ -116,7 +116,7 @@ extension Site {
 
     // MARK: - One object
 
-    /// The values of an object and the objects that it leads to.
+    /// Returns the page of an object, with its values and the objects that it is linked to.
     func objectPage(_ request: Request) throws -> HTML {
         let name = request.query["entity"] ?? ""
         let key = request.query["key"].flatMap { Int64($0) } ?? 0
@@ -158,7 +158,7 @@ extension Site {
         }
     }
 
-    /// More destinations of a to-many relationship.
+    /// Returns a page with further destinations of a to-many relationship.
     func linksPage(_ request: Request) throws -> HTML {
         let (name, relationship) = (request.query["entity"] ?? "", request.query["relationship"] ?? "")
         let key = request.query["key"].flatMap { Int64($0) } ?? 0
@@ -214,7 +214,7 @@ extension Site {
 
     // MARK: - Values
 
-    /// A value in its type. In a table it is short.
+    /// Returns the value in the form of its type, shortened for a table.
     private func cell(
         _ value: SQLiteValue, _ column: EntityContents.Column, of entity: String, _ reader: ObjectReader,
         isWhole: Bool = false
@@ -248,13 +248,13 @@ extension Site {
 }
 
 extension EntityContents.Column {
-    /// Whether its values say little in a list, which shows it last.
+    /// Whether the values are binary. A list shows such columns last.
     fileprivate var isBytes: Bool {
         guard case .attribute(_, let type, _) = source else { return false }
         return type == .binary || type == .transformable
     }
 
-    /// A word for the head of a table.
+    /// The name of the type, for the head of a table.
     fileprivate var type: String {
         switch source {
         case .attribute(_, let type, _): type.name
@@ -265,7 +265,8 @@ extension EntityContents.Column {
 }
 
 extension String {
-    /// A date of nine decimals with three; another text, and one that would be the next second, as it is.
+    /// The text with milliseconds if it is a date with nanoseconds. A date that would round up to the next second, and
+    /// any other text, are unchanged.
     fileprivate var toMilliseconds: String {
         let parts = split(separator: ".")
         guard parts.count == 2, parts[1].count == 10, let nanoseconds = Int(parts[1].dropLast()),
@@ -275,7 +276,7 @@ extension String {
         return parts[0] + "." + String(repeating: "0", count: 3 - digits.count) + digits + "Z"
     }
 
-    /// The first characters, with how many more there are.
+    /// Returns the first characters, with the size of the rest.
     fileprivate func cut(at limit: Int) -> String {
         guard utf8.count > limit else { return self }
         let start = prefix(limit)

@@ -4,7 +4,7 @@ import MoultModel
 import MoultPlan
 
 extension Site {
-    /// Returns the page of the store: what it is, how it stands to its model, and its entities.
+    /// Returns the page of the store: its facts, its state relative to the model, and its entities.
     func overview() async throws -> HTML {
         let path = settings.store
         let status = try await project().status(of: path)
@@ -40,7 +40,7 @@ extension Site {
             """)
     }
 
-    /// The way from the store's version to the newest.
+    /// Returns the versions from the store's to the newest.
     private func versions(_ status: StoreStatus) -> HTML {
         guard status.versionNames.count > 1 else { return "" }
         let items: [HTML] = status.versionNames.map { name in
@@ -75,7 +75,7 @@ extension Site {
 
     // MARK: - The model
 
-    /// The picture of the store's model, or of one entity and its neighbours, and the same as text.
+    /// Returns the page of the store's model, or of one entity and its neighbours, as a picture and as text.
     func modelPage(_ request: Request) throws -> HTML {
         let chosen = request.query["entity"]
         return try read { reader in
@@ -129,7 +129,7 @@ extension Site {
             """
     }
 
-    /// A picture by Graphviz: the store's model, or how the version aimed at differs from it.
+    /// Returns a picture drawn by Graphviz: the store's model, or its differences from the target version.
     func picture(_ request: Request) throws -> Response {
         let diagram: Diagram
         if request.query["kind"] == "difference" {

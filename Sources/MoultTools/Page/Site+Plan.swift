@@ -3,7 +3,7 @@ import MoultBasics
 import MoultEngine
 
 extension Site {
-    /// Returns the page that says what a migration to the version aimed at will do.
+    /// Returns the page of the plan, which describes a migration to the target version.
     func planPage() async throws -> HTML {
         let plan: StorePlan
         do {
@@ -22,7 +22,7 @@ extension Site {
                 <h2><bdi>\(edge.from)</bdi> → <bdi>\(edge.to)</bdi></h2><ul>\(sentences)</ul><p>\(edge.undo)</p>
                 """
         }
-        // Undeclared losses are accepted by confirming them.
+        // The confirmation also accepts undeclared losses.
         let refusal: HTML =
             settings.allowsChanges && plan.canBeConfirmed
             ? ""
@@ -68,7 +68,7 @@ extension Site {
 
     // MARK: - Confirmations
 
-    /// Says what an action will replace, and asks.
+    /// Returns a page that describes the effect of an action and asks for confirmation.
     func confirmation(_ request: Request) async throws -> HTML {
         guard settings.allowsChanges else { return page("Refused", at: nil, "<h1>Refused</h1>\(readOnlyHint)") }
         let store = settings.store
@@ -131,7 +131,7 @@ extension Site {
         try system.status(of: path).map { Quantity.bytes(Int($0.size)) } ?? "nothing is there now"
     }
 
-    /// The store's version by its name, as far as it is known.
+    /// Returns the name of the store's version, if it is known.
     private func version() async throws -> String {
         (try? await project().status(of: settings.store).version) ?? "unknown"
     }
@@ -142,6 +142,6 @@ extension Site {
 }
 
 extension StorePlan {
-    /// Whether nothing stands in the way but losses that a person has to accept.
+    /// Whether the only obstacle is losses that the user has to accept.
     fileprivate var canBeConfirmed: Bool { refusal.map { $0.code == .lossNotAccepted } ?? true }
 }

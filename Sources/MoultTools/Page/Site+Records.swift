@@ -25,7 +25,7 @@ extension Site {
             """)
     }
 
-    /// Returns the page with all that was done to the store, the newest first, and with its log.
+    /// Returns the page with the history of the store, newest run first, and its log.
     func historyPage() async throws -> HTML {
         let project = try project()
         let rows: [HTML] = try await project.history(of: settings.store).reversed().map { run in
@@ -53,7 +53,7 @@ extension Site {
         return page("History", at: .history, "<h1>History</h1>\(runs)\(log)")
     }
 
-    /// The backups, the newest first.
+    /// Returns the page with the backups, newest first.
     func backupsPage() async throws -> HTML {
         let rows: [HTML] = try await project().backups(of: settings.store, options: options).reversed().map { backup in
             let restore: HTML =
@@ -99,7 +99,7 @@ extension StoreBackup {
 }
 
 extension Date {
-    /// `2026-01-31 14:05:09 UTC`
+    /// The date in the form `2026-01-31 14:05:09 UTC`.
     fileprivate var words: String {
         let text = formatted(.iso8601.dateSeparator(.dash).dateTimeSeparator(.space))
         return text.hasSuffix("Z") ? text.dropLast() + " UTC" : text

@@ -5,7 +5,7 @@ import MoultModel
 import Synchronization
 
 extension Site {
-    /// An action that a person can have done.
+    /// An action that the user can confirm.
     enum Action: Sendable {
         case backUp
         case migrate(StorePlan)
@@ -16,7 +16,7 @@ extension Site {
         }
     }
 
-    /// Begins what a form asks for.
+    /// Starts the action that a form requests.
     func act(_ request: Request) async throws -> Response {
         switch request.form["do"] {
         case "rehearse":
@@ -54,7 +54,7 @@ extension Site {
                 .planStale, "This confirmation is out of date, or was used.", remedy: "Go back and look again.")
         }
         let (project, store) = (try project(), settings.store)
-        // Nothing of this process may have the store open while a run changes it.
+        // This process must not have the store open while a run changes it.
         close()
         switch action {
         case .backUp:
@@ -118,14 +118,14 @@ extension Site {
 }
 
 extension StorePlan {
-    /// The number of lost rows, values or links, by the place of each loss; nil where it cannot be counted before the
-    /// migration runs.
+    /// The number of lost rows, values or links, by the place of each loss; nil if it cannot be counted before the
+    /// migration.
     fileprivate var amounts: [String: Int64?] {
         Dictionary(losses.map { ($0.place, $0.count) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
-/// Work on the store that takes a while: it goes on when the browser leaves.
+/// A longer piece of work on the store, which continues when the browser closes the page.
 final class Job: Sendable {
     /// The name of the work, such as `Rehearsal`.
     let title: String
@@ -135,16 +135,16 @@ final class Job: Sendable {
 
     struct State: Sendable {
         var fraction: Double?
-        /// A description of what is being done.
+        /// A description of the current step.
         var words = "Starting"
-        /// The result of the work, or the reason why it failed; nil while it runs.
+        /// The result of the work, or its error; nil while it runs.
         var outcome: HTML?
         var hasFailed = false
-        /// Whether a disk has failed, possibly in the commit.
+        /// Whether a disk failed, possibly during the commit.
         var isUncertain = false
     }
 
-    /// A run with progress.
+    /// Starts a run with progress.
     init<Report: Sendable>(_ title: String, _ task: StoreTask<Report>, outcome: @escaping @Sendable (Report) -> HTML) {
         self.title = title
         stop.withLock { $0 = { task.cancel() } }
@@ -159,7 +159,7 @@ final class Job: Sendable {
         }
     }
 
-    /// Reading without progress.
+    /// Starts work that only reads, without progress.
     init(_ title: String, _ body: @escaping @Sendable () async throws -> HTML) {
         self.title = title
         begin(body)
@@ -187,7 +187,7 @@ final class Job: Sendable {
 
     func end() async { await work.withLock { $0 }?.value }
 
-    /// The progress of the work as JSON, which the page's script asks for again and again.
+    /// The progress of the work as JSON, which the page's script requests repeatedly.
     var document: JSONValue {
         let now = now
         return [

@@ -3,12 +3,12 @@ import MoultBasics
 import MoultModel
 import MoultStore
 
-/// The local page of one store. Requests come one after the other.
+/// The local site for one store. It handles one request at a time.
 ///
-/// A page reads the store through a probe, which must not be opened or closed while a run of this process has the store
-/// open: while a job runs, there is only the page of the job.
+/// Pages read the store through a probe, which must not be opened or closed while a run in this process has the store
+/// open. While a job runs, only the page of the job is available.
 package actor Site {
-    /// The settings of a site: what is shown, and what may be done.
+    /// The settings of a site: the store to show, and the permitted actions.
     package struct Settings: Sendable {
         package var store: String
         /// The path of the models; nil for the model inside the store.
@@ -18,7 +18,7 @@ package actor Site {
         package var rules: String?
         package var backups: String?
         package var allowsChanges = false
-        /// The words of remedies: those of the program that shows the page.
+        /// The wording of remedies, which is that of the program that shows the page.
         package var words: any RemedyWords = SwiftWords()
 
         package init(store: String) { self.store = store }
@@ -28,21 +28,21 @@ package actor Site {
     private(set) var access: Access
     private var reading: (probe: StoreProbe, reader: ObjectReader)?
     private(set) var job: Job?
-    /// The action of the last confirmation, with the name that its form has.
+    /// The action of the last confirmation, with the name in its form.
     private var offer: (name: String, action: Action)?
     private var pictures: [String: String] = [:]
     let system = POSIXSystem()
 
-    /// - Parameter host: where the page is: `127.0.0.1:PORT`.
+    /// - Parameter host: the host of the site, `127.0.0.1:PORT`.
     package init(_ settings: Settings, host: String) {
         self.settings = settings
         access = Access(host: host)
     }
 
-    /// The address that opens the page, once.
+    /// The address that opens the site. It works once.
     package var entrance: String { "http://\(access.host)/?token=\(access.token ?? "")" }
 
-    /// Asks a job to stop and waits for its end.
+    /// Cancels the current job and waits for its end.
     package func finish() async {
         job?.cancel()
         await job?.end()
@@ -102,7 +102,7 @@ package actor Site {
 
     // MARK: - The store
 
-    /// The project, read anew for each request: a model may have changed since the last one.
+    /// Reads the project again for each request, because a model may have changed.
     func project() throws -> Project {
         var project: Project
         do {
@@ -121,7 +121,7 @@ package actor Site {
         return options
     }
 
-    /// Reads from the store. `body` is called again if another process wrote meanwhile.
+    /// Reads from the store. If another process writes in the meantime, `body` is called again.
     func read<Result>(_ body: (ObjectReader) throws -> Result) throws -> Result {
         for _ in 0..<3 {
             let (probe, reader) = try opened()
@@ -131,7 +131,8 @@ package actor Site {
         throw StoreProbe.disturbed(settings.store)
     }
 
-    /// The probe of the last request, if nobody has written to the store since.
+    /// Returns the probe of the last request, unless another process has written to the store since; otherwise a new
+    /// one.
     private func opened() throws -> (StoreProbe, ObjectReader) {
         if let reading, reading.probe.isUndisturbed { return reading }
         close()
@@ -164,14 +165,14 @@ package actor Site {
         return .seeOther("/job")
     }
 
-    /// Remembers what a confirmation is about; the name is for its form.
+    /// Stores the action of a confirmation, and returns the name for its form.
     func offer(_ action: Action) -> String {
         let name = system.uniqueName()
         offer = (name, action)
         return name
     }
 
-    /// Takes the action that was confirmed; nil if another confirmation was shown since. It can be taken once.
+    /// Returns a confirmed action, which can be taken once; nil if another confirmation was shown since.
     func takeOffer(_ name: String?) -> Action? {
         guard let offer, offer.name == name else { return nil }
         self.offer = nil
@@ -180,7 +181,7 @@ package actor Site {
 
     // MARK: - Pictures
 
-    /// A picture as SVG; one that was drawn before is kept.
+    /// Returns a picture as SVG, which is cached.
     func svg(_ diagram: Diagram) throws -> String {
         let dot = diagram.dot
         if let known = pictures[dot] { return known }
@@ -192,7 +193,7 @@ package actor Site {
 }
 
 extension Site.Settings {
-    /// The settings as JSON, which `moult browse` hands to the program that serves the page.
+    /// The settings as JSON, which `moult browse` passes to the program that serves the site.
     package var document: JSONValue {
         [
             "store": .string(store), "models": JSONValue(models),
@@ -201,7 +202,7 @@ extension Site.Settings {
         ]
     }
 
-    /// Nil for a document that names no store.
+    /// Returns nil for a document that does not name a store.
     package init?(_ document: JSONValue) {
         guard let store = document["store"]?.string else { return nil }
         self.init(store: store)

@@ -8,24 +8,24 @@ import MoultStore
 /// The open questions of a range of versions, and the answers to them.
 package struct AnswerSession: ToolAnswer {
     package let versions: ModelVersions
-    /// The file of answers; nil if they are not kept.
+    /// The file of answers; nil if the answers are not saved.
     package let path: String?
     /// The positions of the first and the last version.
     let range: ClosedRange<Int>
-    /// Whether the way is that of a downgrade, from the last to the first.
+    /// Whether this is a downgrade, from the last version to the first.
     private let isWayBack: Bool
     let registered: [RegisteredStage]
     package private(set) var answers: Answers
-    /// Answers about versions of other stores, which the file keeps.
+    /// Answers about versions of other stores, which remain in the file.
     private var others: Answers
     package private(set) var recorded: [Answer] = []
-    /// Answers that no longer answer anything, because another one has changed.
+    /// Answers that were dropped because a change to another answer removed their question.
     package private(set) var dropped: [Answer] = []
     package private(set) var questions: [Question] = []
-    /// The questions that were open at first.
+    /// The questions that were open at the start.
     private var first: [Question] = []
 
-    /// An answer without a question counts as none, so that it can be removed.
+    /// Starts a session. An answer that matches no question is ignored, so that the user can remove it.
     package init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers, path: String?,
         registered: [RegisteredStage] = []
@@ -43,7 +43,7 @@ package struct AnswerSession: ToolAnswer {
         first = questions
     }
 
-    /// The mapping back from the last version to the first.
+    /// Returns the mapping back from the last version to the first.
     private func wayBack(_ answers: Answers) throws(MigrationError) -> InferredMapping {
         try InferredMapping(
             back: versions.versions[range.upperBound], to: versions.versions[range.lowerBound], in: versions,
@@ -59,9 +59,9 @@ package struct AnswerSession: ToolAnswer {
 
     // MARK: - Recording
 
-    /// Records what `--set` says: `PLACE=ANSWER`. An answer given before is replaced.
+    /// Records an argument of `--set` in the form `PLACE=ANSWER`. It replaces an earlier answer.
     ///
-    /// - Throws: `usage` if nothing is asked about the place, or the answer is none of its answers.
+    /// - Throws: `usage` if there is no question about the place, or the answer is not one of its choices.
     package mutating func record(_ text: String) throws {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let place = parts.first ?? text
@@ -74,7 +74,7 @@ package struct AnswerSession: ToolAnswer {
                 .filter { $0.place == place }
         }
         guard let question = asked.first else {
-            // An answer before it may have left nothing to ask: the order of answers does not matter.
+            // The order of answers does not matter, so an earlier answer may already have settled this question.
             guard first.contains(where: { $0.place == place }) else {
                 throw MigrationError.wrongRequest("Nothing is asked about \(place).")
             }
@@ -94,7 +94,7 @@ package struct AnswerSession: ToolAnswer {
         String(advice: "Several versions \(what). Select one with \(option: .from(nil)) and \(option: .to(nil)).")
     }
 
-    /// Gives a required attribute without a default value one for the objects that exist.
+    /// Records the value that existing objects get for a required attribute without a default value.
     private mutating func recordValue(_ text: String, of place: String) throws {
         let others = answers.removing { $0.place == place && isOnTheWay($0) }
         let edges = try edgesWithoutValue(of: place, others)
@@ -119,7 +119,7 @@ package struct AnswerSession: ToolAnswer {
         try add(answer)
     }
 
-    /// Returns the edges on which the objects that exist have no value for a required attribute.
+    /// Returns the edges that leave existing objects without a value for a required attribute.
     private func edgesWithoutValue(of place: String, _ answers: Answers) throws -> [(from: String, to: String)] {
         if isWayBack {
             guard try wayBack(answers).missing.contains(where: { $0.place == place }) else { return [] }
@@ -133,9 +133,9 @@ package struct AnswerSession: ToolAnswer {
         }.map { ($0.from, $0.to) }
     }
 
-    /// Takes back what was answered about a place.
+    /// Removes the answer about a place.
     ///
-    /// - Throws: `usage` if nothing was.
+    /// - Throws: `usage` if there is none.
     package mutating func forget(_ place: String) throws {
         let left = answers.removing { $0.place == place && isOnTheWay($0) }
         guard left != answers else {
@@ -164,7 +164,7 @@ package struct AnswerSession: ToolAnswer {
         (self.answers, questions) = settled
     }
 
-    /// The answers without those that answer nothing any more, and what they leave open.
+    /// Returns the answers that still match a question, and the questions that remain open.
     private func settled(
         _ answers: Answers, keeping answer: Answer? = nil
     ) throws -> (answers: Answers, questions: [Question]) {
@@ -181,14 +181,14 @@ package struct AnswerSession: ToolAnswer {
         }
     }
 
-    /// Whether an answer is about two versions in the range.
+    /// Whether an answer is about two versions in the range, in its direction.
     private func isOnTheWay(_ answer: Answer) -> Bool {
-        // Nothing else can take back what is about versions that there are no more.
+        // Include answers about versions that no longer exist, because nothing else could remove them.
         guard let (from, to) = versions.positions(of: answer) else { return true }
         return range.contains(from) && range.contains(to) && (from > to) == isWayBack
     }
 
-    /// Answers to open questions that take the same old thing, each as `PLACE=ANSWER`: one of each list can be given.
+    /// The answers that exclude each other, because they rename the same old name. Each has the form `PLACE=ANSWER`.
     var exclusive: [[String]] {
         let renames = questions.flatMap(\.answers).filter { $0.is == .rename }
         let groups = Dictionary(grouping: renames) { answer in
@@ -198,10 +198,10 @@ package struct AnswerSession: ToolAnswer {
             .sorted { $0[0].precedesInByteOrder($1[0]) }
     }
 
-    /// All that the file holds.
+    /// All answers in the file.
     package var kept: Answers { answers.joined(with: others) }
 
-    /// - Throws: `usage` if there is no file to keep them in.
+    /// - Throws: `usage` if there is no file for the answers.
     package func save() throws {
         guard let path else {
             throw MigrationError(
@@ -239,7 +239,7 @@ package struct AnswerSession: ToolAnswer {
 }
 
 extension Answer {
-    /// Describes the effect on the data, in a few words.
+    /// Returns the effect of the answer on the data, in a few words.
     package func consequence(_ question: Question) -> String {
         let what = property == nil ? "objects" : "values"
         let candidates = question.candidates.map(\.name).joined(separator: ", ")
@@ -254,7 +254,7 @@ extension Answer {
 }
 
 extension ModelVersions {
-    /// The position of a store's version; nil if it is of none of them.
+    /// Returns the position of a store's version; nil if it matches none of the versions.
     package func position(ofStore store: String) throws -> Int? {
         let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
         return position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)

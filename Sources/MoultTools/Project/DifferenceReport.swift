@@ -9,8 +9,8 @@ package struct DifferenceReport: ToolAnswer {
     private let diff: ModelDifference
     private let archives: ArchiveComparison?
 
-    /// - Parameter files: the paths of the two models; unless both are compiled, only the versions are compared.
-    /// - Throws: `usage` if a recorded answer fits no question; what reading the files throws.
+    /// - Parameter files: the paths of the two models. Their archives are compared too if both are compiled.
+    /// - Throws: `usage` if a recorded answer matches no question; any error from reading the files.
     package init(
         from older: ModelVersion, to newer: ModelVersion, answers: Answers, files: (older: String, newer: String)?
     ) throws {
@@ -38,10 +38,11 @@ package struct DifferenceReport: ToolAnswer {
 }
 
 extension ModelBundle {
-    /// The model that `REV:PATH` names, and the revision as it is typed; nil for another text, such as the path of a file.
+    /// Returns the model that `REV:PATH` names, and the revision as typed; nil for any other text, such as the path of
+    /// a file.
     ///
-    /// - Throws: `usage` if there is no git, no repository or no such revision; `modelNotFound` if the commit has no such
-    ///   model.
+    /// - Throws: `usage` if git, the repository or the revision is missing; `modelNotFound` if the commit does not
+    ///   contain the model.
     package static func ofRevision(_ text: String) throws -> (bundle: ModelBundle, revision: String)? {
         let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
         guard parts.count == 2, try !POSIXSystem().exists(text) else { return nil }
@@ -73,7 +74,7 @@ extension ArchiveComparison {
     }
 }
 
-/// The semantic version that a model should have next, from what has changed.
+/// A proposal for a model's next semantic version, based on its changes.
 package struct VersionProposal: ToolAnswer {
     private let names: (older: String, newer: String)
     private let bump: VersionBump?
@@ -83,8 +84,8 @@ package struct VersionProposal: ToolAnswer {
     /// Compares two versions.
     ///
     /// - Parameters:
-    ///   - from: the name of the older version; nil for the last but one.
-    ///   - to: the name of the newer version; nil for the last.
+    ///   - from: the name of the older version; nil for the one before the newer.
+    ///   - to: the name of the newer version; nil for the last one.
     /// - Throws: `usage` for a version that does not exist, and for a model with one version.
     package init(_ bundle: ModelBundle, from: String?, to: String?, answers: @autoclosure () throws -> Answers) throws {
         func named(_ name: String) throws -> ModelVersion {
@@ -111,7 +112,7 @@ package struct VersionProposal: ToolAnswer {
 
     private var proposed: VersionNumber? { bump.flatMap { bump in numbers.older.map { $0.next(bump.level) } } }
 
-    /// Whether the newer version has a number below the proposed one, or none.
+    /// Whether the newer version has a number below the proposed one, or no number.
     package var isTooLow: Bool { if let proposed { numbers.newer.map { $0 < proposed } ?? true } else { false } }
 
     package var document: JSONValue {

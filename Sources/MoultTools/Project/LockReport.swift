@@ -4,14 +4,14 @@ import MoultEngine
 import MoultModel
 import MoultModelFiles
 
-/// The result of pinning the versions of a model in its lock file, or of comparing them with it.
+/// The result of pinning the versions of a model in its lock file, or of checking them against it.
 package struct LockReport: ToolAnswer {
     private let path: String
     private let versions: [String]
     package let findings: [Finding]
     private let isCheck: Bool
 
-    /// Compares a model with its lock file; nothing is written.
+    /// Checks a model against its lock file, without writing.
     package init(checking bundle: ModelBundle) {
         path = ModelLock.path(besideModelAt: bundle.path)
         versions = bundle.versions.map(\.name)
@@ -29,9 +29,9 @@ package struct LockReport: ToolAnswer {
 
     /// Pins every version of a model.
     ///
-    /// - Parameter again: whether a version that has changed since it was locked is locked again.
-    /// - Throws: `lockFileMismatch` for such a version otherwise; `modelInvalid` for a model whose current version is not
-    ///   known.
+    /// - Parameter again: whether to lock a version again that has changed since it was locked.
+    /// - Throws: `lockFileMismatch` if such a version exists and `again` is false; `modelInvalid` if the current
+    ///   version of the model is unknown.
     package init(locking bundle: ModelBundle, again: Bool) throws {
         path = ModelLock.path(besideModelAt: bundle.path)
         versions = bundle.versions.map(\.name)

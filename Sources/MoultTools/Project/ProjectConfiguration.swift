@@ -4,44 +4,44 @@ import MoultEngine
 import MoultModel
 import MoultModelFiles
 
-/// `moult.json`: what a project says once, so that no command line has to repeat it.
+/// The settings of a project in `moult.json`, so that they need not be repeated on the command line.
 ///
-/// It is found in the folder in which the command runs, or in one above it, up to the root of the repository. The command
-/// line takes precedence over it.
+/// The file is searched for in the current directory and the folders above it, up to the root of the repository. The
+/// command line takes precedence over it.
 package struct ProjectConfiguration: Sendable {
     package static let fileName = "moult.json"
 
     /// The path of the file.
     package let path: String
-    /// Relative paths start at the folder of the file.
+    /// The path of the model. Relative paths in the file start at its folder.
     package private(set) var model: String?
     package private(set) var answers: String?
     package private(set) var rules: String?
     package private(set) var backups: String?
     package private(set) var profiles: [LintRule.Profile] = []
-    /// By the code of a rule; nil for a rule that is off.
+    /// The severities that replace those of the rules, by the code of the rule; nil turns a rule off.
     package private(set) var severities: [String: Finding.Severity?] = [:]
-    /// `Entity.property` or `Entity`.
+    /// The losses that the project accepts, as `Entity.property` or `Entity`.
     package private(set) var acceptedLosses: [String] = []
-    /// Of `anonymise`.
+    /// The rules for `anonymise`.
     package private(set) var standIns = StandInRules()
 
     /// The line of each key, for messages.
     private let lines: [[String]: Int]
 
-    /// The file that is found upwards; nil if there is none.
+    /// Finds the configuration, starting at the current directory; returns nil if there is none.
     ///
     /// - Parameter named: the value of `--config`: a path, or `none` to read no file.
-    /// - Throws: `usage` for a file that is none of these, with the line; `fileNotFound` if `named` is not there.
+    /// - Throws: `usage` with the line of an invalid configuration; `fileNotFound` if `named` does not exist.
     package static func found(_ named: String?, _ system: some System = POSIXSystem()) throws -> ProjectConfiguration? {
         if named == "none" { return nil }
         if let named { return try ProjectConfiguration(json: try system.read(named), path: named) }
         var path = fileName
         var folder = try system.resolve(".")
         while true {
-            // A folder or a FIFO of that name is refused when it is read.
+            // Reading refuses a folder or a FIFO of this name.
             if let status = try system.status(of: path) {
-                // A file above this folder that another user has put there says nothing about this project.
+                // A file above the current directory that belongs to another user must not configure this project.
                 let isTrusted = path == fileName || [0, system.user].contains(status.owner) || system.user == 0
                 if isTrusted { return try ProjectConfiguration(json: try system.read(path), path: path) }
             } else if try system.isLink(path), try system.status(of: folder)?.owner == system.user {
@@ -63,7 +63,7 @@ extension ProjectConfiguration {
         "format", "model", "answers", "rules", "backups", "profiles", "severities", "acceptedLosses", "anonymise",
     ]
 
-    /// - Throws: `usage` for text that is not JSON, an unknown key or a value of the wrong kind, with the line.
+    /// - Throws: `usage` with the line of invalid JSON, an unknown key or a value of the wrong type.
     package init(json bytes: [UInt8], path: String) throws {
         self.path = path
         let document = try JSONValue(parsing: bytes, place: path, code: .usage)
@@ -130,7 +130,7 @@ extension ProjectConfiguration {
             ?? " There are: \(known.joined(separator: ", "))."
     }
 
-    /// An error at the line of a key.
+    /// Returns an error at the line of a key.
     package func wrong(_ message: String, at key: [String]) -> MigrationError {
         MigrationError(
             .usage, message, place: "\(path):\(lines[key] ?? 1)",
@@ -138,16 +138,16 @@ extension ProjectConfiguration {
     }
 }
 
-/// The line of each key in a JSON document, for messages about a file that a person has written.
+/// The line of each key in a JSON document, for messages about a file that the user has written.
 struct JSONKeyLines {
-    /// By the path of keys, such as `["severities", "SHAPE003"]`; lines count from one.
+    /// The lines by the path of keys, such as `["severities", "SHAPE003"]`, counted from 1.
     private(set) var lines: [[String]: Int] = [:]
 
-    /// - Parameter bytes: a document that was parsed already.
+    /// - Parameter bytes: a document that has already been parsed.
     init(_ bytes: [UInt8]) {
         var line = 1
         var path: [String] = []
-        /// For each open object the number of keys that lead to it; nil for a list.
+        /// The number of keys that lead to each open object; nil for a list.
         var open: [Int?] = []
         var place = 0
         while place < bytes.count {
@@ -172,7 +172,7 @@ struct JSONKeyLines {
         }
     }
 
-    /// The position after a string.
+    /// Returns the position after a string.
     private static func end(of start: Int, in bytes: [UInt8]) -> Int {
         var place = start + 1
         while place < bytes.count, bytes[place] != UInt8(ascii: "\"") {
@@ -182,15 +182,15 @@ struct JSONKeyLines {
     }
 }
 
-/// A project that gets its `moult.json`, and a lock file for its model.
+/// A new `moult.json` for a project, and a lock file for its model.
 package struct NewProject: ToolAnswer {
     private let path: String
     private let bundle: ModelBundle
     private let profiles: [LintRule.Profile]
-    /// Whether the versions were locked now.
+    /// Whether this call locked the versions.
     private let locks: Bool
 
-    /// - Throws: `wouldReplace` if the file is there.
+    /// - Throws: `wouldReplace` if the file exists.
     package static func check(_ path: String) throws {
         guard try !POSIXSystem().exists(path) else {
             throw MigrationError(
@@ -199,7 +199,7 @@ package struct NewProject: ToolAnswer {
         }
     }
 
-    /// Locks the versions of a model that no lock file has, then writes the configuration.
+    /// Locks the versions of a model that is not locked yet, then writes the configuration.
     package init(_ bundle: ModelBundle, profiles: [LintRule.Profile], at path: String) throws {
         try Self.check(path)
         (self.path, self.bundle, self.profiles) = (path, bundle, profiles)
@@ -207,7 +207,7 @@ package struct NewProject: ToolAnswer {
         let settings: JSONValue = .object(
             [.init("model", .string(bundle.path))]
                 + (profiles.isEmpty ? [] : [.init("profiles", JSONValue(profiles.map(\.rawValue)))]))
-        // Where moult.json is, the model is locked.
+        // Write the lock first, so that a model with a moult.json is always locked.
         if locks { try LockReport.pin(bundle) }
         try StagedPath.replace([(path, Array((settings.indented + "\n").utf8))], .byUmask, POSIXSystem())
     }
@@ -234,12 +234,12 @@ package struct NewProject: ToolAnswer {
 
     // MARK: - Models
 
-    /// Folders that hold code of others, or what was built.
+    /// Folders that contain third-party code or build products.
     private static let skipped: Set<String> = [
         "Pods", "Carthage", "node_modules", "DerivedData", "build", "SourcePackages",
     ]
 
-    /// The models in a folder and below it.
+    /// Returns the models in a folder and its subfolders.
     package static func models(in folder: String, depth: Int = 0) throws -> [String] {
         let system = POSIXSystem()
         guard depth <= 8, let names = try? system.list(folder) else { return [] }

@@ -55,7 +55,7 @@ extension Verb {
 
     private struct Item {
         let text: Remedy
-        /// Nil for what only a person can check.
+        /// Nil if only a person can check it.
         var isDone: Bool?
 
         init(_ text: Remedy, _ isDone: Bool? = nil) {
@@ -163,7 +163,7 @@ extension Verb {
     private static func storeItems(
         _ store: String, _ bundle: ModelBundle, _ invocation: Invocation, _ console: Console
     ) throws -> [Item] {
-        // What cannot be opened as a store is an error; a store that cannot be migrated is an item.
+        // A file that is not a store is an error; a store that cannot be migrated is an item of the list.
         try StoreProbe(store).close()
         let versions = ModelVersions(bundle)
         let listing = try invocation.keeper(of: store).backups()

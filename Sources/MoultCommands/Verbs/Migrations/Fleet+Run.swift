@@ -93,7 +93,7 @@ extension Verb {
 }
 
 extension Invocation {
-    /// The stores of the manifest, with a verb to run on each.
+    /// Returns the stores of the manifest, with a verb to run on each.
     fileprivate func fleet(doing name: String) throws -> Fleet {
         let (words, verb) = try leaf(name)
         let command = Fleet.Command(
@@ -105,7 +105,7 @@ extension Invocation {
             isStopping: Interruption.heard)
     }
 
-    /// The verb of that name, which takes a store.
+    /// Returns the verb of that name, which takes a store.
     private func leaf(_ name: String) throws -> (words: [String], verb: Verb) {
         let words = (name == "backup" ? "backup create" : name).split(separator: " ").map(String.init)
         guard let (words, verb) = Verb.all.flatMap(\.leaves).first(where: { $0.words == words }) else {
@@ -143,7 +143,7 @@ extension Invocation {
         return policy
     }
 
-    /// A size such as `500MB`, in bytes.
+    /// Parses a size such as `500MB`, in bytes.
     func bytes(_ option: Option) throws -> Int64? {
         guard let text = self[value: option] else { return nil }
         for (suffix, factor) in [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("", 1)]
@@ -154,7 +154,7 @@ extension Invocation {
         throw wrong("--\(option.name) is \(text), which is not a size: write 500MB or 2GB.")
     }
 
-    /// A part such as `1%`, from 0 to 1.
+    /// Parses a share such as `1%`, from 0 to 1.
     func share(_ option: Option) throws -> Double? {
         guard let text = self[value: option] else { return nil }
         guard text.hasSuffix("%"), let number = Double(text.dropLast().trimmed), (0...100).contains(number) else {
@@ -165,8 +165,8 @@ extension Invocation {
 }
 
 extension MoultCommand {
-    /// Runs a command line in a process that was forked for it: at once, or from the start of the program where an app's
-    /// code is there, which may rely on threads that a forked process does not have.
+    /// Runs a command line in a forked process. Without an app's code it runs at once. With it the program is
+    /// restarted, because the code may rely on threads that a forked process lacks.
     fileprivate static func process(_ registry: MigrationRegistry, _ arguments: () throws -> [String]) async -> Int32 {
         do {
             let arguments = try arguments()
@@ -197,7 +197,7 @@ extension FleetReport {
 }
 
 extension MigrationRegistry {
-    /// Whether it has nothing of an app.
+    /// Whether it has nothing from an app.
     fileprivate var isEmpty: Bool {
         models == nil && steps.isEmpty && stages.isEmpty && mappings.isEmpty && policies.isEmpty && rules.isEmpty
     }

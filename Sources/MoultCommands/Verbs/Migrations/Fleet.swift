@@ -67,7 +67,7 @@ extension Verb {
 }
 
 extension Invocation {
-    /// Returns the options by which the processes of the run find the model and the way again; paths in full.
+    /// Returns the options with which the processes of the run find the model and the way, with full paths.
     fileprivate func fleetOptions(_ target: String) throws -> [String] {
         let system = POSIXSystem()
         var options: [String] = []

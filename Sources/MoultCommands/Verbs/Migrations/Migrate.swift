@@ -90,9 +90,9 @@ extension Verb {
 }
 
 extension Invocation {
-    /// The work that the options of migrate ask for.
+    /// Returns the work that the options of migrate ask for.
     ///
-    /// - Throws: `usage` for options that make no sense beside it.
+    /// - Throws: `usage` for options that conflict.
     fileprivate func migrationWork() throws -> StoreRequest.Work {
         if self[.dryRun], self[value: .budget] != nil { throw wrong("--budget and --dry-run exclude each other.") }
         guard let path = self[value: .into] else { return self[.dryRun] ? .rehearse : .migrate }
@@ -135,16 +135,16 @@ extension Option {
         completes: .files)
 }
 
-/// A profile that is written when its run has ended, in whatever way.
+/// A profile that is written when its run ends, for whatever reason.
 struct ProfiledRun {
     private let profile: RunProfile
     private let path: String
     private let store: String
     private let system = POSIXSystem()
 
-    /// Nil without --profile.
+    /// Returns nil without --profile.
     ///
-    /// - Throws: `usage` if the path is taken, and for options that make no sense beside it.
+    /// - Throws: `usage` if the path is taken, and for options that conflict with it.
     init?(_ invocation: Invocation) throws {
         guard let path = invocation[value: .profile] else { return nil }
         if let other = [Option.budget, .into].first(where: { invocation[value: $0] != nil }) {
@@ -156,7 +156,7 @@ struct ProfiledRun {
         profile = RunProfile(begun: system.monotonicNanoseconds)
     }
 
-    /// The observer, whose reports the profile gets too.
+    /// Returns an observer that also sends its reports to the profile.
     func watching(_ observer: MigrationObserver) -> MigrationObserver {
         var observer = observer
         observer.onProgress = { [profile, system, onProgress = observer.onProgress] progress in
@@ -166,9 +166,9 @@ struct ProfiledRun {
         return observer
     }
 
-    /// Writes the profile and prints on standard error what takes longest.
+    /// Writes the profile and prints the slowest parts on standard error.
     ///
-    /// - Returns: whether the profile is written.
+    /// - Returns: whether the profile was written.
     func end(_ console: Console) -> Bool {
         profile.end(at: system.monotonicNanoseconds)
         for line in profile.lines(style: console.errors.style) { console.say(line) }
@@ -235,9 +235,9 @@ extension Option {
 }
 
 extension Invocation {
-    /// A time such as `5s`, `250ms`, `2m` or `1.5`, in seconds; nil if the option was not given.
+    /// Parses a time such as `5s`, `250ms`, `2m` or `1.5`, in seconds; nil if the option was not given.
     ///
-    /// - Throws: `usage` for what is no time. What is too short is the engine's to refuse.
+    /// - Throws: `usage` for text that is not a time. The engine refuses times that are too short.
     func seconds(_ option: Option) throws -> Double? {
         guard let text = self[value: option] else { return nil }
         for (suffix, factor) in [("ms", 0.001), ("min", 60), ("m", 60), ("s", 1), ("h", 3600), ("", 1)]

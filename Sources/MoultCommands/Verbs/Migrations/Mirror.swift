@@ -123,7 +123,7 @@ extension Verb {
     fileprivate static let mirrorInput: [Option] = [
         .model, .target, .answers, .mapping, .cloudKit, .experimental, .acceptLosses, .order,
     ]
-    /// The same options after `start`, which has recorded what it was given.
+    /// The same options for verbs after `start`, which has recorded its options.
     private static let laterInput: [Option] = [
         .value(
             Option.model.name, "PATH", "The model; by default the one that mirror start was given.", completes: .files),
@@ -154,7 +154,7 @@ extension Verb {
 }
 
 extension Invocation {
-    /// The files of the models that are named; nil if none is.
+    /// The named model files; nil if there are none.
     fileprivate var models: StoreRequest.Models? {
         self[value: .model].map { path in
             StoreRequest.Models(
@@ -163,7 +163,7 @@ extension Invocation {
         }
     }
 
-    /// The mirror of the store, by the model that is named here, otherwise by the one that it was begun with.
+    /// Returns the mirror of the store, with the model named here, or else the one that the mirror was started with.
     fileprivate func mirror(_ console: Console) throws -> MirroredStore {
         let store = try required(Operand.store)
         let begun = try MirroredStore.record(of: store).record.request
@@ -172,7 +172,7 @@ extension Invocation {
             whole.give(models.path, for: Option.model)
             if let order = models.order { whole.give(order.joined(separator: ","), for: .order) }
             if let answers = models.answers, self[value: .answers] == nil {
-                // Without them, the mapping would be another one.
+                // Without these answers, the mapping would be a different one.
                 _ = try POSIXSystem().read(answers)
                 whole.give(answers, for: .answers)
             }

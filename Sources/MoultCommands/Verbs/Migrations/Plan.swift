@@ -39,7 +39,7 @@ extension Verb {
             .plan(withSQL: invocation[showsSQL], withValues: invocation[values])
         console.print(plan.document) { plan.lines(style: $0) }
         if !console.isJSON {
-            // A loss is among the lines.
+            // The lines already include losses.
             if let obstacle = plan.obstacle {
                 if obstacle.code != .lossNotAccepted { throw obstacle }
             } else if let undeclared = plan.undeclaredLoss {
@@ -141,12 +141,12 @@ extension Verb {
 }
 
 extension AnswerSession {
-    /// Whether a person can be asked: only where both ends of the talk are a terminal.
+    /// Whether a person can be asked: both input and standard error must be terminals.
     static func canAsk(_ console: Console) -> Bool {
         console.errors.isTerminal && Console.isInputTerminal && !console.isJSON && !console.tellsEvents
     }
 
-    /// Asks a person, one question after the other, as answers may raise new ones or settle others. An empty line
+    /// Asks a person one question at a time, because an answer may raise or settle other questions. An empty line
     /// leaves the rest open.
     mutating func ask(_ console: Console) throws {
         while let question = questions.first {

@@ -34,7 +34,7 @@ extension Verb {
         }
         let seconds = try invocation.number(Verb.seconds, atLeast: 1).map { Double($0) } ?? 60
         var isKept = true
-        // First, while SQLite has not been used and its allocations can be made to fail.
+        // Test crashes first, before SQLite is used, so that its allocations can be made to fail.
         if invocation[Verb.crash] { isKept = try testCrashes(invocation, seconds, console) }
         if let kills, try !testKills(invocation, kills, console) { isKept = false }
         return isKept ? .done : .findings
@@ -44,12 +44,12 @@ extension Verb {
     private static let kill = Option.value("kill", "N", "Kill this many processes, each at a different moment.")
     private static let seconds = Option.value("seconds", "S", "The time for --crash in seconds; default 60.")
 
-    /// - Returns: whether everything was kept.
+    /// - Returns: whether every promise was kept.
     private static func testCrashes(_ invocation: Invocation, _ seconds: Double, _ console: Console) throws -> Bool {
         var request = try invocation.request(.migrate)
         request.options.patience = .zero
         var context = try invocation.project(console).context(for: request.store)
-        // On a copy nothing is lost.
+        // Only a copy is migrated, so no data can be lost.
         context.losses = .asTheVersionsSay()
         context.isSequential = true
         let test = CrashTest(of: request.store) { [request, context] store, system in
@@ -71,7 +71,7 @@ extension Verb {
             .config,
         ])
         let test = KillTest(of: try invocation.required(Operand.store), program: program) {
-            // On a copy nothing is lost.
+            // Only a copy is migrated, so no data can be lost.
             ["migrate", $0, "--accept-losses"] + passed
         }
         let tally = try test.run(kills: kills, isWanted: { [isStopped = Interruption.heard] in !isStopped() })
@@ -81,7 +81,7 @@ extension Verb {
 }
 
 extension Invocation {
-    /// The options of those that were given, as they are typed; a process that is started finds the configured ones.
+    /// Returns the options that were given, as typed; a new process finds the configured ones by itself.
     fileprivate func arguments(of options: [Option]) -> [String] {
         options.filter { !isConfigured($0) }.flatMap { option -> [String] in
             guard option.value != nil else { return self[option] ? ["--\(option.name)"] : [] }

@@ -37,7 +37,7 @@ extension Verb {
         "module", "NAME", "The Swift module of classes whose name begins with a dot (the current product module).")
     private static let dryRun = Option.flag("dry-run", "Check the source and list the files; write nothing.")
     fileprivate static let noWarnings = Option.flag("no-warnings", "Print errors only.")
-    /// The options that silence one kind of warning, as `momc` has them.
+    /// The options that silence one kind of warning, as in `momc`.
     fileprivate static let silencing: [(option: Option, kind: CompileReport.Fault.Kind)] = [
         (.flag("no-inverse-relationship-warnings", "Accept relationships without an inverse."), .missingInverse),
         (.flag("no-max-property-count-warnings", "Accept entities with very many properties."), .propertyCount),
@@ -59,7 +59,7 @@ extension Option {
 }
 
 extension String {
-    /// Whether a Swift module can have the name.
+    /// Whether the text is a valid name of a Swift module.
     fileprivate var isModuleName: Bool {
         guard let first = unicodeScalars.first, first == "_" || first.properties.isXIDStart else { return false }
         return unicodeScalars.allSatisfy(\.properties.isXIDContinue)
@@ -68,15 +68,15 @@ extension String {
 
 /// The arguments that build systems pass to `momc` and `mapc`, as the arguments of `moult compile`.
 enum CompilerArguments {
-    /// The names of Apple's compilers for which `moult compile` stands in.
+    /// The names of Apple's compilers that `moult compile` replaces.
     static let names: Set<String> = ["momc", "mapc"]
 
-    /// Options whose value says nothing about the compiled model.
+    /// Options whose value does not affect the compiled model.
     private static let ignoredValues: Set<String> = ["--sdkroot", "--swift-version", "--language"]
     private static let ignoredFlags: Set<String> = [
         "--print-diagnostic-categories", "--suppress-inverse-transient-error", "-MOMC_SUPPRESS_INVERSE_TRANSIENT_ERROR",
     ]
-    /// The options that both have.
+    /// The options that both tools have.
     private static let ownFlags: Set<String> = [
         "--dry-run", "--no-warnings", "--no-inverse-relationship-warnings", "--no-max-property-count-warnings",
         "--no-delete-rule-warnings", "--json",
@@ -89,7 +89,7 @@ enum CompilerArguments {
         "-MOMC_NO_DELETE_RULE_WARNINGS": "--no-delete-rule-warnings",
     ]
 
-    /// - Throws: `usage` for an option that `momc` does not have, and without a source and a destination.
+    /// - Throws: `usage` for an option that `momc` does not have, and if the source or the destination is missing.
     static func translated(_ arguments: [String], program: String) throws(MigrationError) -> [String] {
         if arguments == ["--version"] { return arguments }
         var result = ["compile"]
@@ -125,7 +125,7 @@ enum CompilerArguments {
         }
         guard paths.count == 2 else { throw wrong("\(program) needs a source and a destination.") }
         if result[0] == "generate" {
-            // Xcode's build makes the classes that the model asks for; warnings are the compilation's.
+            // Xcode's build makes the classes that the model requests; the compilation prints warnings.
             result = ["generate", "--codegen", "model"] + result.filter { $0 == "--dry-run" || $0 == "--json" }
         }
         return result + ["--out", paths[1], "--", paths[0]]

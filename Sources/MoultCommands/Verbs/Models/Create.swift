@@ -32,9 +32,9 @@ extension Option {
 }
 
 extension Invocation {
-    /// Returns the sample data that `--fill`, `--rows` and `--seed` ask for; nil without the first two.
+    /// Returns the sample data that `--fill`, `--rows` and `--seed` request; nil without the first two.
     ///
-    /// - Parameter models: those whose entities `--rows` may name.
+    /// - Parameter models: the models whose entities `--rows` may name.
     func sampleData(for models: [ManagedObjectModel]) throws -> SampleData? {
         let count = try number(.fill)
         let counts = try list(.rows)?.map { text in
@@ -85,7 +85,7 @@ extension Verb {
     private static let nils = Option.value("nils", "PERCENT", "How many of 100 optional values are nil.")
     private static let extremes = Option.flag("extremes", "Use extreme values, such as the largest numbers.")
 
-    /// The locked versions, otherwise all.
+    /// Returns the locked versions, or else all versions.
     private static func released(_ invocation: Invocation, _ console: Console) throws -> [ModelVersion] {
         guard let path = invocation[value: .model] else { return try invocation.namedVersions(console).versions }
         let bundle = try ModelBundle(modelOrStoreAt: path, order: invocation.list(.order))

@@ -36,7 +36,7 @@ extension Verb {
         let known = try invocation.versionsIfKnown(console)
         func version(_ text: String) throws -> ModelVersion {
             if let version = try invocation.versionOfRevision(text, console) { return version }
-            // A model that is only configured leaves a path its meaning.
+            // If the model is only configured, an argument can still be a path.
             if let known, try !invocation.isConfigured(.model) || !POSIXSystem().exists(text) {
                 return try invocation.version(named: text, in: known)
             }
@@ -47,12 +47,12 @@ extension Verb {
 }
 
 extension Invocation {
-    /// The current version of the model that `REV:PATH` names; nil for another text, such as the path of a file.
+    /// Returns the current version of the model that `REV:PATH` names; nil for any other text, such as a file's path.
     fileprivate func versionOfRevision(_ text: String, _ console: Console) throws -> ModelVersion? {
         guard let (bundle, revision) = try ModelBundle.ofRevision(text) else { return nil }
         console.say(bundle.findings)
         let version = try version(Verb.version, in: ModelVersions(bundle))
-        // Both sides may have the same name.
+        // Both sides may have a version of the same name.
         return ModelVersion(names: version.names.map { "\($0) (\(revision))" }, model: version.model)
     }
 }
@@ -90,7 +90,7 @@ extension Verb {
             "moult schema bump Forum.xcdatamodeld --from Forum --to \"Forum 2\"",
         ]
     ) { invocation, console in
-        // Versions with equal hashes are a patch, and not one version.
+        // Versions with equal hashes are a patch; they are not merged into one version.
         let proposal = try VersionProposal(
             invocation.operandBundle(console), from: invocation[value: from], to: invocation[value: to],
             answers: invocation.answers())

@@ -30,7 +30,7 @@ extension Verb {
             console.print(result.document) { result.lines(style: $0) }
         case .json: console.line(result.document.compact)
         case .sarif:
-            // It is read elsewhere, where the paths that were typed here lead to nothing.
+            // The output is read elsewhere, where paths typed here do not resolve.
             try CommandWords().speaking { console.lines(try result.lines(as: .sarif)) }
         case .github: console.lines(try result.lines(as: .gitHub))
         case .markdown: console.lines(try result.lines(as: .markdown))
@@ -63,7 +63,7 @@ extension Option {
 }
 
 extension Invocation {
-    /// The value of an option that takes one of a few words.
+    /// Returns the value of an option that takes one of a few words.
     fileprivate func word<Word: RawRepresentable & CaseIterable>(
         _ option: Option, of words: Word.Type
     ) throws -> Word? where Word.RawValue == String {
@@ -79,14 +79,14 @@ extension Invocation {
         throw wrong("--\(option.name) takes \(names.joined(separator: ", ")), not \(text).\(near)")
     }
 
-    /// The profiles that `--profile` names.
+    /// Returns the profiles that `--profile` names.
     func profiles() throws -> [LintRule.Profile] {
         try all(.lintProfile).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
             try word($0.trimmed, for: .lintProfile, of: LintRule.Profile.self)
         }
     }
 
-    /// Reads the model and what it is compared with, and applies the rules.
+    /// Reads the model and whatever it is compared with, and applies the rules.
     fileprivate func lint(_ console: Console) throws -> LintResult {
         let profiles = try all(.lintProfile).isEmpty ? configuration?.profiles ?? [] : profiles()
         var request = LintRequest(profiles: Set(profiles))
@@ -97,7 +97,7 @@ extension Invocation {
             self[value: Verb.since], self[value: Verb.lockFile], self[value: Verb.store]
         )
         return try LintResult(request, ofModelAt: self[Operand.model], registryWithDeclaredLosses) {
-            // A plan with faults is what the rules are for.
+            // The rules also check a plan with faults.
             let plan = self[Operand.model] == nil ? registry.plan : nil
             let bundle =
                 try plan.map { try ModelBundle(ModelVersions(versions: $0.versions)) } ?? operandBundle(console)
@@ -114,7 +114,7 @@ extension Invocation {
     }
 }
 
-/// The forms in which findings are printed.
+/// The output formats for findings.
 private enum LintForm: String, CaseIterable {
     case text, json, sarif, github, markdown
 }
@@ -150,7 +150,7 @@ extension Verb {
 extension Option {
     static let check = checking("there is something to report")
 
-    /// `--check` of a verb that says when it exits with 1.
+    /// Returns the `--check` option of a verb, with the condition for exit code 1.
     static func checking(_ condition: String, before: String = "") -> Option {
         flag("check", "\(before)Exit with 1 if \(condition).")
     }

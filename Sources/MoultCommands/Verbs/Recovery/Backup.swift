@@ -149,7 +149,7 @@ extension Verb {
         "to", "BACKUP|VERSION",
         "The backup to restore: its name or path, or a version, whose newest backup is then restored.")
 
-    /// Runs a rollback and prints what it has done.
+    /// Runs a rollback and prints its report.
     static func restore(
         _ invocation: Invocation, _ console: Console, _ body: (StoreKeeper, MigrationObserver) throws -> RollbackReport
     ) throws -> ExitCode {

@@ -31,7 +31,7 @@ extension Verb {
         var files: [String] = []
         if let path = invocation[value: bundle] {
             let report = try BugReportBundle(store, withValues: invocation[values])
-            // Others read it: what was typed here leads to nothing there, and may be private.
+            // The archive is for other people: paths typed here do not resolve there, and may be private.
             files = try CommandWords().speaking {
                 try report.write(to: path, diagnosis: diagnosis, extra: extra(invocation, context))
             }
@@ -43,7 +43,7 @@ extension Verb {
                 }
                     ?? [])
         }
-        // The archive is what was asked for.
+        // The archive was requested, and it exists.
         return diagnosis.isWell || invocation[value: bundle] != nil ? .done : .findings
     }
 
@@ -55,7 +55,7 @@ extension Verb {
         "bundle", "FILE", "Write an archive (.tar) for a bug report.", completes: .files)
     private static let values = Option.flag("values", "Include complete messages and the quarantine in the archive.")
 
-    /// The plan and the versions, where there are any.
+    /// Returns the plan and the versions, if there are any.
     private static func extra(
         _ invocation: Invocation, _ context: StoreSession.Context?
     ) -> [(name: String, text: String)] {

@@ -42,7 +42,7 @@ extension Verb {
         RepairRule.allCases.filter(rules.contains).map(\.rawValue).joined(separator: ", ")
     }
 
-    /// A line for each rule: its name and what it finds.
+    /// Returns a line for each rule: its name and the fault it finds.
     private static func list(of rules: Set<RepairRule>) -> String {
         RepairRule.allCases.filter(rules.contains).map { "\($0.rawValue): \($0.fault)" }.joined(separator: "\n")
     }
@@ -68,7 +68,7 @@ extension Invocation {
 }
 
 extension RepairRule {
-    /// The fault that the rule finds, in a few words.
+    /// The fault that the rule finds, in brief.
     fileprivate var fault: String {
         switch self {
         case .tables: "tables that the model needs and the store lacks"
@@ -145,7 +145,7 @@ extension Option {
 }
 
 extension Invocation {
-    /// The rules of the file, and those that the app checks after a migration; where they came from.
+    /// Returns the rules of the file and those that the app checks after a migration, with their origin.
     fileprivate func rulesToCheck() throws -> RulesToCheck {
         let own = registry.rules.filter { $0.when.contains(.after) }
         guard let path = self[value: .rules] else { return RulesToCheck(own) }
@@ -179,7 +179,7 @@ extension Verb {
         let report = try invocation.keeper { try invocation.versionsIfKnown(console) }.salvage(
             into: path, as: name.map { name in { try invocation.version(named: name, in: $0) } },
             isCancelled: Interruption.heard)
-        // The new store has a model of its own, which the one that was named need not know.
+        // The new store has a model of its own, which the named one may not include.
         let model = report.evidence == .model ? nil : invocation[value: .model]
         _ = try CommandWords().speaking { console.print(report.document) { report.lines(model: model, style: $0) } }
         return report.isWhole ? .done : .findings

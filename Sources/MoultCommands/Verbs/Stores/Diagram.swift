@@ -112,7 +112,7 @@ extension Verb {
         return try Diagram(historyOf: keeper, versions)
     }
 
-    /// The store that the operand names, and the versions that `--model` does.
+    /// Returns the store that the operand names, and the versions that `--model` names.
     private static func storeAndVersions(
         _ invocation: Invocation, _ console: Console
     ) throws -> (String, ModelVersions?) {

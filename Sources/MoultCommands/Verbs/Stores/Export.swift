@@ -142,7 +142,7 @@ extension Verb {
 }
 
 extension Invocation {
-    /// The rules of `moult.json` and, before them, those of `--rule`.
+    /// Returns the rules of `moult.json`, overridden by those of `--rule`.
     fileprivate func standInRules() throws -> StandInRules {
         var rules = configuration?.standIns.rules ?? [:]
         for text in all(Verb.rule) {

@@ -24,7 +24,8 @@ extension Verb {
 
     private static let values = Option.flag("values", "Also show the values of the app's own metadata.")
 
-    /// A store is shown without a model, too: a fault of its own model is printed on standard error.
+    /// Returns the versions to show with the store. A store is shown even without a model: faults of its own model are
+    /// printed on standard error.
     private static func versions(_ invocation: Invocation, _ console: Console) throws -> ModelVersions {
         if let named = try invocation.versionsIfKnown(console) { return named }
         do {
@@ -86,7 +87,7 @@ extension Verb {
         examples: ["moult browse forum.sqlite", "moult browse forum.sqlite --model Forum.xcdatamodeld --allow-changes"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
-        // What stands in the way is said here, and not in the browser.
+        // Report obstacles here rather than in the browser.
         let versions = try invocation.versionsIfKnown(console)
         try StoreProbe(store).close()
         if invocation[allowChanges], invocation.registry.hasCode {
@@ -95,7 +96,7 @@ extension Verb {
         }
         let port = try invocation.number(port) ?? 0
         guard port <= Int(UInt16.max) else { throw invocation.wrong("--port takes a number up to 65535.") }
-        // An app's own versions are in no file that the page could read: it uses the model inside the store.
+        // The page cannot read an app's own versions from a file, so it uses the model inside the store.
         let model = versions == nil ? nil : invocation[value: .model]
         let document: JSONValue = [
             "store": .string(store), "models": JSONValue(model),
@@ -118,7 +119,7 @@ extension Verb {
 }
 
 extension Invocation {
-    /// The path of the recorded answers; nil if there are none.
+    /// Returns the path of the recorded answers; nil if there are none.
     fileprivate func answersThatExist() throws -> String? {
         guard let path = answersPath else { return nil }
         return try self[value: .answers] != nil || POSIXSystem().exists(path) ? path : nil
@@ -126,7 +127,7 @@ extension Invocation {
 }
 
 extension MigrationRegistry {
-    /// Whether an app has given anything, which the program of the page does not have.
+    /// Whether an app has registered anything, which the program behind the page does not have.
     fileprivate var hasCode: Bool {
         models != nil
             || ![steps.isEmpty, stages.isEmpty, mappings.isEmpty, policies.isEmpty, rules.isEmpty].allSatisfy(\.self)

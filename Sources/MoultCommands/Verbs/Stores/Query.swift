@@ -47,7 +47,7 @@ extension Option {
 }
 
 extension Console {
-    /// Says how many texts have an apostrophe in front.
+    /// Prints how many texts have an apostrophe prepended.
     func say(guarded count: Int) {
         guard count > 0 else { return }
         say(
@@ -83,7 +83,7 @@ extension Verb {
         completes: .files)
 }
 
-/// The reader of the output went away, as `| head` does.
+/// The reader of the output is gone, as after `| head`.
 private struct NoReader: Error {}
 
 extension Verb {

@@ -10,24 +10,24 @@ import MoultBasics
     import Glibc
 #endif
 
-/// Functions of many values, by their selectors. All but `count:` leave nil out.
+/// Functions of several values, by their selectors. All except `count:` ignore nil.
 package enum Aggregate: String, Sendable, CaseIterable {
-    /// The number of elements, nil among them.
+    /// The number of elements, including nil.
     case count = "count:"
-    /// 0 of none.
+    /// The sum; 0 for no values.
     case sum = "sum:"
-    /// Nil of none; a decimal of decimals, otherwise a real.
+    /// The average, a decimal if the values are decimals and otherwise a real; nil for no values.
     case average = "average:"
     case minimum = "min:"
     case maximum = "max:"
-    /// The middle one, or the average of the middle two; nil of none.
+    /// The middle value, or the average of the middle two; nil for no values.
     case median = "median:"
-    /// A collection of the most frequent ones, in their order.
+    /// A collection of the most frequent values, in sorted order.
     case mode = "mode:"
-    /// Of the whole population, not of a sample; nil of none.
+    /// The standard deviation of the whole population, not of a sample; nil for no values.
     case standardDeviation = "stddev:"
 
-    /// - Throws: `MigrationError` with code `invalidPredicate` for elements that cannot be added or ordered.
+    /// - Throws: `MigrationError` with code `invalidPredicate` if the elements cannot be added or compared.
     package func value(of elements: [ExpressionValue]) throws(MigrationError) -> ExpressionValue {
         if self == .count { return .integer(Int64(elements.count)) }
         let values = elements.filter { !$0.isNull }
@@ -60,7 +60,7 @@ package enum Aggregate: String, Sendable, CaseIterable {
         return .finite((sum.number?.double ?? 0) / Double(values.count))
     }
 
-    /// In their order; equal ones in the order in which they come.
+    /// Returns the values sorted; equal ones keep their order.
     private func sorted(_ values: [ExpressionValue]) throws(MigrationError) -> [ExpressionValue] {
         guard let kind = values.first?.kind else { return [] }
         if let other = values.first(where: { $0.kind != kind }) { throw mismatch(other.kind.name) }
@@ -105,7 +105,7 @@ package enum Aggregate: String, Sendable, CaseIterable {
     }
 }
 
-/// The operators of key-value coding that stand in a key path.
+/// The operators of key-value coding in a key path.
 package enum CollectionOperator: String, Sendable, CaseIterable {
     case count = "@count"
     case sum = "@sum"
@@ -118,11 +118,11 @@ package enum CollectionOperator: String, Sendable, CaseIterable {
     case distinctUnionOfArrays = "@distinctUnionOfArrays"
     case distinctUnionOfSets = "@distinctUnionOfSets"
 
-    /// Whether a key path stands behind it; without one it is about the elements themselves.
+    /// Whether a key path follows the operator; otherwise it applies to the elements themselves.
     package var takesPath: Bool { self != .count }
 
-    /// - Parameter elements: what the path behind the operator leads to. Unions leave nil out and keep the order in
-    ///   which values are first met.
+    /// - Parameter elements: the values at the path after the operator. Unions leave out nil and keep values in the
+    ///   order of their first occurrence.
     package func value(of elements: [ExpressionValue]) throws(MigrationError) -> ExpressionValue {
         switch self {
         case .count: return try Aggregate.count.value(of: elements)

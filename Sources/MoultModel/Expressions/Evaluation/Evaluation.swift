@@ -1,6 +1,6 @@
 import MoultBasics
 
-/// One evaluation: what `SELF` and the variables stand for, and where objects have their values.
+/// One evaluation: the values of `SELF` and of the variables, and the source of the objects' values.
 struct Evaluation<Objects: ObjectValues> {
     let subject: ExpressionValue
     var variables: [String: ExpressionValue]
@@ -84,7 +84,7 @@ struct Evaluation<Objects: ObjectValues> {
         }
     }
 
-    /// `FUNCTION(object, "valueForKeyPath:", "a.b")` is the one message that everything understands; the other one is
+    /// `FUNCTION(object, "valueForKeyPath:", "a.b")` is the only message that every value understands; the other one is
     /// Moult's own (``Expression/object(_:ofEntities:)``).
     private func send(
         _ selector: String, to target: Expression, _ arguments: [Expression], in expression: Expression
@@ -106,8 +106,7 @@ struct Evaluation<Objects: ObjectValues> {
 }
 
 extension ExpressionValue {
-    /// The elements that `ANY`, `ALL`, `SUBQUERY` and collection operators go through: none for nil, one for a single
-    /// value.
+    /// The elements for `ANY`, `ALL`, `SUBQUERY` and collection operators: none for nil, and one for a single value.
     package var elements: [ExpressionValue] {
         switch self {
         case .collection(let elements): elements
@@ -143,7 +142,7 @@ extension Evaluation {
                 if case .collection(let inner) = result { results += inner } else { results.append(result) }
             }
             return try self.value(at: names.dropFirst(step.count), of: .collection(results))
-        // Validation predicates that Core Data makes of a text's limits ask for it.
+        // Core Data's validation predicates for the length of a text use this key.
         case .string(let text) where name == "length":
             return try self.value(at: names.dropFirst(), of: .integer(Int64(text.utf16.count)))
         default:
@@ -153,7 +152,7 @@ extension Evaluation {
         }
     }
 
-    /// The value of the first name, and how many names it took: more than one inside a composite attribute.
+    /// Returns the value of the first name and the number of names used: more than one inside a composite attribute.
     private func step(_ names: ArraySlice<String>, from id: ObjectID) throws -> (ExpressionValue, Int) {
         var key = ""
         for (index, name) in names.enumerated() {
@@ -169,7 +168,7 @@ extension Evaluation {
             remedy: "Name one of its elements, such as \(key).name.")
     }
 
-    /// A collection operator, with the path that stands behind it.
+    /// Applies a collection operator to the path after it.
     private func collect(
         _ name: String, _ rest: ArraySlice<String>, of value: ExpressionValue
     ) throws -> ExpressionValue {
@@ -203,20 +202,20 @@ extension Evaluation {
     }
 }
 
-/// The source of objects' values for an evaluation: a context, a store, or a table of a test.
+/// A source of objects' values for an evaluation: a context, a store, or a table in a test.
 package protocol ObjectValues {
-    /// The value of a property: `.object` or `.null` for a to-one relationship, a `.collection` of objects for a
-    /// to-many one, in its order.
+    /// Returns the value of a property: `.object` or `.null` for a to-one relationship, and a `.collection` of objects,
+    /// in relationship order, for a to-many one.
     ///
-    /// - Parameter key: the name of a property; for a value inside a composite attribute the path from the composite
-    ///   on, such as `address.city`.
+    /// - Parameter key: the name of a property; for a value inside a composite attribute, the path that starts with the
+    ///   composite's name, such as `address.city`.
     /// - Throws: `MigrationError` for a key that the object's entity does not have.
     func value(_ key: String, of object: ObjectID) throws -> ExpressionValue
 
-    /// Whether `key` names a composite attribute of the object, or by a path a composite inside one.
+    /// Whether `key` is the name of a composite attribute of the object, or the path of a composite inside one.
     func isComposite(_ key: String, of object: ObjectID) -> Bool
 
-    /// The value of `now()`: seconds since 2001-01-01 00:00:00 UTC. One evaluation should see one moment.
+    /// The value of `now()`: seconds since 2001-01-01 00:00:00 UTC. It should not change during an evaluation.
     var now: Double { get }
 }
 
@@ -225,31 +224,30 @@ extension ObjectValues {
 }
 
 extension Predicate {
-    /// Whether the predicate holds for an object, or for any other value that `SELF` stands for.
+    /// Whether the predicate holds for an object, or for any other value of `SELF`.
     ///
-    /// What a predicate means, here and in SQL, which has to come to the same:
-    /// - **Logic has two values.** A comparison holds or does not; `NOT` turns it round. Nil equals nil, so `x == nil`
-    ///   and `x IN {nil}` hold for a missing x, and `x != 1` does too. Every other operator with nil on a side does not
-    ///   hold.
+    /// Predicates follow these rules, both here and in SQL:
+    /// - **Logic is two-valued.** A comparison holds or does not, and `NOT` inverts it. Nil equals nil, so for a
+    ///   missing x, `x == nil` and `x IN {nil}` hold, and so does `x != 1`. No other operator holds if a side is nil.
     /// - **Kinds.** Numbers are integers, reals, decimals, booleans (0 and 1) and dates (seconds); texts are strings
-    ///   and URIs; bytes are data and UUIDs; then objects; then collections. Values of different kinds are not equal;
-    ///   to order them (`<`, `BETWEEN` and so on) is an error, and so are operators of texts with anything but texts.
-    /// - **Numbers** compare by their exact value, as SQLite compares INTEGER and REAL; a decimal as its DECIMAL column
-    ///   holds it, an integer where it is one that fits, otherwise the nearest real. NaN is nil.
-    /// - **Texts** are equal where their Unicode scalars are, and ordered by these, which is the order of their UTF-8
-    ///   bytes. With `[c]` or `[d]` both sides are folded first (``Swift/String/folded(_:)``), `[n]` takes that back,
-    ///   and `[l]` changes nothing: there is no locale. Every text contains, begins and ends with the empty one.
-    /// - **`LIKE` and `MATCHES`** are about the whole text: ``LikePattern``, ``RegularExpression``.
-    /// - **`IN` and `CONTAINS`** look for an equal element of a collection, or for a text in a text.
-    /// - **Collections.** `ANY` holds where an element fits and `ALL` if none does not, so of no elements `ALL` holds
-    ///   and `ANY` does not; nil is no elements there, any other single value is one. Without them, a collection on the
-    ///   left of anything but `CONTAINS` is an error, and so is one on the right of anything but `IN` and `BETWEEN`.
+    ///   and URIs; bytes are data and UUIDs; then objects; then collections. Values of different kinds are not equal.
+    ///   Ordering them (`<`, `BETWEEN` and so on) is an error, and so is a text operator with anything but texts.
+    /// - **Numbers** compare by exact value, as SQLite compares INTEGER and REAL. A decimal has the value in its
+    ///   DECIMAL column: an integer if it is one that fits, otherwise the nearest real. NaN is nil.
+    /// - **Texts** are equal if their Unicode scalars are, and sort by them, which is the order of their UTF-8 bytes.
+    ///   `[c]` and `[d]` fold both sides first (``Swift/String/folded(_:)``), `[n]` turns folding off, and `[l]` has no
+    ///   effect, because there is no locale. Every text contains, begins with and ends with the empty text.
+    /// - **`LIKE` and `MATCHES`** apply to the whole text: ``LikePattern``, ``RegularExpression``.
+    /// - **`IN` and `CONTAINS`** look for an equal element in a collection, or for a text in a text.
+    /// - **Collections.** `ANY` holds if one element matches, and `ALL` if every element does; so for no elements `ALL`
+    ///   holds and `ANY` does not. Nil counts as no elements, and any other single value as one. Without them, a
+    ///   collection on the left is an error except for `CONTAINS`, and on the right except for `IN` and `BETWEEN`.
     ///
     /// - Parameters:
-    ///   - subject: what `SELF` is and what key paths start at.
+    ///   - subject: the value of `SELF`, and the start of key paths.
     ///   - variables: values by name, without `$`.
     /// - Throws: `MigrationError` with code `invalidPredicate` for an unknown key, function or variable and for values
-    ///   that cannot be compared, with the part of the predicate as place; what `objects` throws.
+    ///   that cannot be compared, with the part of the predicate as its place; also rethrows from `objects`.
     package func holds(
         for subject: ExpressionValue, variables: [String: ExpressionValue] = [:], in objects: some ObjectValues
     ) throws -> Bool {
@@ -258,19 +256,19 @@ extension Predicate {
 }
 
 extension Expression {
-    /// The expression's value for an object, or for any other value that `SELF` stands for.
+    /// Returns the expression's value for an object, or for any other value of `SELF`.
     ///
-    /// - **Key paths** go through a to-one relationship, nil if it or anything on the way is nil, and through a to-many
-    ///   one to a collection with one value for each object, nil among them; several to-many relationships on the way
-    ///   give one flat collection. `objectID` is the object, `entity` and `entity.name` its entity's name.
-    /// - **Collection operators** (`@count`, `@sum`, …) take nil as no elements: ``Aggregate``.
+    /// - **Key paths** through a to-one relationship give nil if it or anything on the way is nil. Through a to-many
+    ///   one they give a collection with one value per object, including nil; several to-many relationships give one
+    ///   flat collection. `objectID` is the object, and `entity` and `entity.name` are its entity's name.
+    /// - **Collection operators** (`@count`, `@sum`, …) treat nil as no elements: ``Aggregate``.
     /// - **Arithmetic** is ``Arithmetic/value(_:_:)``, functions are ``ExpressionFunction``.
-    /// - **`SUBQUERY`** keeps the elements for which the predicate holds; `SELF` in it is still the outer object.
+    /// - **`SUBQUERY`** keeps the elements that satisfy the predicate; in it, `SELF` is still the outer object.
     ///
     /// - Parameters:
-    ///   - subject: what `SELF` is and what key paths start at.
+    ///   - subject: the value of `SELF`, and the start of key paths.
     ///   - variables: values by name, without `$`.
-    /// - Throws: as ``Predicate/holds(for:variables:in:)``.
+    /// - Throws: see ``Predicate/holds(for:variables:in:)``.
     package func value(
         for subject: ExpressionValue, variables: [String: ExpressionValue] = [:], in objects: some ObjectValues
     ) throws -> ExpressionValue {
@@ -279,14 +277,14 @@ extension Expression {
 }
 
 extension MigrationError {
-    /// A predicate or expression that is understood but cannot be evaluated.
+    /// Returns the error for a predicate or expression that parses but cannot be evaluated.
     package static func predicate(
         _ message: String, place: String = "", remedy: String = "Correct the predicate."
     ) -> MigrationError {
         MigrationError(.invalidPredicate, message, place: place, remedy: remedy)
     }
 
-    /// The same error, with a place where it has none yet.
+    /// Returns the error with a place, if it has none yet.
     func at(_ place: @autoclosure () -> String) -> MigrationError {
         guard self.place.isEmpty else { return self }
         var error = self

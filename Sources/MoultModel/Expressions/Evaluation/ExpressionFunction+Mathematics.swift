@@ -21,22 +21,22 @@ extension ExpressionFunction {
         return number
     }
 
-    /// Functions of one number, or of two. Where mathematics has no value the result is nil, as SQLite has it.
+    /// Functions of one or two numbers. A result that is mathematically undefined is nil, as in SQLite.
     package enum Mathematics: String, Sendable, CaseIterable {
         case squareRoot = "sqrt:"
-        /// To the base of 10.
+        /// The logarithm to base 10.
         case logarithm = "log:"
         case naturalLogarithm = "ln:"
         case exponential = "exp:"
-        /// Integers stay integers, all else becomes a real; so with the next three.
+        /// An integer stays an integer; any other number becomes a real. The next three do the same.
         case floor = "floor:"
         case ceiling = "ceiling:"
         case truncation = "trunc:"
         case magnitude = "abs:"
-        /// The remainder of both numbers cut to integers; nil of a division by zero.
+        /// The remainder of both numbers truncated to integers; nil for a division by zero.
         case modulus = "modulus:by:"
 
-        /// - Throws: `MigrationError` with code `invalidPredicate` for anything but numbers.
+        /// - Throws: `MigrationError` with code `invalidPredicate` for arguments that are not numbers.
         package func value(_ arguments: [ExpressionValue]) throws(MigrationError) -> ExpressionValue {
             var numbers: [ExpressionNumber] = []
             for argument in arguments {
@@ -54,7 +54,7 @@ extension ExpressionFunction {
             return .integer(left.remainderReportingOverflow(dividingBy: right).partialValue)
         }
 
-        /// Nil if the result is a real.
+        /// Returns the result for an integer; nil if the result is a real.
         private func value(ofInteger number: Int64) -> ExpressionValue? {
             switch self {
             case .floor, .ceiling, .truncation: .integer(number)
@@ -78,17 +78,17 @@ extension ExpressionFunction {
         }
     }
 
-    /// Functions of the bits of integers; other numbers are cut to integers.
+    /// Functions of the bits of integers; other numbers are truncated to integers.
     package enum Bits: String, Sendable, CaseIterable {
         case and = "bitwiseAnd:with:"
         case or = "bitwiseOr:with:"
         case exclusiveOr = "bitwiseXor:with:"
-        /// By 64 and more nothing is left; by a negative number the other way.
+        /// A shift by 64 or more leaves nothing; a negative shift goes in the opposite direction.
         case leftShift = "leftshift:by:"
         case rightShift = "rightshift:by:"
         case complement = "onesComplement:"
 
-        /// - Throws: `MigrationError` with code `invalidPredicate` for anything but numbers.
+        /// - Throws: `MigrationError` with code `invalidPredicate` for arguments that are not numbers.
         package func value(_ arguments: [ExpressionValue]) throws(MigrationError) -> ExpressionValue {
             guard let first = arguments.first, let last = arguments.last, !first.isNull, !last.isNull else {
                 return .null

@@ -1,6 +1,6 @@
 import MoultBasics
 
-/// The functions of the format language, by the selectors that Foundation keeps them under.
+/// The functions of the format language, by their selectors in Foundation.
 package enum ExpressionFunction: Sendable, Hashable {
     case aggregate(Aggregate)
     case arithmetic(Expression.Arithmetic)
@@ -9,15 +9,15 @@ package enum ExpressionFunction: Sendable, Hashable {
     case text(Text)
     /// `now()`
     case now
-    /// `random()`: a real from 0 up to 1, without 1.
+    /// `random()`: a real from 0 up to but not including 1.
     case random
-    /// `random:(n)`: an integer from 0 up to n, without n.
+    /// `random:(n)`: an integer from 0 up to but not including n.
     case randomBelow
     /// `noindex:(x)`: x.
     case noIndex
     /// `castObject:toType:(x, "NSDate")`: ``ExpressionValue/cast(to:)``.
     case cast
-    /// As Swift does it.
+    /// A function with Swift's semantics.
     case inSwift(InSwift)
     /// `objectFrom:withIndex:(x, 0)`, `x[0]`, `x[FIRST]`, `x[LAST]`, `x[SIZE]`: nil if there is no such element.
     case element
@@ -25,13 +25,13 @@ package enum ExpressionFunction: Sendable, Hashable {
     package enum Text: String, Sendable, CaseIterable {
         case uppercase = "uppercase:"
         case lowercase = "lowercase:"
-        /// Without case and diacritics: ``Swift/String/canonical``.
+        /// The text without case and diacritics: ``Swift/String/canonical``.
         case canonical = "canonical:"
-        /// Unicode scalars of a text, bytes of data.
+        /// The number of Unicode scalars of a text, or of bytes of data.
         case length = "length:"
     }
 
-    /// Nil for a selector that no function has.
+    /// Returns nil for a selector of no function.
     package init?(_ selector: String) {
         guard let function = Self.bySelector[selector] else { return nil }
         self = function
@@ -68,11 +68,11 @@ package enum ExpressionFunction: Sendable, Hashable {
         }
     }
 
-    /// Returns the value of the function for its arguments; nil of nil, but for aggregates, which take it as no
-    /// elements.
+    /// Returns the function's value for its arguments; nil if an argument is nil, except for aggregates, which treat
+    /// nil as no elements.
     ///
-    /// - Parameter now: seconds since 2001-01-01 00:00:00 UTC.
-    /// - Throws: `MigrationError` with code `invalidPredicate` for arguments of a wrong number or kind.
+    /// - Parameter now: the current time, in seconds since 2001-01-01 00:00:00 UTC.
+    /// - Throws: `MigrationError` with code `invalidPredicate` for a wrong number or kind of arguments.
     package func value(
         _ arguments: [ExpressionValue], now: @autoclosure () -> Double
     ) throws(MigrationError) -> ExpressionValue {
@@ -145,7 +145,7 @@ package enum ExpressionFunction: Sendable, Hashable {
 }
 
 extension Expression {
-    /// A word that may stand in the brackets of `x[…]` instead of a number; kept as a text.
+    /// A word in the brackets of `x[…]` instead of a number; stored as a text.
     package enum Index: String, Sendable, CaseIterable {
         case first = "FIRST"
         case last = "LAST"
@@ -154,30 +154,30 @@ extension Expression {
 }
 
 extension ExpressionFunction {
-    /// Functions of Swift on texts and numbers, for predicates that are written in it. Nothing of a locale is in them.
+    /// Swift's functions on texts and numbers, for predicates written in Swift. None of them depends on a locale.
     package enum InSwift: String, Sendable, CaseIterable {
-        /// The canonically composed form (NFC): Swift's texts are equal where these are, and ordered by them.
+        /// The canonically composed form (NFC), which determines equality and order of texts in Swift.
         case composed = "composed:"
         /// The number of characters (grapheme clusters) in a text.
         case characterCount = "characterCount:"
-        /// Whether the characters of the second text stand somewhere in the first.
+        /// Whether the characters of the second text occur in the first.
         case contains = "text:contains:"
         /// Whether the first text begins with the characters of the second.
         case starts = "text:startsWith:"
-        /// -1, 0 or 1: the order of two texts without their case.
+        /// The order of two texts, ignoring case: -1, 0 or 1.
         case caseInsensitiveOrder = "text:caseInsensitiveCompare:"
-        /// -1, 0 or 1: the order of two texts as people sort them (``Swift/String/collationKey(isNumeric:)``).
+        /// The order of two texts as people sort them: -1, 0 or 1 (``Swift/String/collationKey(isNumeric:)``).
         case localizedOrder = "text:localizedCompare:"
-        /// The sort key of texts, in the order in which people sort them.
+        /// The key that sorts texts as people do.
         case localizedKey = "localizedKey:"
-        /// The same, with the numbers in them by their value, as file names are listed.
+        /// The same with numbers sorted by value, as in a list of file names.
         case standardKey = "localizedStandardKey:"
         /// A number rounded to a Float.
         case singlePrecision = "singlePrecision:"
-        /// A quotient of reals, infinite where the divisor is 0.
+        /// A quotient of reals; infinite if the divisor is 0.
         case quotient = "real:dividedBy:"
 
-        /// - Throws: `MigrationError` with code `invalidPredicate` for values of another kind.
+        /// - Throws: `MigrationError` with code `invalidPredicate` for values of the wrong kind.
         package func value(_ arguments: [ExpressionValue]) throws(MigrationError) -> ExpressionValue {
             switch self {
             case .singlePrecision: return .real(Double(Float(try number(arguments[0]))))
@@ -219,8 +219,8 @@ extension ExpressionValue {
 }
 
 extension String {
-    /// Whether the characters of another text stand in this one, one after the other, as `contains` of collections has
-    /// it: `é` does not contain `e`, however it is written.
+    /// Whether the characters of `part` occur in sequence in this text, like `contains` of collections: `é` does not
+    /// contain `e`, in either normalization form.
     package func containsCharacters(of part: String) -> Bool {
         if part.isEmpty { return true }
         let wanted = Array(part)

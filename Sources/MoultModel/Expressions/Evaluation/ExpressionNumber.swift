@@ -10,13 +10,13 @@ import MoultBasics
     import Glibc
 #endif
 
-/// A number as a column holds it, INTEGER or REAL; never NaN.
+/// A number as stored in a column, INTEGER or REAL; never NaN.
 package enum ExpressionNumber: Sendable, Hashable, Comparable {
     case integer(Int64)
     case real(Double)
 
-    /// Creates the number that a DECIMAL column stores for digits: an integer where they are one that fits, otherwise
-    /// the nearest real; nil for `NaN` and for what is no number.
+    /// Creates the number that a DECIMAL column stores for some digits: an integer if they are one that fits, otherwise
+    /// the nearest real; nil for `NaN` and for text that is not a number.
     package init?(digits: String) {
         if let number = Int64(digits) {
             self = .integer(number)
@@ -34,7 +34,7 @@ package enum ExpressionNumber: Sendable, Hashable, Comparable {
         }
     }
 
-    /// The integer that it is; nil for a fraction, and for what does not fit.
+    /// The number as an integer; nil for a fraction, or if it does not fit.
     package var whole: Int64? {
         switch self {
         case .integer(let number): number
@@ -42,7 +42,7 @@ package enum ExpressionNumber: Sendable, Hashable, Comparable {
         }
     }
 
-    /// The integer that SQLite's CAST makes of it: cut towards zero, and at the ends of the range.
+    /// The integer that SQLite's CAST returns: truncated towards zero, and clamped to the range.
     package var integer: Int64 {
         switch self {
         case .integer(let number): number
@@ -61,7 +61,7 @@ package enum ExpressionNumber: Sendable, Hashable, Comparable {
         }
     }
 
-    /// Below, at or above 0, by the exact values: an integer is never rounded to a real (`sqlite3IntFloatCompare`).
+    /// Returns the sign of the comparison by exact value, without rounding an integer (`sqlite3IntFloatCompare`).
     private func order(_ other: ExpressionNumber) -> Int {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): left < right ? -1 : left > right ? 1 : 0
@@ -81,21 +81,21 @@ package enum ExpressionNumber: Sendable, Hashable, Comparable {
     }
 }
 
-/// Decimal arithmetic with up to 38 digits, on digits as values carry them.
+/// Decimal arithmetic with up to 38 digits, on the digits of values.
 struct ExactDecimal {
     private let decimal: Decimal
 
-    /// Nil for what is no number with up to 38 digits, `NaN` too.
+    /// Returns nil for `NaN` and for text that is not a number of up to 38 digits.
     init?(_ digits: String) {
         let numerals: (UInt8) -> Bool = { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        // Decimal reads as far as it can and leaves the rest; Double says whether all of it is a number.
+        // Decimal reads a prefix and ignores the rest; Double checks that the whole text is a number.
         guard digits.utf8.allSatisfy({ numerals($0) || "+-.eE".utf8.contains($0) }), Double(digits) != nil else {
             return nil
         }
         self.init(Decimal(string: digits))
     }
 
-    /// Nil for reals, which have no exact digits, and for what is no number.
+    /// Returns nil for a real, which has no exact digits, and for a value that is not a number.
     init?(_ value: ExpressionValue) {
         switch value {
         case .boolean(let flag): self.init(flag ? "1" : "0")
@@ -116,7 +116,7 @@ struct ExactDecimal {
     static func - (left: ExactDecimal, right: ExactDecimal) -> ExactDecimal? { .init(left.decimal - right.decimal) }
     static func * (left: ExactDecimal, right: ExactDecimal) -> ExactDecimal? { .init(left.decimal * right.decimal) }
 
-    /// Nil for a division by zero; 38 digits where it does not end.
+    /// Returns the quotient, with 38 digits if it does not terminate; nil for a division by zero.
     static func / (left: ExactDecimal, right: ExactDecimal) -> ExactDecimal? {
         right.decimal.isZero ? nil : .init(left.decimal / right.decimal)
     }
@@ -125,13 +125,14 @@ struct ExactDecimal {
 extension Expression.Arithmetic {
     /// Returns the result of the operator for two values.
     ///
-    /// - Integers (booleans too) give an integer; a quotient is cut towards zero, and what does not fit is a real.
-    /// - Decimals with decimals and integers give a decimal with up to 38 digits.
+    /// - Integers (including booleans) give an integer. A quotient is truncated towards zero, and a result that does
+    ///   not fit is a real.
+    /// - Decimals, with decimals or integers, give a decimal with up to 38 digits.
     /// - A date and a number of seconds give a date; the difference of two dates is a number of seconds.
-    /// - All else, and every power, gives a real.
-    /// - Nil on a side gives nil, and so do a division by zero and a result that is no number.
+    /// - All other operands, and every power, give a real.
+    /// - If a side is nil, the result is nil; so it is for a division by zero and for NaN.
     ///
-    /// - Throws: `MigrationError` with code `invalidPredicate` for anything but numbers, and for sums of dates.
+    /// - Throws: `MigrationError` with code `invalidPredicate` for values that are not numbers, and for sums of dates.
     package func value(_ left: ExpressionValue, _ right: ExpressionValue) throws(MigrationError) -> ExpressionValue {
         if left.isNull || right.isNull { return .null }
         guard let leftNumber = left.number, let rightNumber = right.number else {
@@ -198,12 +199,12 @@ extension Expression.Arithmetic {
 }
 
 extension ExpressionValue {
-    /// A real, or nil for NaN, as SQLite has it.
+    /// Returns a real, or nil for NaN, as in SQLite.
     static func finite(_ number: Double) -> ExpressionValue { number.isNaN ? .null : .real(number) }
 
     var isDate: Bool { if case .date = self { true } else { false } }
 
-    /// The value where its type is an integer one.
+    /// The value as a number, if it has an integer type.
     var wholeNumber: ExpressionNumber? {
         switch self {
         case .boolean, .integer: number

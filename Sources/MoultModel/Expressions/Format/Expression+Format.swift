@@ -1,7 +1,7 @@
 import MoultBasics
 
 extension Expression {
-    /// The text that Core Data prints for the expression, which is also what a version hash takes in; it parses back.
+    /// The text that Core Data prints for the expression and uses in a version hash; it parses back.
     public var format: String {
         switch self {
         case .constant(let value): value.format
@@ -31,7 +31,7 @@ extension Expression {
         return "\(name)(\(arguments.map(\.format).joined(separator: ", ")))"
     }
 
-    /// Arithmetic inside arithmetic stands in parentheses.
+    /// Nested arithmetic is in parentheses.
     private var formatAsOperand: String {
         if case .function(let selector, let arguments) = self, arguments.count == 2,
             Arithmetic(rawValue: selector) != nil
@@ -41,7 +41,7 @@ extension Expression {
         return format
     }
 
-    /// Before a key path or an index, which bind tighter than a sign does.
+    /// The format before a key path or an index, both of which bind tighter than a sign.
     private var formatAsBase: String {
         let format = formatAsOperand
         return format.hasPrefix("-") ? "(\(format))" : format
@@ -119,14 +119,14 @@ extension Predicate.Options {
 
 /// The spelling of words and strings in the format language.
 enum FormatWord {
-    /// Words that cannot name a property in an expression without `#`.
+    /// Words that cannot be the name of a property in an expression without `#`.
     static let keywords: Set<String> = [
         "and", "or", "in", "not", "all", "any", "some", "none", "like", "matches", "contains", "beginswith", "endswith",
         "between", "null", "nil", "self", "true", "yes", "false", "no", "truepredicate", "falsepredicate",
     ]
 
-    /// The words that Foundation reserves, which a printed key path spells with `#`; the parser takes those that are
-    /// no keywords as names too, because people write `size > 1`.
+    /// The words that Foundation reserves; a printed key path escapes them with `#`. The parser also accepts those that
+    /// are not keywords as names, because people write `size > 1`.
     private static let reserved = keywords.union([
         "first", "last", "size", "anykey", "subquery", "fetch", "cast", "caseinsensitive", "ci",
     ])
@@ -154,35 +154,35 @@ enum FormatWord {
 extension Expression {
     /// Reads an expression in Core Data's format language, such as `canonical:(name)`, `pages.@count` or `%K + %d`.
     ///
-    /// - Parameter arguments: one for each placeholder, in their order.
-    /// - Throws: `MigrationError` with code `invalidPredicate`, whose place is the number of the Unicode scalar at
-    ///   fault, from 0; for arguments of a wrong number or kind too.
+    /// - Parameter arguments: one for each placeholder, in order.
+    /// - Throws: `MigrationError` with code `invalidPredicate` whose place is the position of the Unicode scalar at
+    ///   fault, from 0; also for a wrong number or kind of arguments.
     public init(parsing text: String, arguments: [FormatArgument] = []) throws(MigrationError) {
         var parser = try FormatParser(text, arguments)
         self = try parser.whole { (parser) throws(MigrationError) in try parser.expression() }
     }
 
-    /// The text as Core Data prints it, which is what a version hash takes in; unchanged where it is not understood.
+    /// Returns the text as Core Data prints it and uses it in a version hash; unchanged if it does not parse.
     package static func canonicalFormat(_ text: String) -> String { (try? Expression(parsing: text))?.format ?? text }
 }
 
 extension Predicate {
     /// Reads a predicate in Core Data's format language, such as `name BEGINSWITH[cd] %@ AND size > 0`.
     ///
-    /// - Parameter arguments: one for each placeholder, in their order.
-    /// - Throws: as ``Expression/init(parsing:arguments:)``.
+    /// - Parameter arguments: one for each placeholder, in order.
+    /// - Throws: see ``Expression/init(parsing:arguments:)``.
     public init(parsing text: String, arguments: [FormatArgument] = []) throws(MigrationError) {
         var parser = try FormatParser(text, arguments)
         self = try parser.whole { (parser) throws(MigrationError) in try parser.predicate() }
     }
 
-    /// The text as Core Data prints it, which is what a version hash takes in; unchanged where it is not understood.
+    /// Returns the text as Core Data prints it and uses it in a version hash; unchanged if it does not parse.
     package static func canonicalFormat(_ text: String) -> String { (try? Predicate(parsing: text))?.format ?? text }
 }
 
-/// The argument for a placeholder of a format: a value for `%@`, `%d`, `%f` and so on, the path of a property for `%K`.
+/// The argument for a placeholder of a format: a value for `%@`, `%d`, `%f` and so on, or a property's path for `%K`.
 public enum FormatArgument: Sendable, Hashable {
-    /// A `.string` does for `%K` too.
+    /// A `.string` is also accepted for `%K`.
     case value(ExpressionValue)
     case keyPath(String)
 
@@ -190,14 +190,14 @@ public enum FormatArgument: Sendable, Hashable {
     private static let reals: Set<String> = ["f", "F", "e", "E", "g", "G", "a", "A"]
     private static let sizes: Set<String> = ["", "h", "hh", "l", "ll", "q", "L", "z", "t", "j"]
 
-    /// - Parameter conversion: what stands behind the `%`, such as `@`, `K`, `ld`, `f`.
+    /// - Parameter conversion: the characters after the `%`, such as `@`, `K`, `ld`, `f`.
     static func isKnown(_ conversion: String) -> Bool {
         let kind = String(conversion.suffix(1))
         guard integers.contains(kind) || reals.contains(kind) else { return ["@", "K", "s"].contains(conversion) }
         return sizes.contains(String(conversion.dropLast()))
     }
 
-    /// The token that the argument is in place of a placeholder.
+    /// Returns the token that replaces a placeholder with this argument.
     func token(for conversion: String, at place: Int) throws(MigrationError) -> FormatLexer.Token {
         switch (self, String(conversion.suffix(1))) {
         case (.keyPath(let path), "K"), (.value(.string(let path)), "K"):

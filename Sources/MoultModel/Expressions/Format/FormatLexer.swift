@@ -1,33 +1,33 @@
 import MoultBasics
 
-/// Cuts a text of Core Data's format language into words, numbers, strings and signs.
+/// Splits a text in Core Data's format language into words, numbers, strings and signs.
 struct FormatLexer {
     enum Token: Hashable {
         /// A name, a keyword or a selector with its colons.
         case word(String)
-        /// A name behind `#`, which is no keyword.
+        /// A name after `#`, never a keyword.
         case escapedWord(String)
-        /// A name behind `$`.
+        /// A name after `$`.
         case variable(String)
         /// A placeholder for an argument, without its `%`: `@`, `K`, `d`, `lu`.
         case placeholder(String)
         /// The argument for a `%K`.
         case path(String)
         case constant(ExpressionValue)
-        /// The digits of an integer that only its sign could make fit.
+        /// The digits of an integer that fits only with its sign.
         case hugeInteger(String)
         case sign(String)
         case end
     }
 
     private static let signs = ["**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"]
-    /// More than any list of values that somebody prints; a text of this length takes a few hundred megabytes.
+    /// Longer than any printed list of values; a text of this length takes a few hundred megabytes.
     private static let lengthLimit = 4_000_000
 
     private let text: [Unicode.Scalar]
     private var position = 0
 
-    /// - Returns: the tokens, each with the number of its first Unicode scalar from 0; the last one is the end.
+    /// - Returns: the tokens, each with the position of its first Unicode scalar from 0; the last token is the end.
     static func tokens(of text: String) throws(MigrationError) -> [(token: Token, place: Int)] {
         guard text.utf8.count <= lengthLimit else { throw .format("it is too long", at: lengthLimit) }
         var lexer = FormatLexer(text: Array(text.unicodeScalars))
@@ -68,7 +68,7 @@ struct FormatLexer {
         return sign
     }
 
-    /// A name, with further parts where colons follow: `count:`, `add:to:`.
+    /// Reads a name, or a selector with its colons: `count:`, `add:to:`.
     private mutating func takeSelector() -> String {
         var word = take { Self.isName($0) }
         while peek() == ":" {
@@ -151,7 +151,7 @@ struct FormatLexer {
         }
     }
 
-    /// Four hexadecimal digits, or twice as many for a surrogate pair.
+    /// Reads four hexadecimal digits, or two such escapes for a surrogate pair.
     private mutating func unicodeEscape() throws(MigrationError) -> Unicode.Scalar {
         let start = position - 2
         var unit = codeUnit()
@@ -204,14 +204,14 @@ struct FormatLexer {
 
     private static func isName(_ scalar: Unicode.Scalar) -> Bool {
         if isNameStart(scalar) || scalar.properties.numericType != nil { return true }
-        // A letter's accents, which may stand as scalars of their own.
+        // The accents of a letter, which may be separate scalars.
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .spacingMark: return true
         default: return false
         }
     }
 
-    /// Whether a text is what a key path is made of.
+    /// Whether a text is a valid name in a key path.
     static func isName(_ text: some StringProtocol) -> Bool {
         guard let first = text.unicodeScalars.first else { return false }
         return isNameStart(first) && text.unicodeScalars.allSatisfy(isName)
@@ -219,7 +219,7 @@ struct FormatLexer {
 }
 
 extension MigrationError {
-    /// A fault in an expression or predicate, at a Unicode scalar from 0.
+    /// Returns the error for a fault in an expression or predicate, at the position of a Unicode scalar from 0.
     static func format(_ message: String, at scalar: Int) -> MigrationError {
         MigrationError(
             .invalidPredicate, "The expression cannot be parsed: \(message).", place: "character \(scalar)",

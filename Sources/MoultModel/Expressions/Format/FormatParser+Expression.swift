@@ -6,7 +6,7 @@ import MoultBasics
     import Foundation
 #endif
 
-/// Values, the loosest binding first.
+/// Values, from the loosest binding to the tightest.
 extension FormatParser {
     private static let operators: [[Expression.Arithmetic]] = [[.add, .subtract], [.multiply, .divide], [.power]]
 
@@ -43,7 +43,7 @@ extension FormatParser {
         return .expression(try value(node, at: start).negated)
     }
 
-    /// A value with key paths and indexes behind it: `$x.pages[0].number`.
+    /// Reads a value with the key paths and indexes after it: `$x.pages[0].number`.
     private mutating func postfix() throws(MigrationError) -> Node {
         let start = place
         var node = try primary()
@@ -63,7 +63,7 @@ extension FormatParser {
         return node
     }
 
-    /// Reads the index of a collection, from after its opening bracket.
+    /// Reads the index of a collection, after the opening bracket.
     private mutating func index(_ collection: Expression) throws(MigrationError) -> Expression {
         let collectionHeight = height
         let index: Expression
@@ -139,7 +139,7 @@ extension Expression {
         }
     }
 
-    /// `pages.@count` is `count:(pages)`, and so on where another one stands before it.
+    /// The expression with `pages.@count` replaced by `count:(pages)`, repeatedly if several end the path.
     fileprivate var countingAtEnd: Expression {
         guard case .keyPath(let path, let base) = self else { return self }
         var names = path.split(separator: ".", omittingEmptySubsequences: false)[...]
@@ -163,7 +163,7 @@ extension Expression {
 
 /// The parsing of expressions that are written like function calls.
 extension FormatParser {
-    /// Reads a call, from after its opening parenthesis.
+    /// Reads a call, after the opening parenthesis.
     mutating func call(_ selector: String, _ keyword: String) throws(MigrationError) -> Expression {
         let start = place
         switch keyword {
@@ -224,7 +224,7 @@ extension FormatParser {
 }
 
 extension Expression {
-    /// `CAST(value, "type")`: a constant where it is the literal of one, otherwise Foundation's function.
+    /// Returns `CAST(value, "type")`: a constant if it is the literal form of one, otherwise Foundation's function.
     fileprivate static func cast(_ arguments: [Expression]) -> Expression {
         if arguments.count == 2, case .constant(.string(let type)) = arguments[1],
             case .constant(let value) = arguments[0], let literal = ExpressionValue(literal: value, type)
@@ -236,7 +236,7 @@ extension Expression {
 }
 
 extension ExpressionValue {
-    /// Creates the value of a cast that is its printed form; nil for any other cast.
+    /// Creates the value whose printed form is this cast; nil for any other cast.
     fileprivate init?(literal value: ExpressionValue, _ type: String) {
         switch (type, value) {
         case ("NSDecimalNumber", .string(let digits)): self = .decimal(digits)

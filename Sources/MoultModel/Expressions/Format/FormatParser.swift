@@ -1,22 +1,22 @@
 import MoultBasics
 
-/// A recursive descent. Only what follows tells whether a parenthesis holds a predicate or an expression, so each
-/// level returns either, and the one that needs a certain kind checks.
+/// A recursive descent parser. Only later tokens show whether a parenthesis contains a predicate or an expression, so
+/// each level returns either, and the level that needs one of them checks.
 struct FormatParser {
     enum Node {
         case expression(Expression)
         case predicate(Predicate)
     }
 
-    /// Nodes above each other in the tree, which whoever walks it descends.
+    /// The maximum height of the tree, and so the recursion depth of every later walk over it.
     private static let heightLimit = 64
-    /// Parentheses inside parentheses, each of which takes a dozen calls to read; enough for every tree as printed.
+    /// The maximum nesting of parentheses, each of which takes a dozen calls to read; enough for every printed tree.
     private static let depthLimit = heightLimit + 2
 
     private let tokens: [(token: FormatLexer.Token, place: Int)]
     var position = 0
     private var depth = 0
-    /// Of the node that was read last.
+    /// The height of the last node.
     private(set) var height = 0
 
     init(_ text: String, _ arguments: [FormatArgument]) throws(MigrationError) {
@@ -55,7 +55,7 @@ struct FormatParser {
         return try condition(try either(), at: start)
     }
 
-    /// A predicate or an expression, one parenthesis deeper.
+    /// Reads a predicate or an expression, one level of parentheses deeper.
     mutating func either() throws(MigrationError) -> Node {
         depth += 1
         defer { depth -= 1 }
@@ -77,13 +77,13 @@ struct FormatParser {
         return expression
     }
 
-    /// Notes that a node was made of the one that was read last and of others of a height.
+    /// Records that a node was made from the last one and others of a height.
     mutating func grow(over other: Int = 0) throws(MigrationError) {
         height = max(height, other) + 1
         guard height < Self.heightLimit else { throw tooDeep }
     }
 
-    /// Notes that a node without parts was read.
+    /// Records that a node without parts was read.
     mutating func startGrowing() { height = 1 }
 
     // MARK: Tokens
@@ -128,7 +128,7 @@ struct FormatParser {
     }
 }
 
-/// Conditions, the loosest binding first.
+/// Conditions, from the loosest binding to the tightest.
 extension FormatParser {
     mutating func disjunction() throws(MigrationError) -> Node {
         try chain("OR", "||", Predicate.or) { (parser) throws(MigrationError) in

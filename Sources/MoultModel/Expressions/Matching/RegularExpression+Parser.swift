@@ -8,7 +8,7 @@ extension RegularExpression {
         }
 
         private static let depthLimit = 64
-        /// The greatest number in `{…}`.
+        /// The maximum number in `{…}`.
         private static let countLimit = 1000
 
         private let scalars: [Unicode.Scalar]
@@ -49,7 +49,7 @@ extension RegularExpression {
             return .sequence(parts)
         }
 
-        /// Up to `\E` or the end, which are literal scalars.
+        /// Reads literal scalars up to `\E` or the end.
         private mutating func quoted() -> [Pattern] {
             var parts: [Pattern] = []
             while let scalar = peek(), !take("\\E") {
@@ -59,7 +59,7 @@ extension RegularExpression {
             return parts
         }
 
-        /// Nil for what changes flags only.
+        /// Reads a part; nil for a group that only changes flags.
         private mutating func part() throws(Fault) -> Pattern? {
             guard let scalar = peek() else { return nil }
             position += 1
@@ -84,7 +84,7 @@ extension RegularExpression {
         private mutating func quantified(_ part: Pattern) throws(Fault) -> Pattern {
             guard let (least, most) = try quantifier() else { return part }
             if take("+") { throw fault("possessive quantifiers are not supported", before: 1) }
-            // Lazy or greedy is about what fits first; here it is about whether anything does.
+            // Lazy and greedy quantifiers differ in the first match; here only the existence of a match counts.
             _ = take("?")
             return .repetition(part, least, most)
         }
@@ -137,7 +137,7 @@ extension RegularExpression {
             }
             if take(">") { throw fault("atomic groups are not supported", before: 3) }
             try takeFlags()
-            // They hold up to the end of the group that they stand in, or of their own.
+            // The flags apply until the end of the enclosing group, or of their own group.
             if take(")") { return nil }
             guard take(":") else { throw fault("only the flags i, s and m are supported") }
             return try rest(of: outer)
@@ -196,7 +196,7 @@ extension RegularExpression {
         ]
         private static let controls: [Unicode.Scalar: UInt32] = ["t": 9, "n": 10, "r": 13, "f": 12, "a": 7, "e": 27]
 
-        /// Reads the element after a backslash, in a class too.
+        /// Reads the element after a backslash, also inside a class.
         private mutating func escapedElement() throws(Fault) -> ScalarSet.Element {
             guard let scalar = peek() else { throw fault("a backslash ends it") }
             position += 1
@@ -241,7 +241,7 @@ extension RegularExpression {
             return property
         }
 
-        /// Nil for digits in braces.
+        /// Reads a code; `count` is nil for digits in braces.
         private mutating func code(digits count: Int?) throws(Fault) -> ScalarSet.Element {
             var digits = ""
             while let scalar = peek(), scalar.properties.isASCIIHexDigit, digits.count < count ?? 8 {
@@ -256,14 +256,14 @@ extension RegularExpression {
 
         // MARK: Classes
 
-        /// Reads a class, from after its opening bracket to its closing one.
+        /// Reads a class, after its opening bracket and through its closing one.
         private mutating func set() throws(Fault) -> ScalarSet {
             depth += 1
             defer { depth -= 1 }
             guard depth < Self.depthLimit else { throw fault("it is nested too deeply") }
             var set = ScalarSet(isNegative: take("^"))
             set.ignoresCase = flags.ignoresCase
-            // A bracket that closes nothing yet is a literal one.
+            // A bracket right at the start is a literal one.
             if take("]") { set.elements.append(.range(0x5D...0x5D)) }
             while !take("]") {
                 guard peek() != nil else { throw fault("a class is not closed") }
@@ -276,7 +276,7 @@ extension RegularExpression {
             return set
         }
 
-        /// Reads an operand of `&&`, up to the next one or the end of the class, which is left there.
+        /// Reads an operand of `&&`, up to the next `&&` or the end of the class, without consuming it.
         private mutating func intersection() throws(Fault) -> ScalarSet {
             var set = ScalarSet()
             set.ignoresCase = flags.ignoresCase

@@ -1,21 +1,21 @@
 import MoultBasics
 import Synchronization
 
-/// The right side of `MATCHES`: a regular expression that a text has to fit as a whole.
+/// The right side of `MATCHES`: a regular expression that must match a whole text.
 ///
-/// The syntax is ICU's, as far as the answer can be found without going back over a text: literals and their escapes,
-/// `.`, classes with ranges, `\d \w \s \h \v`, categories as `\p{Lu}` and POSIX names, groups, alternatives, greedy and
-/// lazy quantifiers, anchors, `\b`, looking ahead and behind, `(?i)`, `(?s)`, `(?m)` and `\Q…\E`. Back references,
-/// possessive quantifiers, atomic groups and scripts are refused. So no pattern can take forever: the work is the length of
-/// the text times that of the pattern, for each of what looks ahead or behind once more the length of the text.
+/// The syntax is the part of ICU's that needs no backtracking: literals and their escapes, `.`, classes with ranges,
+/// `\d \w \s \h \v`, categories such as `\p{Lu}` and POSIX names, groups, alternatives, greedy and lazy quantifiers,
+/// anchors, `\b`, look-ahead and look-behind, `(?i)`, `(?s)`, `(?m)` and `\Q…\E`. Back references, possessive
+/// quantifiers, atomic groups and scripts are rejected. The running time is therefore bounded: the length of the text
+/// times the length of the pattern, and once more the length of the text for each look-around.
 package struct RegularExpression: Sendable {
     package let pattern: String
     private let options: Predicate.Options
     private let program: Program
 
-    /// - Parameter options: `[c]` makes no difference between the cases of a letter, `[d]` folds the pattern and each
-    ///   text (``Swift/String/folded(_:)``).
-    /// - Throws: `MigrationError` with code `invalidPredicate` that shows the pattern and says where it is wrong.
+    /// - Parameter options: `[c]` ignores the case of letters; `[d]` folds the pattern and each text
+    ///   (``Swift/String/folded(_:)``).
+    /// - Throws: `MigrationError` with code `invalidPredicate`, which shows the pattern and the position of the fault.
     package init(_ pattern: String, _ options: Predicate.Options = []) throws(MigrationError) {
         self.pattern = pattern
         self.options = options.contains(.normalized) ? [] : options.intersection(.diacriticInsensitive)
@@ -31,8 +31,7 @@ package struct RegularExpression: Sendable {
         }
     }
 
-    /// - Throws: `MigrationError` with code `invalidPredicate` if the text is so long, and so much looks ahead or
-    ///   behind in it, that the work passes a limit.
+    /// - Throws: `MigrationError` with code `invalidPredicate` if a long text with look-arounds exceeds a limit.
     package func matches(_ text: String) throws(MigrationError) -> Bool {
         var matcher = Matcher(program, text.folded(options))
         do throws(Matcher.TooMuchWork) {
@@ -44,7 +43,7 @@ package struct RegularExpression: Sendable {
         }
     }
 
-    /// An error in a pattern, at a Unicode scalar from 0.
+    /// A fault in a pattern, at the position of a Unicode scalar from 0.
     struct Fault: Error {
         var message: String
         var position: Int
@@ -58,12 +57,12 @@ package struct RegularExpression: Sendable {
     private static let known = Mutex<[Key: RegularExpression]>([:])
     private static let knownLimit = 64
 
-    /// The same expression, read once for many texts.
+    /// Returns the expression for a pattern, parsed once for many texts.
     package static func cached(
         _ pattern: String, _ options: Predicate.Options = []
     ) throws(MigrationError) -> RegularExpression {
         let key = Key(pattern: pattern, options: options.rawValue)
-        // Keys that are canonically equivalent are equal, patterns are not.
+        // Canonically equivalent keys are equal, but their patterns differ.
         if let known = known.withLock({ $0[key] }), known.pattern.utf8.elementsEqual(pattern.utf8) { return known }
         let made = try RegularExpression(pattern, options)
         known.withLock { known in
@@ -78,7 +77,7 @@ package struct RegularExpression: Sendable {
         case set(ScalarSet)
         case sequence([Pattern])
         case choice([Pattern])
-        /// Nil for any number.
+        /// The upper bound is nil for any number.
         case repetition(Pattern, Int, Int?)
         case assertion(Assertion)
         case look(isAhead: Bool, isNegative: Bool, Pattern)
@@ -90,7 +89,7 @@ package struct RegularExpression: Sendable {
         case textStart
         /// `\z`
         case textEnd
-        /// `$` and `\Z`: before a last line break too.
+        /// `$` and `\Z`: also before a last line break.
         case lastLineEnd
         /// `^` under `(?m)`
         case lineStart
@@ -100,15 +99,15 @@ package struct RegularExpression: Sendable {
         case noWordBoundary
     }
 
-    /// A pattern as a machine with few states: each instruction is one, and a text is read once for all of them.
+    /// A compiled pattern. Each instruction is a state, and a text is read once for all of them.
     struct Program: Sendable {
         enum Instruction: Sendable {
             case set(ScalarSet)
             case split(Int, Int)
             case jump(Int)
             case assertion(Assertion)
-            /// A look-around. The pattern that has to fit, or must not, begins right after it and ends with a match;
-            /// the rest begins at `next`.
+            /// A look-around. Its pattern begins right after this instruction and ends with a match; the rest of the
+            /// program begins at `next`.
             case look(isAhead: Bool, isNegative: Bool, next: Int)
             case match
         }
@@ -179,20 +178,20 @@ package struct RegularExpression: Sendable {
         }
     }
 
-    /// Runs a program over one text, in all of its states at once.
+    /// Runs a program over one text, in all its states at once.
     struct Matcher {
         struct TooMuchWork: Error {}
 
         private enum Goal {
-            /// The whole rest of the text fits.
+            /// The whole rest of the text matches.
             case whole
-            /// A beginning of the rest fits.
+            /// A prefix of the rest matches.
             case beginning
-            /// Something that ends there fits, wherever it begins.
+            /// A match ends at this position, wherever it begins.
             case end(Int)
         }
 
-        /// Steps of one match next to those that a pattern takes which looks neither ahead nor behind.
+        /// The limit on steps of one match, besides those of a pattern without look-around.
         private static let lookLimit = 2_000_000
 
         private let instructions: [Program.Instruction]
@@ -236,7 +235,7 @@ package struct RegularExpression: Sendable {
             }
         }
 
-        /// Goes on from an instruction as far as no scalar has to be read.
+        /// Follows an instruction until a scalar has to be read.
         private mutating func enter(_ start: Int, at position: Int, _ states: inout States) throws(TooMuchWork) {
             var waiting = [start]
             while let index = waiting.popLast() {
@@ -283,9 +282,9 @@ package struct RegularExpression: Sendable {
         }
     }
 
-    /// The instructions that a text has led to so far.
+    /// The instructions reached so far.
     private struct States {
-        /// The instructions that read a scalar.
+        /// The reached instructions that read a scalar.
         var reading: [Int] = []
         var hasMatch = false
         private var marks: [UInt32]
@@ -293,7 +292,7 @@ package struct RegularExpression: Sendable {
 
         init(count: Int) { marks = Array(repeating: 0, count: count) }
 
-        /// False for one that is there already.
+        /// Returns false if the instruction is already in the set.
         mutating func insert(_ index: Int) -> Bool {
             guard marks[index] != mark else { return false }
             marks[index] = mark

@@ -9,15 +9,15 @@ struct ScalarSet: Sendable {
     enum Property: Sendable {
         case digit, word, space, horizontalSpace, lineBreak, alphabetic, uppercase, lowercase, ascii, punctuation
         case assigned
-        /// By the first letters of its short name: `L`, `Lu`.
+        /// A category by the first letters of its short name: `L`, `Lu`.
         case category(String)
     }
 
     var elements: [Element] = []
-    /// Sets that a scalar has to be in too (`&&`).
+    /// Sets that must also contain the scalar (`&&`).
     var intersections: [ScalarSet] = []
     var isNegative = false
-    /// Whether the other cases of a letter are in the set with it.
+    /// Whether the set also contains the other cases of its letters.
     var ignoresCase = false
 
     init(_ elements: Element..., isNegative: Bool = false) {
@@ -47,7 +47,7 @@ struct ScalarSet: Sendable {
 }
 
 extension ScalarSet.Property {
-    /// `\p{name}` and `[:name:]`; nil for a name that is not known.
+    /// Creates the set of `\p{name}` or `[:name:]`; nil for an unknown name.
     init?(name: String) {
         let plain = name.lowercased().filter { $0 != "_" && $0 != " " }
         switch plain {
@@ -97,7 +97,7 @@ extension ScalarSet.Property {
 extension Unicode.Scalar {
     var isLineBreak: Bool { ("\n"..."\r").contains(self) || ["\u{85}", "\u{2028}", "\u{2029}"].contains(self) }
 
-    /// As UTS 18 has it for `\w`.
+    /// Whether `\w` matches the scalar, as defined in UTS 18.
     var isWord: Bool {
         if isASCII {
             return ("a"..."z").contains(self) || ("A"..."Z").contains(self) || ("0"..."9").contains(self) || self == "_"
@@ -109,7 +109,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// The scalar in lower and in upper case, and the lower case of that, where each is one scalar.
+    /// The lower case and upper case of the scalar, and the lower case of the latter, if each is a single scalar.
     fileprivate var otherCases: [Unicode.Scalar] {
         if isASCII {
             guard properties.isAlphabetic, let other = Unicode.Scalar(value ^ 0x20) else { return [] }

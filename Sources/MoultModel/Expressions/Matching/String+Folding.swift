@@ -1,14 +1,14 @@
 @_spi(_Unicode) import Swift
 
 extension String {
-    /// The form in which texts are compared under `[c]` and `[d]`, canonically composed (NFC), so that equivalent texts
-    /// are equal and a letter with a mark left is not found by its bare letter:
-    /// - `[d]` leaves out marks with a combining class, such as accents, points and voicing marks; letters that have a
-    ///   stroke instead of a mark, as in `ø` and `ł`, keep it.
-    /// - `[c]` folds letters, whatever the language: to lower case by way of upper case, so that `ß` is `ss` and every
-    ///   sigma alike; only the dotless `ı` stays itself.
+    /// Returns the form for comparison under `[c]` and `[d]`, canonically composed (NFC), so that equivalent texts are
+    /// equal and a letter with a remaining mark does not match its bare letter:
+    /// - `[d]` removes marks with a combining class, such as accents, points and voicing marks. Letters with a stroke
+    ///   and not a mark, such as `ø` and `ł`, keep it.
+    /// - `[c]` folds letters, independent of language: to lower case by way of upper case, so that `ß` is `ss` and all
+    ///   sigmas are equal. Only the dotless `ı` remains as it is.
     ///
-    /// The text itself where neither is asked for, or where `[n]` says that it is folded already.
+    /// Returns the text itself if neither option is set, or if `[n]` marks it as already folded.
     package func folded(_ options: Predicate.Options) -> String {
         if options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive]) || options.contains(.normalized) {
             return self
@@ -26,7 +26,7 @@ extension String {
         return String(composed)
     }
 
-    /// The text without case and diacritics, as `canonical:` gives it.
+    /// The text without case and diacritics, as `canonical:` returns it.
     package var canonical: String { folded([.caseInsensitive, .diacriticInsensitive]) }
 }
 
@@ -45,7 +45,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The canonically composed form (NFC). Swift's texts are equal where their composed forms have the same scalars.
+    /// The canonically composed form (NFC). In Swift, texts are equal if their composed forms have the same scalars.
     package var composed: String {
         if utf8.allSatisfy({ $0 < 0x80 }) { return self }
         var composed = String.UnicodeScalarView()
@@ -53,19 +53,19 @@ extension String {
         return String(composed)
     }
 
-    /// Whether every text that equals this one in Swift has the very same scalars: it is ASCII, without the three
-    /// characters that others stand for canonically (U+212A, U+037E, U+1FEF).
+    /// Whether every text that equals this one in Swift has the same scalars: it is ASCII, without the three characters
+    /// that have another canonical equivalent (U+212A, U+037E, U+1FEF).
     package var hasOneForm: Bool {
         utf8.allSatisfy {
             $0 < 0x80 && $0 != UInt8(ascii: "K") && $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "`")
         }
     }
 
-    /// A text whose byte order is the order in which people list texts, whatever their language: space, punctuation,
-    /// symbols, digits, letters; marks only where the letters are the same, case only where the marks are too, small
-    /// letters first.
+    /// Returns a key whose byte order is the order in which people list texts, independent of language: space,
+    /// punctuation, symbols, digits, letters. Marks decide only between equal letters, and case only between equal
+    /// marks, with lower case first.
     ///
-    /// - Parameter isNumeric: whether digits that stand together count as one number.
+    /// - Parameter isNumeric: whether adjacent digits count as one number.
     package func collationKey(isNumeric: Bool) -> String {
         var key = String.UnicodeScalarView()
         let letters = folded([.caseInsensitive, .diacriticInsensitive])
@@ -101,7 +101,7 @@ extension String {
                 digits.append(digit)
                 rest.removeFirst()
             }
-            // The number of digits, then the digits.
+            // The number of digits first, then the digits.
             let number = digits.drop { $0 == "0" }
             key.append(Unicode.Scalar(UInt32(min(number.count, 50_000)) + 0x20) ?? "0")
             key.append(contentsOf: number)
@@ -112,8 +112,7 @@ extension String {
 extension Unicode.Scalar {
     fileprivate var isDigit: Bool { value >= 0x30 && value <= 0x39 }
 
-    /// The scalar that goes before this one in a sort key, so that its class comes before the letters; nil for a
-    /// letter.
+    /// The scalar that precedes this one in a sort key, so that its class sorts before the letters; nil for a letter.
     fileprivate var collationClass: Unicode.Scalar? {
         if isDigit { return "\u{6}" }
         switch properties.generalCategory {
@@ -129,8 +128,8 @@ extension Unicode.Scalar {
     }
 }
 
-/// The right side of `LIKE`: `*` stands for any scalars, none too, `?` for exactly one, and a backslash before one of the
-/// three for the character itself. A text must fit as a whole.
+/// The right side of `LIKE`: `*` matches any number of scalars, `?` matches exactly one, and a backslash before one of
+/// these three makes it literal. The pattern must match the whole text.
 package struct LikePattern: Sendable, Hashable {
     private enum Part: Sendable, Hashable {
         case run
@@ -162,7 +161,7 @@ package struct LikePattern: Sendable, Hashable {
         self.parts = parts
     }
 
-    /// Takes at most the product of both lengths: a run that does not fit is made longer, and earlier runs never again.
+    /// Takes at most the product of both lengths: on a mismatch only the last run grows, never an earlier one.
     package func matches(_ text: String) -> Bool {
         let scalars = text.folded(options).unicodeScalars
         var (position, part) = (scalars.startIndex, 0)

@@ -1,13 +1,13 @@
-/// An expression of Core Data's format language: derived attributes, predicates and mappings are made of them.
+/// An expression of Core Data's format language, as used in derived attributes, predicates and mappings.
 public indirect enum Expression: Sendable, Hashable {
     case constant(ExpressionValue)
     /// `SELF`
     case evaluatedObject
     /// `$name`
     case variable(String)
-    /// `name`, `address.city`, `$source.name`: a path that starts at an expression, mostly at the evaluated object.
+    /// `name`, `address.city`, `$source.name`: a path that starts at an expression, usually at the evaluated object.
     case keyPath(String, of: Expression)
-    /// `canonical:(name)`, `now()`, `count:(pages)`; arithmetic too, by its selector (``Arithmetic``).
+    /// `canonical:(name)`, `now()`, `count:(pages)`; also arithmetic, by its selector (``Arithmetic``).
     case function(String, [Expression])
     /// `FUNCTION(target, "selector:", argument)`
     case message(String, to: Expression, [Expression])
@@ -18,10 +18,10 @@ public indirect enum Expression: Sendable, Hashable {
     /// `TERNARY(isDone, 1, 0)`
     case conditional(Predicate, Expression, Expression)
 
-    /// A path that starts at the evaluated object.
+    /// Returns a path that starts at the evaluated object.
     public static func keyPath(_ path: String) -> Expression { .keyPath(path, of: .evaluatedObject) }
 
-    /// The operators of arithmetic, with the selectors that Foundation keeps them under.
+    /// The operators of arithmetic, with their selectors in Foundation.
     public enum Arithmetic: String, Sendable, Hashable, CaseIterable {
         case add = "add:to:"
         case subtract = "from:subtract:"
@@ -41,8 +41,8 @@ public indirect enum Expression: Sendable, Hashable {
         }
     }
 
-    /// The expression with parts of it replaced, the outermost first; what `replacement` gives nil for is searched
-    /// further.
+    /// Returns the expression with parts replaced, the outermost first. If `replacement` returns nil for a part, the
+    /// search continues inside it.
     package func replacing(_ replacement: (Expression) -> Expression?) -> Expression {
         if let new = replacement(self) { return new }
         switch self {
@@ -61,7 +61,7 @@ public indirect enum Expression: Sendable, Hashable {
         }
     }
 
-    /// The variables that whoever evaluates has to give values for; those of its subqueries are not among them.
+    /// The variables that need values for an evaluation; those of its subqueries are not included.
     package var variables: Set<String> {
         var variables: Set<String> = []
         _ = replacing { part in
@@ -77,8 +77,8 @@ public indirect enum Expression: Sendable, Hashable {
         return variables
     }
 
-    /// The expression with values in place of variables (`NSPredicate.withSubstitutionVariables`); those without a value
-    /// stay, and so do the variables of subqueries.
+    /// Returns the expression with variables replaced by values (`NSPredicate.withSubstitutionVariables`). Variables
+    /// without a value stay, and so do those of subqueries.
     package func withSubstitutionVariables(_ values: [String: ExpressionValue]) -> Expression {
         if values.isEmpty { return self }
         return replacing { part in
@@ -95,8 +95,8 @@ public indirect enum Expression: Sendable, Hashable {
         }
     }
 
-    /// The key paths that it asks the evaluated object for, collection operators among their names. A path that starts
-    /// at the variable of a subquery is one behind that of the subquery's collection.
+    /// The key paths that are read from the evaluated object, with collection operators among their names. A path from
+    /// the variable of a subquery is appended to the path of the subquery's collection.
     package var keyPaths: Set<String> { keyPaths(of: [:]) }
 
     fileprivate func keyPaths(of variables: [String: String]) -> Set<String> {
@@ -116,7 +116,7 @@ public indirect enum Expression: Sendable, Hashable {
         return paths
     }
 
-    /// The path from the evaluated object, where the expression is one.
+    /// Returns the path from the evaluated object; nil if the expression is not such a path.
     private func path(_ variables: [String: String]) -> String? {
         switch self {
         case .keyPath(let path, of: .evaluatedObject): path
@@ -129,16 +129,16 @@ public indirect enum Expression: Sendable, Hashable {
 
     package static let ofEntities = "objectOfEntities:"
 
-    /// An object where it is of one of these entities, otherwise nil.
+    /// Returns an expression for an object that is nil unless the object has one of these entities.
     ///
-    /// - Parameter names: an entity and those below it, itself first: what behind it is asked for are its properties.
+    /// - Parameter names: an entity, first, and those below it. The result's properties are that entity's.
     package static func object(_ object: Expression, ofEntities names: [String]) -> Expression {
         .message(ofEntities, to: object, [.constant(.collection(names.map(ExpressionValue.string)))])
     }
 }
 
 extension Predicate {
-    /// As ``Expression/replacing(_:)``, in all of its expressions.
+    /// Replaces parts in all expressions, as ``Expression/replacing(_:)`` does.
     package func replacing(_ replacement: (Expression) -> Expression?) -> Predicate {
         switch self {
         case .constant: return self
@@ -152,7 +152,7 @@ extension Predicate {
         }
     }
 
-    /// As ``Expression/variables``.
+    /// The variables of all expressions; see ``Expression/variables``.
     package var variables: Set<String> {
         var variables: Set<String> = []
         _ = replacing { part in
@@ -162,12 +162,12 @@ extension Predicate {
         return variables
     }
 
-    /// As ``Expression/withSubstitutionVariables(_:)``.
+    /// Substitutes variables in all expressions; see ``Expression/withSubstitutionVariables(_:)``.
     package func withSubstitutionVariables(_ values: [String: ExpressionValue]) -> Predicate {
         values.isEmpty ? self : replacing { $0.withSubstitutionVariables(values) }
     }
 
-    /// As ``Expression/keyPaths``.
+    /// The key paths of all expressions; see ``Expression/keyPaths``.
     package var keyPaths: Set<String> { keyPaths(of: [:]) }
 
     fileprivate func keyPaths(of variables: [String: String]) -> Set<String> {
@@ -181,7 +181,7 @@ extension Predicate {
 }
 
 extension ExpressionValue {
-    /// The expression that its printed form is read as: of a collection a list of its elements, otherwise a constant.
+    /// The expression that the value's printed form parses as: a list of elements for a collection, else a constant.
     package var literal: Expression {
         if case .collection(let elements) = self { return .aggregate(elements.map(\.literal)) }
         return .constant(self)

@@ -6,7 +6,7 @@ import MoultBasics
     import Foundation
 #endif
 
-/// A value that stands in an expression, or that one has when it is evaluated, in memory or by a store.
+/// A constant in an expression, or the result of evaluating one, in memory or in a store.
 public enum ExpressionValue: Sendable, Hashable {
     case null
     case boolean(Bool)
@@ -15,16 +15,16 @@ public enum ExpressionValue: Sendable, Hashable {
     /// The exact digits.
     case decimal(String)
     case string(String)
-    /// Seconds since 2001-01-01 00:00:00 UTC.
+    /// The seconds since 2001-01-01 00:00:00 UTC.
     case date(Double)
     case data([UInt8])
-    /// Sixteen bytes.
+    /// The sixteen bytes of a UUID.
     case uuid([UInt8])
     case uri(String)
     case object(ObjectID)
     case collection([ExpressionValue])
 
-    /// The value of an attribute; ``null`` for nil, ``data(_:)`` for the bytes of a transformable attribute too.
+    /// Creates the value of an attribute: ``null`` for nil; transformable attributes become ``data(_:)`` too.
     public init(_ value: AttributeValue?) {
         switch value {
         case nil: self = .null
@@ -40,7 +40,7 @@ public enum ExpressionValue: Sendable, Hashable {
         }
     }
 
-    /// The kinds that are compared among themselves, in the order in which a sort puts them.
+    /// The kinds of values that can be compared with each other, in sort order.
     package enum Kind: Int, Sendable, Hashable {
         case null, number, text, bytes, object, collection
 
@@ -69,10 +69,10 @@ public enum ExpressionValue: Sendable, Hashable {
         }
     }
 
-    /// Nil for NaN too, which no column can hold.
+    /// Whether the value is nil, or NaN, which no column can hold.
     package var isNull: Bool { kind == .null }
 
-    /// The number that a column of the value's type holds; nil for what is no number, and for NaN.
+    /// The number in a column of the value's type; nil for NaN and for a value that is not a number.
     package var number: ExpressionNumber? {
         switch self {
         case .boolean(let flag): .integer(flag ? 1 : 0)
@@ -91,8 +91,8 @@ public enum ExpressionValue: Sendable, Hashable {
         }
     }
 
-    /// Equal for values that are equal in a predicate, unlike the values themselves: numbers by their value, texts by
-    /// their scalars.
+    /// A key that is equal for values that are equal in a predicate, unlike the values themselves: numbers by value,
+    /// and texts by scalars.
     package enum Key: Hashable, Sendable {
         case null
         case integer(Int64)
@@ -118,7 +118,7 @@ public enum ExpressionValue: Sendable, Hashable {
         }
     }
 
-    /// Whether the values are equal in a predicate: of one kind, and alike (``Predicate/holds(for:variables:in:)``).
+    /// Whether the values are equal in a predicate: the same kind and equal (``Predicate/holds(for:variables:in:)``).
     package func equals(_ other: ExpressionValue, _ options: Predicate.Options = []) -> Bool {
         if let left = text, let right = other.text {
             return left.folded(options).utf8.elementsEqual(right.folded(options).utf8)
@@ -130,11 +130,11 @@ public enum ExpressionValue: Sendable, Hashable {
         }
     }
 
-    /// The total order of sort terms, which is that of SQLite's ORDER BY: nil first, then numbers, texts and bytes;
-    /// objects by key, then by entity; collections element by element.
+    /// Returns the total order of sort terms, as in SQLite's ORDER BY: nil, then numbers, texts and bytes; objects by
+    /// key, then by entity; collections element by element.
     ///
-    /// - Parameter options: `caseInsensitive` and `diacriticInsensitive` order texts by their folded forms; texts that
-    ///   fold alike are the same, so that the next sort term decides.
+    /// - Parameter options: `caseInsensitive` and `diacriticInsensitive` order texts by their folded forms. Texts with
+    ///   the same folded form are equal, so that the next sort term decides.
     package static func ordering(
         _ left: ExpressionValue, _ right: ExpressionValue, _ options: Predicate.Options = []
     ) -> ComparisonResult {
@@ -148,7 +148,7 @@ public enum ExpressionValue: Sendable, Hashable {
             (.uuid(let left), .data(let right)), (.uuid(let left), .uuid(let right)):
             return order(left, right)
         case (.object(let left), .object(let right)):
-            // What is not saved comes behind all that is.
+            // Unsaved objects come after saved ones.
             if left.isTemporary != right.isTemporary {
                 return right.isTemporary ? .orderedAscending : .orderedDescending
             }
@@ -176,11 +176,11 @@ public enum ExpressionValue: Sendable, Hashable {
         return right.lexicographicallyPrecedes(left) ? .orderedDescending : .orderedSame
     }
 
-    /// The value as `CAST(value, "type")` makes it; nil stays nil.
+    /// Returns the value converted by `CAST(value, "type")`; nil stays nil.
     ///
     /// - Parameter type: the name of one of Foundation's classes: `NSString`, `NSNumber`, `NSDecimalNumber`, `NSDate`
     ///   (of seconds since 2001), `NSData` (of base64), `NSUUID`, `NSURL`, `NSManagedObjectID`.
-    /// - Throws: `MigrationError` with code `invalidPredicate` for another type and for a value that cannot become one.
+    /// - Throws: `MigrationError` with code `invalidPredicate` for another type, or a value that cannot be converted.
     package func cast(to type: String) throws(MigrationError) -> ExpressionValue {
         if isNull { return .null }
         let result: ExpressionValue? =

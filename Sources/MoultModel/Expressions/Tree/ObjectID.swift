@@ -4,17 +4,16 @@
     import Foundation
 #endif
 
-/// The identity of an object of a store: `NSManagedObjectID`.
+/// The identity of an object in a store, as `NSManagedObjectID`.
 ///
-/// A permanent one is good in every process and forever; a temporary one, of an object that no save has reached, is
-/// good in this process until that save.
+/// A permanent identity is valid in every process and forever. A temporary identity belongs to an object that was never
+/// saved, and is valid only in this process and until the object is saved.
 public struct ObjectID: Sendable, Hashable {
     package let origin: Origin
-    /// `Z_PK`; for a temporary one a number of this process.
+    /// The primary key `Z_PK`; for a temporary identity a number of this process.
     package let key: Int64
 
-    /// The part that the identities of the objects of one entity in one store share: an identity is a reference to it
-    /// and a key.
+    /// The part that all objects of one entity in one store share: an identity is a reference to it and a key.
     package final class Origin: Sendable {
         /// `NSStoreUUID`; nil for temporary identities.
         package let store: UUID?
@@ -26,9 +25,9 @@ public struct ObjectID: Sendable, Hashable {
         }
     }
 
-    /// `NSStoreUUID`; nil for a temporary one.
+    /// The `NSStoreUUID` of the store; nil for a temporary identity.
     package var store: UUID? { origin.store }
-    /// The object's own entity, which may lie below the one that a relationship or a fetch names.
+    /// The object's own entity, which may be a sub-entity of the one in a relationship or a fetch.
     public var entityName: String { origin.entityName }
 
     package init(_ origin: Origin, key: Int64) {
@@ -40,7 +39,7 @@ public struct ObjectID: Sendable, Hashable {
         self.init(Origin(store: store, entityName: entityName), key: key)
     }
 
-    /// The temporary identity of a new object.
+    /// Creates the temporary identity of a new object.
     package init(temporary number: Int64, entityName: String) {
         self.init(Origin(store: nil, entityName: entityName), key: number)
     }
@@ -48,31 +47,31 @@ public struct ObjectID: Sendable, Hashable {
     /// Whether the object has not been saved yet.
     public var isTemporary: Bool { origin.store == nil }
 
-    /// Whether both are of the same object; a temporary identity is not equal to the permanent one that follows it.
+    /// Whether both identify the same object. A temporary identity does not equal the permanent one that replaces it.
     public static func == (left: ObjectID, right: ObjectID) -> Bool {
         left.key == right.key
             && (left.origin === right.origin
                 || left.store == right.store && left.entityName == right.entityName)
     }
 
-    // Keys differ nearly always; hashing two more fields would cost more than the few collisions.
+    // Keys nearly always differ; hashing two more fields would cost more than the few collisions.
     /// Hashes the key alone.
     public func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }
 
 extension ObjectID: CustomStringConvertible {
-    /// Tells the temporary identities of this process from those of others.
+    /// Distinguishes the temporary identities of this process from those of others.
     private static let process = UUID()
 
-    /// The URI as Core Data writes it (`uriRepresentation()`): `x-coredata://UUID/Entity/p1`, and for a temporary
-    /// identity `x-coredata:///Entity/tUUID1`, where the UUID is that of the process.
+    /// The URI in Core Data's form (`uriRepresentation()`): `x-coredata://UUID/Entity/p1`, and for a temporary identity
+    /// `x-coredata:///Entity/tUUID1`, where the UUID is that of the process.
     public var description: String {
         let name = entityName.percentEncoded
         guard let store else { return "x-coredata:///\(name)/t\(Self.process.uuidString)\(key)" }
         return "x-coredata://\(store.uuidString)/\(name)/p\(key)"
     }
 
-    /// Reads a URI of a permanent identity, or of a temporary one of this process; nil for anything else.
+    /// Reads the URI of a permanent identity, or of a temporary one of this process; nil for any other text.
     package init?(uri: String) {
         let parts = uri.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].lowercased() == "x-coredata:", parts[1].isEmpty,
@@ -92,7 +91,7 @@ extension ObjectID: CustomStringConvertible {
 }
 
 extension StringProtocol {
-    /// With all but the characters that a URI never reserves written as `%` and two digits for each byte.
+    /// The text with every byte that is not unreserved in a URI written as `%` and two digits.
     fileprivate var percentEncoded: String {
         if utf8.allSatisfy(\.isUnreserved) { return String(self) }
         let digits = [Character]("0123456789ABCDEF")
@@ -105,7 +104,7 @@ extension StringProtocol {
         }
     }
 
-    /// Nil if a `%` stands without its digits, or where the bytes are no UTF-8.
+    /// The decoded text; nil if a `%` lacks its digits, or if the bytes are not UTF-8.
     fileprivate var percentDecoded: String? {
         guard utf8.contains(UInt8(ascii: "%")) else { return String(self) }
         var bytes: [UInt8] = []

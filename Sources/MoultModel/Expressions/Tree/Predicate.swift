@@ -1,6 +1,6 @@
 import MoultBasics
 
-/// A predicate of Core Data's format language: partial indexes, fetched properties and fetch requests have one.
+/// A predicate of Core Data's format language, as used in partial indexes, fetched properties and fetch requests.
 public indirect enum Predicate: Sendable, Hashable {
     /// `TRUEPREDICATE`, `FALSEPREDICATE`
     case constant(Bool)
@@ -9,20 +9,20 @@ public indirect enum Predicate: Sendable, Hashable {
     case or([Predicate])
     case not(Predicate)
 
-    /// A comparison of two expressions: `NSComparisonPredicate`.
+    /// A comparison of two expressions, as `NSComparisonPredicate`.
     public struct Comparison: Sendable, Hashable {
-        /// The expression on the left of the operator; the one that ``modifier`` is about.
+        /// The expression on the left of the operator, to which ``modifier`` applies.
         public var left: Expression
         /// The operator that compares the two.
         public var `operator`: Operator
         /// The expression on the right of the operator.
         public var right: Expression
-        /// Whether the comparison must hold for the value itself, or for all or any of several values.
+        /// Whether the comparison must hold for the value itself, for all of several values, or for any of them.
         public var modifier: Modifier
-        /// The options of the comparison of texts.
+        /// The options for comparing texts.
         public var options: Options
 
-        /// A comparison of the values themselves, with every difference of texts counting, unless told otherwise.
+        /// Creates a comparison, by default of the values themselves and with exact comparison of texts.
         public init(
             _ left: Expression, _ operator: Operator, _ right: Expression, modifier: Modifier = .direct,
             options: Options = []
@@ -33,7 +33,7 @@ public indirect enum Predicate: Sendable, Hashable {
         }
     }
 
-    /// With the numbers of `NSPredicateOperatorType`.
+    /// The operators, with the numbers of `NSPredicateOperatorType`.
     public enum Operator: Int, Sendable, Hashable, CaseIterable {
         case lessThan = 0
         case lessThanOrEqual = 1
@@ -49,7 +49,7 @@ public indirect enum Predicate: Sendable, Hashable {
         case contains = 99
         case between = 100
 
-        /// As `predicateFormat` spells it.
+        /// The operator's spelling in `predicateFormat`.
         public var symbol: String {
             switch self {
             case .lessThan: "<"
@@ -69,35 +69,35 @@ public indirect enum Predicate: Sendable, Hashable {
         }
     }
 
-    /// Whether a comparison holds for the value, all or any of a to-many left side (`NSComparisonPredicate.Modifier`).
+    /// The scope of a comparison: the value, or all or any of a to-many left side (`NSComparisonPredicate.Modifier`).
     public enum Modifier: Int, Sendable, Hashable {
         case direct = 0
         case all = 1
         case any = 2
     }
 
-    /// `[cd]` behind an operator (`NSComparisonPredicate.Options`).
+    /// The options after an operator, such as `[cd]` (`NSComparisonPredicate.Options`).
     public struct Options: OptionSet, Sendable, Hashable {
         /// The bits, with the numbers of `NSComparisonPredicate.Options`.
         public let rawValue: Int
-        /// Options of these bits.
+        /// Creates options from these bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// `[c]`: upper and lower case count as the same.
+        /// `[c]`: ignores case.
         public static let caseInsensitive = Options(rawValue: 1)
-        /// `[d]`: letters with and without marks, such as accents, count as the same.
+        /// `[d]`: ignores marks on letters, such as accents.
         public static let diacriticInsensitive = Options(rawValue: 2)
-        /// `[n]`: the texts are folded already and are compared as they are; `[c]` and `[d]` have no effect then.
+        /// `[n]`: the texts are already folded and compare as they are; `[c]` and `[d]` then have no effect.
         public static let normalized = Options(rawValue: 4)
-        /// `[l]`: texts are compared by the rules of a language. Moult keeps the option and compares as without it.
+        /// `[l]`: compares texts by the rules of a language. Moult keeps the option, but it has no effect.
         public static let localeSensitive = Options(rawValue: 8)
     }
 }
 
 extension Predicate.Operator {
-    /// Whether the operator holds between two values (``Predicate/holds(for:variables:in:)`` says when).
+    /// Whether the operator holds between two values (see ``Predicate/holds(for:variables:in:)``).
     ///
-    /// - Throws: `MigrationError` with code `invalidPredicate` for values that it cannot compare.
+    /// - Throws: `MigrationError` with code `invalidPredicate` for values that the operator cannot compare.
     package func holds(
         _ left: ExpressionValue, _ right: ExpressionValue, _ options: Predicate.Options = []
     ) throws(MigrationError) -> Bool {
@@ -118,7 +118,7 @@ extension Predicate.Operator {
         }
     }
 
-    /// The operators between two texts.
+    /// Evaluates the operators between two texts.
     private func holds(text: String, _ pattern: String, _ options: Predicate.Options) throws(MigrationError) -> Bool {
         switch self {
         case .matches: try RegularExpression.cached(pattern, options).matches(text)
@@ -129,7 +129,7 @@ extension Predicate.Operator {
         }
     }
 
-    /// A collection is compared with nothing, which is easily forgotten: `ANY` and `ALL` go through its elements.
+    /// A comparison with a collection is an error, usually a forgotten `ANY` or `ALL`, which apply to its elements.
     private func isComparable(_ left: ExpressionValue, _ right: ExpressionValue) throws(MigrationError) -> Bool {
         guard left.kind != .collection, right.kind != .collection else { throw mismatch(left, right) }
         return true
@@ -181,7 +181,7 @@ extension Predicate.Operator {
 }
 
 extension String.UTF8View {
-    /// Whether the bytes of `part` stand somewhere in these; the empty text stands everywhere.
+    /// Whether the bytes of `part` occur in these; the empty text occurs everywhere.
     fileprivate func contains(_ part: String.UTF8View) -> Bool {
         guard let first = part.first else { return true }
         var rest = self[...]

@@ -6,8 +6,8 @@ import MoultSQLite
 /// Decodes a column's value as the type of its attribute.
 package struct AttributeDecoder {
     package let type: AttributeType
-    /// The contents of a file of external storage by its name; nil if there is no such file. An attribute that has none
-    /// of them carries nothing about with it.
+    /// Returns the contents of the external storage file with a name; nil if there is no such file. It is not kept for
+    /// an attribute without external storage.
     private let externalData: ((String) throws -> [UInt8]?)?
 
     package init(type: AttributeType, isExternal: Bool, externalData: @escaping (String) throws -> [UInt8]?) {
@@ -15,7 +15,7 @@ package struct AttributeDecoder {
         self.externalData = isExternal ? externalData : nil
     }
 
-    /// Whether a value may be in a file of its own.
+    /// Whether a value may be stored in an external file.
     package var isExternal: Bool { externalData != nil }
 
     package func value(_ row: Statement, _ column: Int) -> PropertyValue {
@@ -38,10 +38,10 @@ package struct AttributeDecoder {
         }
     }
 
-    /// A value that can be taken as it lies there, which is nearly every one; nil for one that ``value(_:_:)`` has to
-    /// look into, and for what cannot be what the type wants.
+    /// Returns a value that needs no decoding, which is the most common case. The result is nil if ``value(_:_:)`` has
+    /// to examine the value, or if the value cannot be of the type.
     ///
-    /// - Parameter storage: the cell's own, which is not NULL.
+    /// - Parameter storage: the cell's own storage class, which is not NULL.
     package static func plain(
         _ cell: SQLiteCell, _ storage: SQLiteValue.StorageClass, _ type: AttributeType, isExternal: Bool
     ) -> PlainValue? {
@@ -51,12 +51,12 @@ package struct AttributeDecoder {
             let number = cell.integer
             return number == 0 || number == 1 ? .boolean(number == 1) : nil
         case (.double, .real), (.float, .real), (.double, .integer), (.float, .integer): return .double(cell.real)
-        // A whole number of seconds comes back as an integer: the column's affinity is NUMERIC.
+        // A whole number of seconds is read back as an integer, because the column has NUMERIC affinity.
         case (.date, .real), (.date, .integer): return .date(cell.real)
         case (.decimal, .integer): return .wholeDecimal(cell.integer)
         case (.decimal, .real):
             let number = cell.real
-            // In this range Swift prints no power of ten, so that the digits are the decimal's own.
+            // In this range Swift prints no exponent, so the printed digits are those of the decimal.
             return (0.001..<1e15).contains(number.magnitude) ? .realDecimal(number) : nil
         case (.string, .text): return cell.asciiText.map { .string($0) }
         case (.uri, .text): return cell.asciiText.map { .uri($0) }
@@ -69,8 +69,8 @@ package struct AttributeDecoder {
         }
     }
 
-    /// The column's affinity makes a number of every well-formed text, with fifteen digits kept for certain; the
-    /// shortest digits of a REAL are what is left of the decimal.
+    /// Decodes a decimal. The column's affinity turns every well-formed text into a number that keeps at least fifteen
+    /// digits; the shortest digits of a REAL are all that remains of the decimal.
     private func decimal(_ cell: SQLiteCell, isReal: Bool) -> PropertyValue {
         let text = isReal ? cell.real.description : cell.text ?? ""
         guard let number = DecimalNumber(text) else { return undecodable(cell, "not a decimal number") }
@@ -112,7 +112,7 @@ package struct AttributeDecoder {
 }
 
 extension SQLiteCell {
-    /// The bytes of a text where it is ASCII, which is valid in every way; nil for another.
+    /// The bytes of a text if it is ASCII, which is always valid UTF-8; nil for any other text.
     fileprivate var asciiText: UnsafeRawBufferPointer? {
         let bytes = ownText
         return bytes.isASCII ? bytes : nil
@@ -141,17 +141,17 @@ extension AttributeType {
     }
 }
 
-/// The value of a column as it is stored in a row, without memory of its own.
+/// The value of a column as stored in a row, without memory of its own.
 ///
-/// The bytes are valid as long as the row, or whatever else holds them.
+/// The bytes are valid only as long as the row, or other memory that holds them.
 package enum PlainValue {
     case integer(Int64)
     case boolean(Bool)
     case double(Double)
     case date(Double)
-    /// A decimal that the column keeps as a whole number.
+    /// A decimal stored as a whole number.
     case wholeDecimal(Int64)
-    /// A decimal whose digits are the shortest ones of a number that Swift prints without a power of ten.
+    /// A decimal whose digits are the shortest ones of a number that Swift prints without an exponent.
     case realDecimal(Double)
     /// UTF-8
     case string(UnsafeRawBufferPointer)
@@ -182,7 +182,7 @@ extension AttributeValue {
 }
 
 extension Double {
-    /// The shortest digits that make this number, without the `.0` of a whole one.
+    /// The shortest digits that yield this number, without the `.0` of a whole one.
     fileprivate var plainDigits: String {
         let text = description
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
@@ -190,7 +190,7 @@ extension Double {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether no byte has its highest bit set, eight at a time.
+    /// Whether no byte has its highest bit set; checks eight bytes at a time.
     var isASCII: Bool {
         var offset = 0
         while offset + 8 <= count {

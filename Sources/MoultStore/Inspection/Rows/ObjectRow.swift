@@ -2,14 +2,14 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// One object of a store, its values decoded by the types that the model declares.
+/// An object of a store, with values decoded by the types that the model declares.
 package struct ObjectRow: Sendable, Hashable {
     package let shape: ObjectShape
     /// `Z_PK`
     package let primaryKey: Int64
-    /// `Z_OPT`: 1 when the object was made, one more for each time it was saved.
+    /// `Z_OPT`: 1 when the object is created, incremented by each save.
     package let saves: Int64
-    /// One for each of the shape's properties, in its order.
+    /// The values of the shape's properties, in the same order.
     package let values: [PropertyValue]
 
     package var entityName: String { shape.entityName }
@@ -19,10 +19,10 @@ package struct ObjectRow: Sendable, Hashable {
     package subscript(name: String) -> PropertyValue? { shape.position(of: name).map { values[$0] } }
 }
 
-/// The stored properties of an entity, inherited ones included: what each of its rows has values for.
+/// The stored properties of an entity, including inherited ones, for which each of its rows has values.
 package struct ObjectShape: Sendable, Hashable {
     package let entityName: String
-    /// Names in byte order; an element of a composite attribute by its path, `attribute.element`.
+    /// The names in byte order. An element of a composite attribute is named by its path, `attribute.element`.
     package let properties: [String]
 
     func position(of name: String) -> Int? {
@@ -31,7 +31,7 @@ package struct ObjectShape: Sendable, Hashable {
     }
 }
 
-/// An object by its entity's name and its key in that entity's table.
+/// A reference to an object by its entity's name and its key in that entity's table.
 package struct ObjectReference: Sendable, Hashable {
     package let entityName: String
     package let primaryKey: Int64
@@ -47,18 +47,18 @@ package enum PropertyValue: Sendable, Hashable {
     /// Nil if the store has NULL.
     case attribute(AttributeValue?)
     case toOne(ObjectReference?)
-    /// In the order of an ordered relationship, otherwise by key.
+    /// The destinations in the order of an ordered relationship; otherwise sorted by key.
     case toMany([ObjectReference])
-    /// A value that is not what the model declares, as it is stored.
+    /// A stored value that does not match the type the model declares.
     case undecodable(UndecodableValue)
 }
 
 /// A value that does not fit the model's type, with the reason and its bytes.
 package struct UndecodableValue: Sendable, Hashable {
     package let reason: String
-    /// The blob or the text as stored, a number as its digits; empty where the store has nothing.
+    /// The stored blob or text, or the digits of a number; empty if the store has no value.
     package let bytes: [UInt8]
-    /// Whether it is the name of a file of external data that is not there.
+    /// Whether the value is the name of a missing file of external data.
     package let isMissingFile: Bool
 
     package init(reason: String, bytes: [UInt8], isMissingFile: Bool = false) {
@@ -67,7 +67,7 @@ package struct UndecodableValue: Sendable, Hashable {
 }
 
 extension Array {
-    /// The first place from which on `isSecond` holds, in an array that has all such elements behind the others.
+    /// Returns the first index at which `isSecond` holds, in an array that has all such elements at its end.
     fileprivate func partitioningIndex(where isSecond: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -78,10 +78,10 @@ extension Array {
     }
 }
 
-/// The columns to select of the rows of one table, put together property by property; the fields that it gives out read a
-/// row of them. Every reader of objects stands on it.
+/// The columns to select from the rows of a table, added property by property. Each addition returns the field that
+/// reads the property from a row. Every reader of objects is based on this type.
 package struct RowColumns {
-    /// The list to select, each column once.
+    /// The columns to select, without duplicates.
     package private(set) var names: [String]
     private let alias: String
     private let schema: String
@@ -89,10 +89,10 @@ package struct RowColumns {
     private var positions: [[String]: Int] = [:]
 
     /// - Parameters:
-    ///   - names: columns of the table that come first.
-    ///   - alias: what the query calls the table.
-    ///   - schema: that of the store.
-    ///   - externalData: the contents of a file of external storage by its name; nil if there is no such file.
+    ///   - names: the columns of the table that come first.
+    ///   - alias: the table's name in the query.
+    ///   - schema: the schema of the store.
+    ///   - externalData: returns the contents of the external storage file with a name; nil if there is no such file.
     package init(
         _ names: [String], of alias: String = "t", schema: String = "main",
         externalData: @escaping (String) throws -> [UInt8]?
@@ -101,7 +101,7 @@ package struct RowColumns {
         (self.alias, self.schema, self.externalData) = (alias, schema, externalData)
     }
 
-    /// The place of the first of columns that stand together; columns that are there already keep their place.
+    /// Adds adjacent columns and returns the position of the first. Columns added before keep their position.
     private mutating func add(_ more: [String]) -> Int {
         if let known = positions[more] { return known }
         positions[more] = names.count
@@ -116,11 +116,11 @@ package struct RowColumns {
         return .attribute(decoder, column: add(["\(alias.quotedName).\(column.quotedName)"]))
     }
 
-    /// Selects a to-one.
+    /// Selects a to-one relationship.
     ///
     /// - Parameters:
-    ///   - entityColumn: the column with the destination's number; nil if there is none.
-    ///   - order: the column with the place in the ordered list at the other end; nil to leave it out.
+    ///   - entityColumn: the column with the destination's entity number; nil if there is none.
+    ///   - order: the column with the position in the ordered list at the other end; nil to omit it.
     package mutating func toOne(
         _ choice: EntityChoice, _ column: String, entityColumn: String?, order: String? = nil
     ) -> RowField {
@@ -134,13 +134,13 @@ package struct RowColumns {
 package enum RowField {
     /// The value of an attribute, in this column.
     case attribute(AttributeDecoder, column: Int)
-    /// The key of a to-one's destination in this column, and its entity's number in the next where that varies; the place
-    /// in the ordered list at the other end.
+    /// The key of a to-one's destination in this column, followed by its entity number if the entity varies, and the
+    /// position in the ordered list at the other end.
     case toOne(EntityChoice, column: Int, order: Int?)
 
-    /// The value in the present row.
+    /// Returns the value in the current row.
     ///
-    /// - Parameter first: the place of the list's first column in the row.
+    /// - Parameter first: the position of the list's first column in the row.
     package func value(_ row: Statement, from first: Int = 0) -> PropertyValue {
         switch self {
         case .attribute(let decoder, let column): return decoder.value(row, first + column)
@@ -157,19 +157,19 @@ package enum RowField {
     }
 }
 
-/// The choice of the entity of a relationship's destination: by the model alone, or by the number next to the key.
+/// The entity of a relationship's destination: fixed by the model, or given by the number next to the key.
 package struct EntityChoice {
-    /// The entity that the relationship names.
+    /// The name of the destination entity in the relationship.
     package let name: String
-    /// The table that holds its rows.
+    /// The table that contains the entity's rows.
     package let table: String
-    /// The entities of the store by number; empty where the table holds one entity only.
+    /// The entities of the store by number; empty if the table contains only one entity.
     let names: [Int64: String]
 
-    /// Nil if the store does not hold the destination, which belongs to another configuration.
+    /// Returns nil if the store does not contain the destination, which belongs to another configuration.
     ///
-    /// - Parameter isTrusted: take it that a destination of an entity without sub-entities is of that entity, which
-    ///   only a damaged store belies.
+    /// - Parameter isTrusted: whether to assume that a destination of an entity without sub-entities is of that entity,
+    ///   which is wrong only in a damaged store.
     package init?(_ relationship: RelationshipDescription, in layout: StoreLayout, isTrusted: Bool = false) {
         name = relationship.destinationEntityName
         guard let entity = layout.model.entity(name), let table = layout.table(for: entity)?.name else { return nil }
@@ -182,8 +182,8 @@ package struct EntityChoice {
 
     package var isFixed: Bool { names.isEmpty }
 
-    /// The destination in a row whose column `key` holds its key and whose column `entity` its number; nil if either is
-    /// nothing of the kind. A key that leads to no row keeps the name that the relationship has.
+    /// Returns the destination in a row, with its key in column `key` and its entity number in column `entity`; nil if
+    /// either is invalid. A key without a row keeps the entity name of the relationship.
     package func reference(_ row: Statement, key: Int, entity: Int) -> ObjectReference? {
         guard row.storageClass(key) == .integer else { return nil }
         let primaryKey = row.integer(key)
@@ -191,7 +191,8 @@ package struct EntityChoice {
         return names[row.integer(entity)].map { ObjectReference(entityName: $0, primaryKey: primaryKey) }
     }
 
-    /// Selects the destination's key, and its entity number where that is needed, from the row `row` of a to-one.
+    /// Returns the columns that select the destination's key, and its entity number if needed, from the row `row` of a
+    /// to-one.
     package func columns(key column: String, entity entityColumn: String?, of row: String, schema: String) -> [String] {
         let key = "\(row).\(column.quotedName)"
         guard !isFixed else { return [key] }

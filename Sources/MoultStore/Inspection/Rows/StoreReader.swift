@@ -2,16 +2,16 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// Reads the objects of a store, one after the other, their values under the names of the model.
+/// Reads the objects of a store one after the other, with their values under the names in the model.
 ///
-/// Nothing is kept of an object after it was handed on, so memory does not grow with the store. A value that is not
-/// what the model declares is a value of its own (``PropertyValue/undecodable(_:)``), never an error.
+/// Objects are not kept after they are passed on, so memory use does not grow with the store. A value that does not
+/// match the model is returned as ``PropertyValue/undecodable(_:)`` and never causes an error.
 package struct StoreReader {
     package let connection: Connection
     package let layout: StoreLayout
-    /// The schema of the connection that holds the store.
+    /// The connection's schema that contains the store.
     package let schema: String
-    /// The contents of a file of external storage by its name; nil if there is no such file.
+    /// Returns the contents of the external storage file with a name; nil if there is no such file.
     package let externalData: (String) throws -> [UInt8]?
 
     package init(
@@ -21,9 +21,9 @@ package struct StoreReader {
         (self.connection, self.layout, self.schema, self.externalData) = (connection, layout, schema, externalData)
     }
 
-    /// A reader that takes external data from the files next to a store.
+    /// Creates a reader that reads external data from the files next to a store.
     ///
-    /// - Parameter path: the store's own, also where the connection reads a copy.
+    /// - Parameter path: the store's own path, even if the connection reads a copy.
     package init(
         connection: Connection, layout: StoreLayout, schema: String = "main", store path: String,
         system: any System = POSIXSystem()
@@ -34,10 +34,10 @@ package struct StoreReader {
         }
     }
 
-    /// Calls `body` for each object of an entity in the order of keys.
+    /// Calls `body` for each object of an entity, in the order of keys.
     ///
-    /// With sub-entities, they come entity by entity in the byte order of their names. All is read in one transaction,
-    /// so that a writer in between shows in nothing.
+    /// Objects of sub-entities follow entity by entity, in the byte order of the names. All objects are read in one
+    /// transaction, so that no concurrent write is visible.
     package func forEachObject(
         of entity: EntityDescription, includingSubentities: Bool = false, _ body: (ObjectRow) throws -> Void
     ) throws {
@@ -48,10 +48,10 @@ package struct StoreReader {
         }
     }
 
-    /// The properties that each row of an entity has values for.
+    /// Returns the properties that each row of an entity has values for.
     package func shape(of entity: EntityDescription) throws -> ObjectShape? { try reader(for: entity)?.shape }
 
-    /// Nil for an entity that the store does not hold.
+    /// Returns nil for an entity that the store does not contain.
     private func reader(for entity: EntityDescription) throws -> EntityReader? {
         guard let number = layout.entityNumbers[entity.name], let table = layout.table(for: entity) else { return nil }
         return try EntityReader(entity, number: number, table: table, reader: self)
@@ -62,20 +62,20 @@ package struct StoreReader {
     }
 }
 
-/// Reads the objects of one entity: one query for its rows, one for each of its to-many relationships.
+/// Reads the objects of one entity, with one query for its rows and one for each to-many relationship.
 final class EntityReader {
     let shape: ObjectShape
     private let statement: Statement
     private let fields: [Field]
     private let number: Int
-    /// Whether the table has the column with the number of saves.
+    /// Whether the table has the column that counts saves.
     private let hasSaves: Bool
 
-    /// The source of the value of one property.
+    /// The source of a property's value.
     private enum Field {
         case column(RowField)
         case toMany(ToManyCursor)
-        /// The store has no column for it.
+        /// The store has no column for the property.
         case missing(String)
     }
 
@@ -121,7 +121,7 @@ final class EntityReader {
         }
     }
 
-    // MARK: - The fields
+    // MARK: - Fields
 
     private static func field(
         _ attribute: StoredAttribute, _ entity: EntityDescription, _ reader: StoreReader, _ columns: inout RowColumns
@@ -150,8 +150,8 @@ final class EntityReader {
     }
 }
 
-/// The destinations of one to-many relationship for all objects of a table, in the order of the objects' keys: one
-/// query that runs next to the one for the objects.
+/// The destinations of one to-many relationship for all objects of a table, in the order of the objects' keys. Its
+/// query runs alongside the one for the objects.
 final class ToManyCursor {
     private let statement: Statement
     private let destination: EntityChoice
@@ -165,7 +165,7 @@ final class ToManyCursor {
             storage.destinationsQuery(destination, schema: schema.quotedName) { "typeof(\($0)) = 'integer'" })
     }
 
-    /// The destinations of the object with that key. Keys must be asked for in ascending order.
+    /// Returns the destinations of the object with that key. Calls must pass keys in ascending order.
     func destinations(of key: Int64) throws -> PropertyValue {
         var references: [ObjectReference] = []
         var fault: UndecodableValue?
@@ -185,7 +185,7 @@ final class ToManyCursor {
     }
 
     private func advance() throws {
-        // A statement that has ended would begin again.
+        // Stepping a statement after its end would restart it.
         guard !isAtEnd else { return }
         isAtEnd = try !statement.step()
         owner = isAtEnd ? nil : statement.integer(0)
@@ -193,10 +193,10 @@ final class ToManyCursor {
 }
 
 extension RelationshipStorage {
-    /// Selects the owner's key, the destination's key and, where the destination's entity is not fixed, its number;
-    /// ordered by owner, then by the order of the relationship.
+    /// Returns a query for the owner's key, the destination's key and, if the destination's entity is not fixed, its
+    /// number. The rows are sorted by owner, then by the order of the relationship.
     ///
-    /// - Parameter condition: makes a condition of the name of the column that holds the owner's key.
+    /// - Parameter condition: returns a condition, given the name of the column that holds the owner's key.
     /// - Throws: `internal` for a to-one, which has no list.
     package func destinationsQuery(
         _ destination: EntityChoice, schema: String, where condition: (_ ownerKey: String) -> String

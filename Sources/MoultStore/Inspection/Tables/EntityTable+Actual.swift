@@ -2,11 +2,11 @@ import MoultBasics
 import MoultSQLite
 
 extension EntityTable {
-    /// The table of a real store that plays the part of `expected`, a new one; nil if there is none.
+    /// Finds the table of an existing store that corresponds to `expected`, a new one; nil if there is none.
     ///
     /// - Parameters:
-    ///   - formerNames: what else the root entity was called, after which the table may still be named.
-    ///   - missing: gets the columns that it lacks.
+    ///   - formerNames: other names of the root entity, after which the table may still be named.
+    ///   - missing: receives the columns that the table lacks.
     /// - Throws: `storeCorrupted` for a table without keys.
     init?(
         _ expected: EntityTable, formerNames: [String], in tables: inout CatalogueTables,
@@ -33,13 +33,13 @@ extension EntityTable {
     }
 }
 
-/// The columns of an existing table, to be matched with those that the model expects.
+/// The columns of an existing table, matched with those that the model expects.
 private struct ColumnMatching {
     private let actual: [Catalogue.Column]
-    /// Their places by name in capitals.
+    /// The columns' positions, by uppercase name.
     private let places: [String: [Int]]
     private var roles: [Int: EntityTable.Column.Role] = [:]
-    /// As a new store spells them.
+    /// The names as spelled in a new store.
     private var names: [Int: String] = [:]
     private(set) var missing: [EntityTable.Column] = []
     private var retyped: [(name: String, expected: String, actual: String)] = []
@@ -49,12 +49,12 @@ private struct ColumnMatching {
         places = Dictionary(grouping: actual.indices) { actual[$0].name.uppercased() }
     }
 
-    /// By name and type first; then the same property under another suffix or an old number; then whatever has the
-    /// name, though its type differs.
+    /// Matches the expected columns by name and type first, then by the same property with another suffix or an old
+    /// number, and finally by name alone.
     mutating func match(_ expected: [EntityTable.Column]) {
         let places = places
         func named(_ column: EntityTable.Column) -> [Int] { places[column.name.uppercased()] ?? [] }
-        // The names of types ignore case, as all names do.
+        // Type names are not case-sensitive, like all names.
         var left = assign(expected, among: named) { $1.declaredType.uppercased() == $0.type }
         let open = actual.indices.filter { roles[$0] == nil }
         func stillOpen(_: EntityTable.Column) -> [Int] { open }
@@ -70,7 +70,7 @@ private struct ColumnMatching {
         missing = left
     }
 
-    /// The columns in the table's order, each with its part.
+    /// The columns in the table's order, each with its role.
     var columns: [EntityTable.Column] {
         actual.enumerated().map { position, column in
             let role = roles[position] ?? .unknown
@@ -104,7 +104,7 @@ private struct ColumnMatching {
         return unknown + absent + other
     }
 
-    /// The columns without a match.
+    /// Returns the columns without a match.
     private mutating func assign(
         _ expected: [EntityTable.Column], among candidates: (EntityTable.Column) -> [Int],
         where fits: (EntityTable.Column, Catalogue.Column) -> Bool
@@ -121,7 +121,7 @@ private struct ColumnMatching {
 }
 
 extension EntityTable.Column.Role {
-    /// The possible names of the column if it does not have the name of a new store.
+    /// The possible names of a column that does not have the name used in a new store.
     fileprivate var pattern: NumberedName? {
         switch self {
         case .primaryKey, .entity, .optimisticLock, .unknown: nil

@@ -2,13 +2,14 @@ import MoultBasics
 import MoultSQLite
 
 extension JoinTable {
-    /// The join tables of a real store, each with the part of the new one that it plays; nil if there is none.
+    /// Returns the join tables of an existing store, each in the place of the expected one that it corresponds to; nil
+    /// if there is none.
     ///
-    /// A table may be named after the other relationship of the pair (both sides in one entity), and table and columns
-    /// may keep the numbers of an earlier version. It is found by its name and by its two key columns together: the
-    /// names of other tables may look like its own.
+    /// A table may be named after the other relationship of the pair if both are in one entity, and tables and columns
+    /// may keep the numbers of an earlier version. A table is identified by its name together with its two key columns,
+    /// because other tables may have similar names.
     ///
-    /// - Parameter gaps: gets the columns that one lacks.
+    /// - Parameter gaps: receives the columns that a table lacks.
     static func matching(
         _ expected: [JoinTable], in tables: inout CatalogueTables, gaps: inout SchemaGaps, findings: inout [Finding]
     ) -> [JoinTable?] {
@@ -27,13 +28,13 @@ extension JoinTable {
         }
     }
 
-    /// The join tables that a damaged store still has, with the columns that each still has.
+    /// Returns the join tables that remain in a damaged store, with their remaining columns.
     static func remaining(_ expected: [JoinTable], in tables: inout CatalogueTables) -> [JoinTable] {
         let found = claim(expected, in: &tables)
         return zip(expected, found).compactMap { expected, table in table.map { expected.reading($0).join } }
     }
 
-    /// The table of each, nil if there is none: first those whose name and keys are certain.
+    /// Claims a table for each join; nil if there is none. Tables with certain names and keys are claimed first.
     private static func claim(_ expected: [JoinTable], in tables: inout CatalogueTables) -> [CatalogueTables.Table?] {
         var found = expected.map { join in tables.claim(named: join.names) { join.fits($0, .named) } }
         for certainty in [Certainty.numbered, .partial] {
@@ -46,11 +47,11 @@ extension JoinTable {
         return found
     }
 
-    /// The certainty that a table of a store belongs to a relationship.
+    /// The degree of certainty that a table of a store belongs to a relationship.
     private enum Certainty {
-        /// Name and key columns are those of a new store, in either orientation.
+        /// The name and key columns are those of a new store, in either orientation.
         case named
-        /// Name and key columns may have other numbers.
+        /// The name and key columns may have other numbers.
         case numbered
         /// A key column is missing.
         case partial
@@ -75,19 +76,19 @@ extension JoinTable {
         }
     }
 
-    /// In capitals, the names that the table has in either orientation; its own first.
+    /// The table's possible names in either orientation, in capitals; its own name first.
     var names: [String] {
         let numbers = keyColumns.map { $0.dropFirst(2).prefix { $0.isNumber } }
         // Each key column is numbered by its own relationship's entity.
         return [name.uppercased()] + zip(numbers, relationships).map { "Z_\($0)\($1.name.uppercased())" }
     }
 
-    /// The table of a store in this one's part, and the columns that it lacks.
+    /// Returns the store's table in the role of this one, and the columns that it lacks.
     private func reading(_ table: CatalogueTables.Table) -> (join: JoinTable, missing: [Column]) {
         var matching = JoinColumnMatching(table.columns.map(\.name))
         matching.match(self)
         let named = table.name.uppercased().dropFirst(2).drop { $0.isASCII && $0.isNumber }
-        // Between two entities the rule is known, whatever the table is called.
+        // Between two entities, a known rule determines the owner, whatever the table's name.
         let actual = isWithinOneEntity ? relationships.first { $0.name.uppercased() == named } : nil
         return (
             JoinTable(name: table.name, owner: actual ?? owner, columns: matching.columns, sql: table.sql),
@@ -95,7 +96,7 @@ extension JoinTable {
         )
     }
 
-    /// The relationships that the table serves: the owner, then its inverse unless that is the owner itself.
+    /// The relationships that the table stores: the owner, then its inverse unless the owner is its own inverse.
     var relationships: [RelationshipReference] {
         columns.compactMap { column in
             guard case .source(let reference) = column.role else { return nil }
@@ -105,7 +106,7 @@ extension JoinTable {
 }
 
 extension JoinTable.Column {
-    /// The column as a table lacks it; nil for one that has no part.
+    /// Returns the column as a gap in a table; nil for a column without a role.
     fileprivate func gap(in table: String) -> SchemaGaps.Column? {
         let role: EntityTable.Column.Role
         switch self.role {
@@ -123,7 +124,7 @@ extension RelationshipReference {
     package var place: String { "\(entity).\(name)" }
 }
 
-/// The columns of a real join table on their way to the parts they play.
+/// The columns of an existing join table, matched with their roles.
 private struct JoinColumnMatching {
     private let actual: [String]
     private var roles: [Int: JoinTable.Column.Role] = [:]
@@ -155,8 +156,8 @@ private struct JoinColumnMatching {
 }
 
 extension JoinTable {
-    /// Returns the name that a column may have where its numbers are old: a key is named after the inverse of its
-    /// relationship, a place after the relationship whose list it orders.
+    /// Returns the possible name of a column with old numbers. A key is named after the inverse of its relationship, a
+    /// position after the relationship whose list it orders.
     fileprivate func pattern(of column: Column) -> NumberedName? {
         switch column.role {
         case .source(let reference):
@@ -168,8 +169,8 @@ extension JoinTable {
     }
 }
 
-/// The name of a column or table with an entity number in it, as an earlier migration may have left it: `before`, an
-/// old number, `name` in capitals, and a suffix where two clashed.
+/// The name of a column or table that contains an entity number, as an earlier migration may have left it. It consists
+/// of `before`, an old number, `name` in capitals, and a suffix if two names clashed.
 struct NumberedName {
     let before: String
     let name: String
@@ -177,7 +178,7 @@ struct NumberedName {
 
     enum Number { case none, optional, required }
 
-    /// Whether `text` is such a name, whatever its number and suffix.
+    /// Returns whether `text` is such a name, with any number and suffix.
     func matches(_ text: String) -> Bool {
         guard text.hasPrefix(before) else { return false }
         var rest = text.dropFirst(before.count)

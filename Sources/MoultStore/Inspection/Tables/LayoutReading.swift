@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// Reads the tables of an existing store into a layout, with what they lack.
+/// Reads the tables of an existing store into a layout, and records the parts they lack.
 struct LayoutReading {
     private(set) var tables: [EntityTable] = []
     private(set) var joinTables: [JoinTable] = []
@@ -37,7 +37,7 @@ struct LayoutReading {
         findings += catalogue.unexplained()
     }
 
-    /// The tables with what is missing, in the order of their entities' numbers.
+    /// Returns the tables including missing columns, in the order of their entities' numbers.
     func completed(_ numbering: EntityNumbering) -> (tables: [EntityTable], joinTables: [JoinTable]) {
         let missing = Dictionary(grouping: gaps.columns + gaps.keys, by: \.table)
         let filled = tables.map { table in
@@ -62,7 +62,7 @@ struct LayoutReading {
 }
 
 extension EntityTable.Column {
-    /// The column of a join table that it stands for.
+    /// The corresponding column of a join table.
     fileprivate var joinColumn: JoinTable.Column? {
         switch role {
         case .order(let entity, let name):
@@ -74,14 +74,14 @@ extension EntityTable.Column {
     }
 }
 
-/// The tables of a store. Entities and relationships claim theirs one after the other.
+/// The tables of a store, which entities and relationships claim one after the other.
 struct CatalogueTables {
     private let catalogue: Catalogue
     private let columns: TableColumns
     private var claimed: Set<String> = []
-    /// The tables by their names in capitals, which SQLite's names are equal in.
+    /// The tables by their names in capitals, because SQLite's names are not case-sensitive.
     private let byName: [String: [Catalogue.Entry]]
-    /// The tables named `Z_`, a number and a name, by that name without digits around it.
+    /// The tables named `Z_`, a number and a name, grouped by that name without leading or trailing digits.
     private lazy var numbered = Dictionary(
         grouping: catalogue.tables.filter { $0.name.uppercased().hasPrefix("Z_") }
     ) { $0.name.uppercased().dropFirst(2).withoutDigitsAround }
@@ -102,13 +102,13 @@ struct CatalogueTables {
         var columns: [Catalogue.Column] { allColumns[name] ?? [] }
     }
 
-    /// The first unclaimed table that `fits`, in the order of the catalogue, of those that have one of the names. All
-    /// names are in capitals.
+    /// Claims the first unclaimed table with one of the names that `fits`, in the order of the catalogue. The names
+    /// must be in capitals.
     mutating func claim(named names: [String], where fits: (Table) -> Bool) -> Table? {
         claim(among: ordered(names.flatMap { byName[$0] ?? [] }), where: fits)
     }
 
-    /// The same of those that have one of the names behind `Z_` and a number, too.
+    /// Claims a table in the same way, also considering tables named `Z_`, a number and one of `ends`.
     mutating func claim(named names: [String], numbered ends: [String], where fits: (Table) -> Bool) -> Table? {
         let numbered = ends.flatMap { self.numbered[$0[...].withoutDigitsAround] ?? [] }
         return claim(among: ordered(names.flatMap { byName[$0] ?? [] } + numbered), where: fits)
@@ -130,7 +130,7 @@ struct CatalogueTables {
         return nil
     }
 
-    /// The table of the first of the names that there is; SQLite's names ignore case.
+    /// Claims the table with the first of the names that exists; SQLite's names are not case-sensitive.
     mutating func claim(named names: [String]) -> Table? {
         for name in names {
             let entries = byName[name.uppercased()] ?? []
@@ -143,7 +143,7 @@ struct CatalogueTables {
         return nil
     }
 
-    /// A note for each table that belongs to no entity, to no relationship and not to Core Data itself.
+    /// Returns a note for each table that belongs neither to an entity or relationship nor to Core Data itself.
     func unexplained() -> [Finding] {
         let virtual = catalogue.tables.filter(\.isVirtual).map(\.name)
         let known = StoreSnapshot.coreTables + StoreSnapshot.historyTables + virtual

@@ -3,15 +3,15 @@ import MoultModel
 import MoultSQLite
 
 extension StoreLayout {
-    /// The layout of a real store: what `model` needs, found by name among the tables and columns that are there.
+    /// Creates the layout of an existing store, by finding the tables and columns that `model` needs by name.
     ///
-    /// The store may hold a part of the model's entities (a configuration): those that its metadata name. Whatever the
-    /// model does not explain is kept as `unknown` and told in ``findings``; so is a missing column, with the severity
-    /// `error`.
+    /// The store may contain only the entities of a configuration: those named in its metadata. Tables and columns that
+    /// the model does not explain are kept as `unknown` and reported in ``findings``. Missing columns are reported with
+    /// the severity `error`.
     ///
     /// - Parameters:
     ///   - snapshot: the store.
-    ///   - model: the model that made the store, as recognition found it.
+    ///   - model: the model that created the store, as determined by recognition.
     /// - Throws: `storeUnknown` if the store has none of the model's entities; `storeCorrupted` if an entity has no
     ///   number or no table.
     package init(actual snapshot: StoreSnapshot, model: ManagedObjectModel) throws {
@@ -30,7 +30,8 @@ extension StoreLayout {
             actualNumbering: numbering)
     }
 
-    /// Indexes that the model does not ask for, left by earlier migrations, and such as it asks for in vain.
+    /// Returns findings for indexes left by earlier migrations, which the model does not declare, and for declared
+    /// indexes that are missing.
     func indexFindings(_ numbering: EntityNumbering) -> [Finding] {
         let expected = Set(IndexDefinition.all(of: self, numbering: numbering).definitions.map(\.name))
         let found = Set(indexes.map(\.name))
@@ -49,7 +50,7 @@ extension StoreLayout {
 }
 
 extension Finding {
-    /// Deferred work is not a fault.
+    /// The finding for a column that deferred work will drop, which is not a fault.
     fileprivate var asDeferred: Finding {
         guard code == "column-unknown" else { return self }
         return Finding(
@@ -60,7 +61,7 @@ extension Finding {
 }
 
 extension StoreSnapshot {
-    /// The indexes of a layout's tables.
+    /// Returns the indexes of a layout's tables.
     func indexes(of layout: StoreLayout) -> [IndexDefinition] {
         let tables = Set(layout.tables.map(\.name) + layout.joinTables.map(\.name))
         return catalogue.entries.compactMap { entry in
@@ -86,14 +87,14 @@ extension Catalogue {
 }
 
 extension StoreLayout {
-    /// The layout that a real store has once its gaps are filled: as ``init(actual:model:)``, with what is missing as a
-    /// new store has it.
+    /// Creates the layout that an existing store has once its gaps are filled: like ``init(actual:model:)``, with
+    /// missing parts as in a new store.
     ///
     /// ``findings`` name each missing table and column, with the severity `error`.
     ///
-    /// - Parameter gaps: gets what is missing.
+    /// - Parameter gaps: receives the missing parts.
     /// - Throws: `storeUnknown` if the store has none of the model's entities; `storeCorrupted` if a table has no key,
-    ///   or where the entity of a number or a table is not known.
+    ///   or if the entity of a number or a table is not known.
     package init(completing snapshot: StoreSnapshot, model: ManagedObjectModel, gaps: inout SchemaGaps) throws {
         var findings: [Finding] = []
         let (numbering, reading) = try Self.reading(snapshot, model, &findings)
@@ -109,7 +110,7 @@ extension StoreLayout {
             noticed: findings + gaps.findings + reading.findings)
     }
 
-    /// By names alone where something is missing: then no number or table is assigned by elimination.
+    /// Reads the layout. If anything is missing, it assigns no number or table by elimination, only by name.
     private static func reading(
         _ snapshot: StoreSnapshot, _ model: ManagedObjectModel, _ findings: inout [Finding]
     ) throws -> (EntityNumbering, LayoutReading) {
@@ -130,13 +131,13 @@ extension StoreLayout {
 }
 
 extension SchemaGaps {
-    /// Adds the indexes that the store lacks, and the triggers and R-trees that went with a missing table or column.
+    /// Adds the indexes that the store lacks, and the triggers and R-trees lost together with a table or column.
     fileprivate mutating func addObjects(
         of layout: StoreLayout, _ numbering: EntityNumbering, _ snapshot: StoreSnapshot
     ) throws {
         history = HistoryGaps(PersistentHistory(of: layout), in: snapshot)
         strangers = snapshot.catalogue.strangers(named: tableNames.union(history.tables.map(\.name)))
-        // What a deferred migration has left to do is nothing that is missing.
+        // The remaining work of a deferred migration is not a gap.
         if !snapshot.metadata.hasDeferredWork {
             let history = snapshot.keepsHistory ? PersistentHistory(of: layout).indexes : []
             let own = IndexDefinition.all(of: layout, numbering: numbering).definitions
@@ -158,11 +159,10 @@ extension SchemaGaps {
 }
 
 extension StoreLayout {
-    /// The layout of a damaged store, as far as its catalogue can be read: tables that it lacks are left out, and so are
-    /// the columns that a table lacks.
+    /// Creates the layout of a damaged store from its readable catalogue. Missing tables and columns are left out.
     ///
     /// - Parameters:
-    ///   - numbers: of the entities, by their names, as far as they can be read.
+    ///   - numbers: the readable entity numbers, by the entities' names.
     package init(
         damaged catalogue: Catalogue, columns: TableColumns, numbers: [String: Int],
         model: ManagedObjectModel, framework: Int
@@ -184,12 +184,12 @@ extension StoreLayout {
 }
 
 extension JoinTable {
-    /// The relationships whose pairs the table holds, which tell its counterpart in another store.
+    /// The relationships whose pairs the table stores; they identify the same table in another store.
     package var ends: Set<RelationshipReference> { Set(relationships) }
 }
 
 extension EntityNumbering {
-    /// The numbers that are known, where they are known of every entity; otherwise those of a new store.
+    /// Uses the known numbers if every entity has one; otherwise those of a new store.
     fileprivate init(of model: ManagedObjectModel, known: [String: Int]) {
         let fresh = EntityNumbering(of: model)
         let numbers = known.filter { fresh.numbers[$0.key] != nil }

@@ -5,36 +5,36 @@ import MoultSQLite
 /// The definitions that an app has added by hand to the tables of entities and relationships: generated columns and
 /// constraints.
 ///
-/// A generated column stays where its expression works with the columns of the new version; SQLite itself decides. No
-/// constraint stays where a table is made anew, because it may refuse what the new version allows.
+/// A generated column is kept if its expression works with the columns of the new version, which SQLite itself decides.
+/// No constraint is kept when a table is recreated, because it may reject values that the new version allows.
 package struct KeptDefinitions: Sendable, Equatable {
-    /// By table of the new version, the generated columns that it gets, in their own words.
+    /// The SQL of the generated columns that each table of the new version keeps.
     private(set) var kept: [String: [String]] = [:]
-    /// The generated columns that go.
+    /// The generated columns that are dropped.
     private(set) var columns: [MigrationLoss] = []
     private(set) var constraints: [MigrationLoss] = []
 
-    /// One table of a store as it is.
+    /// A table of the store before the migration.
     private struct Original {
         let name: String
         let sql: String
         let renamed: RenamedColumns
-        /// Whether a definition is Core Data's own, or that of a column which is no part of the model.
+        /// Returns whether a definition is Core Data's own, or that of a column outside the model.
         let isOwn: (TableDefinition.Part) -> Bool
     }
 
-    /// A table of the new version that can be made with generated columns.
+    /// A table of the new version that can be created with generated columns.
     private struct Target {
         let name: String
         let sql: ([String]) -> String
     }
 
     /// - Parameters:
-    ///   - source: the store as it is.
-    ///   - destination: a fresh store of the new version.
+    ///   - source: the store before the migration.
+    ///   - destination: a new store of the new version.
     ///   - version: the name of the new version.
-    ///   - roots: by root entity of the source, that of the destination whose table has its rows.
-    ///   - renamed: the columns that a generated one may be computed from under another name.
+    ///   - roots: by root entity of the source, the root entity of the destination whose table contains its rows.
+    ///   - renamed: the renamed columns that a generated column may refer to.
     ///   - isPending: whether a deferred migration may have written defaults.
     init(
         _ source: StoreLayout, to destination: StoreLayout, version: String, roots: [String: String],
@@ -60,7 +60,7 @@ package struct KeptDefinitions: Sendable, Equatable {
         }
     }
 
-    /// - Parameter target: nil where the table leaves.
+    /// - Parameter target: the table of the new version; nil if the table is dropped.
     private mutating func add(_ original: Original, _ target: Target?, _ version: String) throws {
         guard let definition = TableDefinition(original.sql) else { return }
         let parts = definition.parts.filter { !original.isOwn($0) }
@@ -82,9 +82,10 @@ package struct KeptDefinitions: Sendable, Equatable {
         }
     }
 
-    /// One may be computed from another: those that are left are tried again until no more fit.
+    /// Keeps the generated columns that work in the new version. One may be computed from another, so the rest are
+    /// retried until no more can be kept.
     ///
-    /// - Returns: SQLite's reasons against those that do not.
+    /// - Returns: SQLite's errors for the columns that cannot be kept.
     private mutating func keep(
         _ generated: [TableDefinition.Part], of original: Original, in target: Target
     ) throws -> [TableDefinition.Part: String] {
@@ -96,7 +97,7 @@ package struct KeptDefinitions: Sendable, Equatable {
         repeat {
             count = reasons.count
             for part in generated where reasons[part] != nil {
-                // A name that another column has now still means the old one.
+                // A name now used by another column still refers to the old column.
                 let text = original.renamed.renaming(part.text, in: original.name) ?? part.text
                 let sql = target.sql(kept[target.name, default: []] + [text])
                 reasons[part] = ObjectTrial.words {
@@ -109,10 +110,10 @@ package struct KeptDefinitions: Sendable, Equatable {
         return reasons
     }
 
-    /// The definitions that go where the tables are made anew.
+    /// The definitions that are lost if the tables are recreated.
     var losses: [MigrationLoss] { columns + constraints }
 
-    /// By root entity of the source, that of the destination whose table has its rows.
+    /// Returns the destination's root entity for each root entity of the source: the one whose table contains its rows.
     static func roots(
         _ mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel
     ) -> [String: String] {
@@ -129,6 +130,8 @@ package struct KeptDefinitions: Sendable, Equatable {
 extension EntityTable {
     fileprivate var isFresh: Bool { sql == adding([]).sql }
 
+    /// Returns whether a definition is Core Data's or Moult's own.
+    ///
     /// - Parameters:
     ///   - unique: the sets of columns that the model keeps unique.
     ///   - withDefaults: whether defaults are Moult's own.
@@ -137,7 +140,7 @@ extension EntityTable {
         guard let name = part.column?.uppercased() else {
             return part.words.contains("UNIQUE") && unique.contains(part.names)
         }
-        // A column that no part of the model explains is reported by its values.
+        // Another finding reports the values of a column that no part of the model explains.
         guard let column = columns.first(where: { $0.name.uppercased() == name }), column.role != .unknown else {
             return true
         }
@@ -163,8 +166,8 @@ extension JoinTable {
 }
 
 extension StoreLayout {
-    /// By table, the sets of its columns that the model keeps unique, be it by an index or, before framework 865, in the
-    /// table's own text.
+    /// The sets of columns in each table that the model keeps unique, by an index or, before framework 865, by the text
+    /// of the table.
     fileprivate var uniqueColumns: [String: Set<[String]>] {
         var unique: [String: Set<[String]>] = [:]
         for entity in model.entities where !entity.uniquenessConstraints.isEmpty {
@@ -182,7 +185,7 @@ extension StoreLayout {
         return unique
     }
 
-    /// The same tables with generated columns of an app's own.
+    /// Returns the same tables with an app's generated columns.
     func adding(_ definitions: KeptDefinitions) -> StoreLayout {
         guard !definitions.kept.isEmpty else { return self }
         let kept = definitions.kept
@@ -192,24 +195,24 @@ extension StoreLayout {
     }
 }
 
-/// The definitions that an app has added to a table of Core Data's that stays: columns that the model does not know,
-/// and constraints.
+/// The definitions that an app has added to a Core Data table that is kept: columns unknown to the model, and
+/// constraints.
 package struct OwnDefinitions: Sendable, Equatable {
-    /// Columns whose values stay.
+    /// The columns whose values are kept.
     package private(set) var columns: [String] = []
-    /// The text of the table with them; nil where it is that of a new store.
+    /// The text of the table including the definitions; nil if it is that of a new store.
     package private(set) var sql: String?
 
     init() {}
 
-    /// Nil where SQLite may not change the table as it stands, or where a constraint may refuse what is written.
+    /// Returns nil if SQLite cannot alter the table in place, or if a constraint may reject written values.
     ///
     /// - Parameters:
     ///   - writesColumns: whether columns are dropped or renamed, or get new values.
     ///   - used: the columns of the old table that become columns of the model.
     init?(_ old: EntityTable, becoming table: EntityTable, writesColumns: Bool, overwriting used: Set<String>) {
         guard let before = TableDefinition(old.sql), let fresh = TableDefinition(table.sql), before.options.isEmpty,
-            // A generated column stays only where it works with the new version.
+            // A generated column is kept only if it works with the new version.
             before.parts.filter(\.isGenerated).allSatisfy({ part in
                 fresh.parts.contains { $0.isGenerated && $0.columnInCapitals == part.columnInCapitals }
             })
@@ -223,13 +226,13 @@ package struct OwnDefinitions: Sendable, Equatable {
         columns = old.columns.filter { $0.role == .unknown && !used.contains($0.name) }.map(\.name)
         let own = isPlain ? before.parts.filter { $0.column.map(columns.contains) == true } : before.parts
         guard !own.isEmpty else { return }
-        // They stand in place of the definitions of a new store, or beside them.
+        // An app's definitions replace those of a new store, or are added to them.
         let names = Set(own.compactMap(\.columnInCapitals))
         let others = fresh.parts.filter { $0.columnInCapitals.map { !names.contains($0) } == true }
         sql = "CREATE TABLE \(table.name.quotedName) (\((others + own).map(\.text).joined(separator: ", ")))"
     }
 
-    /// Nil where the old table lacks something of the new one.
+    /// Returns nil if the old table lacks a part of the new one.
     init?(_ old: JoinTable, becoming table: JoinTable) {
         guard let before = TableDefinition(old.sql), let fresh = TableDefinition(table.sql),
             before.options == fresh.options,
@@ -242,12 +245,12 @@ package struct OwnDefinitions: Sendable, Equatable {
 }
 
 extension TableDefinition.Part {
-    /// SQLite's names ignore case.
+    /// The column's name in capitals; SQLite's names are not case-sensitive.
     fileprivate var columnInCapitals: String? { column?.uppercased() }
 }
 
 extension StoreLayout {
-    /// The same tables with what an app has added to them.
+    /// Returns the same tables with an app's own definitions.
     func keeping(_ own: [String: OwnDefinitions]) -> StoreLayout {
         with(
             tables: tables.map { table in

@@ -2,26 +2,26 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// The objects of a store that neither its version nor the new one asks for: indexes, triggers, views, virtual tables
-/// and tables of an app, and what earlier migrations have left.
+/// The objects of a store that neither its version nor the new one needs: indexes, triggers, views, virtual tables and
+/// tables of an app, and objects left by earlier migrations.
 ///
-/// They stay, unless they contradict the new version. SQLite itself decides whether one does: it is used in an empty
-/// database with the tables and indexes of the new version, and what fails there is tried in one with those of the store
-/// as it is. What fails there too did not work before: it is none of the migration's doing, and stays.
+/// They are kept unless they contradict the new version, which SQLite itself decides. Each object is used in an empty
+/// database with the tables and indexes of the new version. If that fails, it is tried in another one with those of the
+/// current store. An object that fails there too did not work before the migration either, and is kept.
 package struct KeptObjects: Sendable, Equatable {
-    /// The objects that stay, in the order of the catalogue.
+    /// The objects to keep, in the order of the catalogue.
     package private(set) var kept: [Catalogue.Entry] = []
     private var keptNames: [Catalogue.Kind: Set<String>] = [:]
-    /// The objects that go.
+    /// The objects to drop.
     private(set) var dropped: [Verdict] = []
-    /// The objects that stay although they do not work, and did not work before.
+    /// The kept objects that do not work, and did not work before.
     private(set) var broken: [Verdict] = []
 
-    /// The tables with a foreign key that leads nowhere any more.
+    /// The tables with a foreign key whose target no longer exists.
     private(set) var brokenKeys: [Verdict] = []
-    /// The generated columns of Core Data's own tables that go.
+    /// The lost generated columns of Core Data's own tables.
     private(set) var lostColumns: [String] = []
-    /// The triggers that stay and wait for the update of columns some of which go.
+    /// The kept triggers whose `UPDATE OF` lists removed columns.
     private(set) var deafTriggers: [Deaf] = []
 
     struct Deaf: Sendable, Equatable {
@@ -29,27 +29,27 @@ package struct KeptObjects: Sendable, Equatable {
         let columns: [String]
     }
 
-    /// An object with the reason why it does not work.
+    /// An object, and the reason why it does not work.
     struct Verdict: Sendable, Equatable {
         let entry: Catalogue.Entry
         let reason: String
     }
 
-    /// No object at all.
+    /// Creates an empty set of objects.
     init() {}
 
     /// - Parameters:
-    ///   - catalogue: that of the store.
-    ///   - source: the store as it is.
-    ///   - destination: a fresh store of the new version, with the generated columns that stay.
-    ///   - columns: the generated columns that go, each with its table.
-    ///   - isPending: whether a deferred migration has left indexes of the version before.
+    ///   - catalogue: the catalogue of the store.
+    ///   - source: the store before the migration.
+    ///   - destination: a new store of the new version, with the generated columns to keep.
+    ///   - columns: the lost generated columns, each with its table.
+    ///   - isPending: whether a deferred migration has left indexes of the previous version.
     init(
         _ catalogue: Catalogue, from source: StoreLayout, to destination: StoreLayout,
         losing columns: [String] = [], isPending: Bool = false
     ) throws {
         lostColumns = columns
-        // What an earlier migration left and the new version asks for in the same words is the new version's own.
+        // An object left by an earlier migration belongs to the new version if that has it with the same SQL.
         let asked = Set(destination.indexes.map(\.sql) + destination.triggers.map(\.sql))
         let foreign = ForeignObjects(catalogue, source, destination, isPending: isPending)
         let candidates = foreign.entries.filter { !asked.contains($0.sql ?? "") }
@@ -89,13 +89,13 @@ package struct KeptObjects: Sendable, Equatable {
 
     private static func contradiction(of entry: Catalogue.Entry, _ names: Set<String>) -> String? {
         if names.contains(entry.name.uppercased()) { return "the new version has an object of that name" }
-        // Core Data's own names begin with Z_; an app's unique index is its own business.
+        // A unique index whose name begins with Z counts as Core Data's own; one of an app is not checked.
         if entry.isUnique, entry.name.hasPrefix("Z") { return "it refuses values that the new version allows" }
         return nil
     }
 
-    /// Returns the losses of what goes, with the rows of its tables. An index that Core Data made for an earlier
-    /// version is no loss.
+    /// Returns the losses of the dropped objects, with the rows of dropped tables. An index that Core Data created for
+    /// an earlier version is not a loss.
     ///
     /// - Parameters:
     ///   - version: the name of the new version.
@@ -120,7 +120,7 @@ package struct KeptObjects: Sendable, Equatable {
             }
     }
 
-    /// Returns findings for the objects that do not work and stay, or work for less than before.
+    /// Returns findings for kept objects that do not work, or work only in part.
     func findings(_ renamed: RenamedColumns) -> [Finding] {
         deafTriggers.map { deaf in
             let columns = deaf.columns.map { column in
@@ -141,9 +141,9 @@ package struct KeptObjects: Sendable, Equatable {
             }
     }
 
-    /// The reasons why the tables that are there cannot be altered.
+    /// The reasons why the existing tables cannot be altered.
     var obstacles: [String] {
-        // SQLite renames no table while a view does not work.
+        // SQLite refuses to rename a table while a view does not work.
         broken.map(\.entry).filter { $0.kind == .view }.map { "the view \($0.name) does not work" }
             + brokenKeys.map { "a foreign key of the table \($0.entry.name) would lead nowhere" }
             + lostColumns.map { "the generated column \($0) leaves" }
@@ -155,7 +155,8 @@ package struct KeptObjects: Sendable, Equatable {
 
     func entries(_ kind: Catalogue.Kind) -> [Catalogue.Entry] { kept.filter { $0.kind == kind } }
 
-    /// Take away what goes but triggers, which are dropped in any case; a table's indexes go before it.
+    /// Statements that drop the objects, except triggers, which are dropped in any case. A table's indexes are dropped
+    /// before it.
     var dropStatements: [StoreScript.Statement] {
         let kinds: [(Catalogue.Kind, StoreScript.Statement.Kind)] = [
             (.index, .dropIndex), (.view, .dropView), (.table, .dropTable),
@@ -170,7 +171,7 @@ package struct KeptObjects: Sendable, Equatable {
         }
     }
 
-    /// Returns the objects of a kind that stay and work.
+    /// Returns the kept objects of a kind that work.
     func working(_ kind: Catalogue.Kind) -> [Catalogue.Entry] {
         let broken = Set(broken.map(\.entry))
         return entries(kind).filter { !broken.contains($0) }
@@ -178,12 +179,12 @@ package struct KeptObjects: Sendable, Equatable {
 
     func drops(_ kind: Catalogue.Kind) -> [String] { dropped.map(\.entry).filter { $0.kind == kind }.map(\.name) }
 
-    /// The R-trees that stay although the model does not ask for them.
+    /// The kept R-trees that the model does not declare.
     var trees: [Catalogue.Entry] { kept.filter { $0.isVirtual && $0.name.hasPrefix("Z_RT_") } }
 }
 
 extension Catalogue.Entry {
-    /// Whether it is an index as Core Data itself makes them, by its name and its text: for a relationship, an indexed
+    /// Whether the entry is an index in Core Data's own form, by its name and its text: for a relationship, an indexed
     /// attribute, a fetch index or a uniqueness constraint.
     var isCoreDataIndex: Bool {
         guard kind == .index, let sql else { return false }
@@ -194,7 +195,7 @@ extension Catalogue.Entry {
         let names = columns.map { $0.prefix { $0 != " " } }
         guard !names.isEmpty, names.allSatisfy({ $0.hasPrefix("Z") }) else { return false }
         if name.hasPrefix("Z_"), columns.allSatisfy({ $0.contains(" COLLATE BINARY ") }) { return true }
-        // Of the columns of a join table the name has the first.
+        // For a join table, the name contains only the first column.
         let plain = ["_\(names[0])_INDEX", "_\(names.joined(separator: "_"))"].map { tableName + $0 }
         return !isUnique && columns.map(String.init) == names.map(String.init) && plain.contains(name)
     }
@@ -210,7 +211,7 @@ extension Catalogue.Entry {
 }
 
 extension StoreLayout {
-    /// In capitals, every column of a table, those that an app has added among them.
+    /// Returns the names of all columns of a table in capitals, including those added by an app.
     fileprivate func columnNames(ofTable name: String) -> Set<String> {
         let name = name.uppercased()
         let sql =
@@ -218,7 +219,7 @@ extension StoreLayout {
         return Set((sql.flatMap(TableDefinition.init)?.parts ?? []).compactMap { $0.column?.uppercased() })
     }
 
-    /// In capitals, the name of every table, index, trigger and virtual table that a store of this layout has.
+    /// The names, in capitals, of every table, index, trigger and virtual table in a store of this layout.
     fileprivate var objectNames: Set<String> {
         let tables = tables.map(\.name) + joinTables.map(\.name) + virtualTables.map(\.name)
         return Set(
@@ -226,20 +227,20 @@ extension StoreLayout {
     }
 }
 
-/// The objects of a store's catalogue that are not its version's own.
+/// The objects of a store's catalogue that do not belong to its version.
 struct ForeignObjects {
     let entries: [Catalogue.Entry]
-    /// The tables of the store but those of its model's entities and relationships, and the indexes and views above.
+    /// The store's tables except those of its model's entities and relationships, and the foreign indexes and views.
     let surroundings: [Catalogue.Entry]
-    /// Of these tables, those that a migration takes away or makes anew.
+    /// The tables among the surroundings that a migration drops or rebuilds.
     let leaving: Set<String>
-    /// The indexes that are the version's own, or that Core Data keeps for itself.
+    /// The indexes that belong to the version, or that Core Data maintains for itself.
     let ownIndexes: [Catalogue.Entry]
-    /// Of these, those of tables that are no entity's and no relationship's, such as persistent history.
+    /// The indexes of Core Data on tables of no entity or relationship, such as those of persistent history.
     let lastingIndexes: [Catalogue.Entry]
 
-    /// - Parameter isPending: whether every index whose name begins with Z is Core Data's own: a deferred migration
-    ///   leaves those of the version before.
+    /// - Parameter isPending: whether to treat every index whose name begins with Z as Core Data's own, because a
+    ///   deferred migration leaves those of the previous version.
     init(_ catalogue: Catalogue, _ source: StoreLayout, _ destination: StoreLayout, isPending: Bool) {
         let numbering = EntityNumbering(of: source.model)
         let owned = OwnedNames(source, destination, numbering, catalogue)
@@ -260,12 +261,12 @@ struct ForeignObjects {
     }
 }
 
-/// The names of what Core Data makes for the version of a store, or keeps for itself in every store.
+/// The names of the objects that Core Data creates for the version of a store, or maintains for itself in every store.
 private struct OwnedNames {
     private let tables: Set<String>
     private let indexes: Set<String>
     let trees: Set<String>
-    /// `_Entity_attribute_`, as in the names of triggers that stay.
+    /// `_Entity_attribute_`, as contained in the names of kept triggers.
     private let keptDerivations: [String]
 
     init(_ source: StoreLayout, _ destination: StoreLayout, _ numbering: EntityNumbering, _ catalogue: Catalogue) {

@@ -1,23 +1,23 @@
 import MoultBasics
 import MoultSQLite
 
-/// An empty database with the tables and indexes of a version and the objects of a store that are not its own, in which
-/// these are used as an app uses them.
+/// An empty database with the tables and indexes of a version and the foreign objects of a store, for using these
+/// objects as an app would.
 ///
-/// Of a store's own words the first statement alone is run, as SQLite does when it opens the file: whatever a hostile
-/// catalogue has behind it is never read. A statement that does not end is given up.
+/// Only the first statement of each SQL text from a store is run, as SQLite does when it opens the file, so that
+/// anything a malicious catalogue adds after it is ignored. A statement that takes too long is interrupted.
 struct ObjectTrial {
     private let connection: Connection
-    /// The reasons why SQLite refuses to make objects here, by the name in capitals.
+    /// SQLite's reasons for refusing to create objects here, by name in capitals.
     private var refused: [String: String] = [:]
 
     /// - Parameters:
-    ///   - tables: the statements that make the version's own tables.
-    ///   - objects: what else stands there, in the order of the catalogue.
-    ///   - indexes: the statements that make Core Data's own indexes, which an object may name or need.
+    ///   - tables: the statements that create the version's own tables.
+    ///   - objects: the other objects, in the order of the catalogue.
+    ///   - indexes: the statements that create Core Data's own indexes, which an object may refer to.
     init(_ tables: [String], with objects: [Catalogue.Entry], indexes: [String]) throws {
         connection = try Connection(":memory:", mode: .create)
-        // An app trusts its own schema: its triggers may write to its search tables.
+        // An app trusts its own schema, so that its triggers can write to its search tables.
         try connection.execute("PRAGMA trusted_schema = ON")
         try connection.registerCoreDataStubs()
         for table in tables { try connection.run(table) }
@@ -30,7 +30,7 @@ struct ObjectTrial {
 
     func close() { connection.close() }
 
-    /// Whether SQLite cannot make a table, an index or a view here.
+    /// Returns whether SQLite cannot create a table, an index or a view here.
     func isRefused(_ name: String) -> Bool { refused[name.uppercased()] != nil }
 
     private func refusal(of entry: Catalogue.Entry) -> String? { refused[entry.name.uppercased()] }
@@ -40,10 +40,9 @@ struct ObjectTrial {
         _ = fault { try connection.execute("DROP \(entry.kind.rawValue) \(entry.name.quotedName)") }
     }
 
-    /// Returns the result of each statement that an object is tried with: nil where it works, SQLite's words where it
-    /// fails.
+    /// Returns the results of the statements that use an object: nil for success, or SQLite's error message.
     ///
-    /// The same statements are tried in each database, so that the answers of two can be compared.
+    /// The same statements run in each database, so that the results in two databases can be compared.
     func answers(about entry: Catalogue.Entry) -> [String?] {
         switch entry.kind {
         case .index: return [refusal(of: entry)]
@@ -55,7 +54,7 @@ struct ObjectTrial {
         }
     }
 
-    /// Each trigger is tried alone, so that no other is blamed for it.
+    /// Tries a trigger alone, so that errors of other triggers are not attributed to it.
     private func answers(aboutTrigger entry: Catalogue.Entry) -> [String?] {
         let refusal = fault { try connection.run(entry.sql ?? "") }
         guard entry.sql != nil, refusal == nil else { return [refusal] }
@@ -71,7 +70,7 @@ struct ObjectTrial {
         return [nil] + answers + [missingUpdate(entry, names)]
     }
 
-    /// SQLite says nothing of a trigger that waits for the update of columns that are not there: it never fires.
+    /// Returns an error for a trigger on the update of missing columns. SQLite accepts it, but it never fires.
     private func missingUpdate(_ entry: Catalogue.Entry, _ columns: [String]) -> String? {
         let present = Set(columns.map { $0.uppercased() })
         let awaited = entry.updatedColumns
@@ -79,7 +78,7 @@ struct ObjectTrial {
         return "no such column: \(first)"
     }
 
-    /// Returns the reason why SQLite refuses every write to a table while foreign keys are on; nil where it does not.
+    /// Returns the reason why SQLite refuses every write to a table while foreign keys are on; nil if it does not.
     ///
     /// https://sqlite.org/foreignkeys.html, section 3: such errors are found when a statement is compiled.
     func foreignKeyFault(_ table: Catalogue.Entry) -> String? {
@@ -90,12 +89,12 @@ struct ObjectTrial {
         }
     }
 
-    /// Compiling a statement finds what it names; running it finds what virtual tables ask for themselves.
+    /// Compiles a statement to check its names, and runs it to check those that virtual tables use internally.
     private func use(_ sql: String) -> [String?] {
         [fault { try connection.prepare(sql).finalise() }, fault { try connection.run(sql) }]
     }
 
-    /// Steps of SQLite's machine, in ten thousands: a few seconds at most.
+    /// The limit, in units of ten thousand virtual machine instructions: a few seconds at most.
     private static let patience = 2_000
 
     private func fault(_ body: () throws -> Void) -> String? {
@@ -109,14 +108,14 @@ struct ObjectTrial {
             try body()
             return nil
         } catch let error as MigrationError where error.code == .cancelled || error.code == .dataConflict {
-            // It has not ended, or a constraint or a RAISE refuses the row that it was tried with: neither is a fault.
+            // The statement was interrupted, or a constraint or a RAISE rejects the test row. Neither is a fault.
             return nil
         } catch {
             return Self.words(error)
         }
     }
 
-    /// SQLite's own words where it refuses something.
+    /// Returns SQLite's own error message if it rejects a statement.
     static func words(_ body: () throws -> Void) -> String? {
         do {
             try body()
@@ -126,20 +125,20 @@ struct ObjectTrial {
         }
     }
 
-    /// SQLite's own words, without its number and the statement.
+    /// Returns SQLite's own error message, without its number and the statement.
     private static func words(_ error: any Error) -> String {
         let cause = (error as? MigrationError)?.cause ?? "\(error)"
         let message = cause.split(separator: ":", maxSplits: 1).last ?? cause[...]
         let end = message.firstRange(of: " in: ")?.lowerBound ?? message.endIndex
         let words = String(message[..<end].drop { $0 == " " })
         if words.hasPrefix("foreign key mismatch") { return "it refers to columns that are not a key" }
-        // FTS4 says no more.
+        // FTS4 gives no more detail.
         return words == "SQL logic error" ? "it asks for a column or a table that is not there" : words
     }
 }
 
 extension Catalogue.Entry {
-    /// The columns of a trigger's `UPDATE OF`; none where it waits for any.
+    /// The columns of a trigger's `UPDATE OF`; empty if it fires for any column.
     var updatedColumns: [String] {
         let tokens = (sql ?? "").sqlTokens.prefix { $0.word != "BEGIN" }
         let update = tokens.drop { $0.word != "UPDATE" }.dropFirst()
@@ -148,14 +147,14 @@ extension Catalogue.Entry {
     }
 }
 
-/// The two trials of a store's objects: among the tables of the new version, and among those of the store as it is.
+/// The two trials of a store's objects: among the tables of the new version, and among those of the current store.
 struct ObjectTrials {
     private let after: ObjectTrial
     private let makeBefore: () throws -> ObjectTrial
-    /// Made where something fails in the other.
+    /// Created when an object fails in the first trial.
     private var before: ObjectTrial?
 
-    /// - Parameter gone: the objects that have no place in the new version in any case.
+    /// - Parameter gone: the objects that are dropped in any case.
     init(
         _ foreign: ForeignObjects, _ source: StoreLayout, _ destination: StoreLayout, without gone: Set<Catalogue.Entry>
     ) throws {
@@ -176,10 +175,10 @@ struct ObjectTrials {
         before?.close()
     }
 
-    /// Tries the candidates and returns those that do not work, with SQLite's reasons: what the migration would break
-    /// and what is broken already.
+    /// Tries the candidates and returns those that do not work, with SQLite's reasons: objects that the migration would
+    /// break, and objects that are already broken.
     ///
-    /// What another object needs may go: the rest is tried again until nothing more fails.
+    /// A dropped object may be needed by another one, so the rest is retried until no more fail.
     mutating func run(
         _ candidates: [Catalogue.Entry]
     ) throws -> (dropped: [Catalogue.Entry: String], broken: [Catalogue.Entry: String]) {
@@ -202,7 +201,7 @@ struct ObjectTrials {
         return (dropped, broken)
     }
 
-    /// The reasons why SQLite refuses to write tables that it wrote before, while foreign keys are on.
+    /// Returns the reasons why SQLite, with foreign keys on, refuses writes to tables that it accepted before.
     mutating func brokenKeys(of tables: [Catalogue.Entry]) throws -> [(table: Catalogue.Entry, reason: String)] {
         var broken: [(table: Catalogue.Entry, reason: String)] = []
         for table in tables where !after.isRefused(table.name) {
@@ -214,9 +213,9 @@ struct ObjectTrials {
         return broken
     }
 
-    /// The first answer that the store as it is does not give.
+    /// Returns the first error that does not occur in the current store.
     private mutating func contradiction(of entry: Catalogue.Entry, _ answers: [String?]) throws -> String? {
-        // An index that this SQLite cannot make could not be put back into its table.
+        // An index that this SQLite cannot create could not be restored on its table.
         if entry.kind == .index, let reason = answers.first ?? nil, !isElsewhere(entry) { return reason }
         let trial = try before ?? makeBefore()
         before = trial
@@ -225,6 +224,6 @@ struct ObjectTrials {
         return zip(answers, known).lazy.compactMap { $1 == nil ? $0 : nil }.first
     }
 
-    /// Whether an index belongs to a table that cannot be made here, for want of its module.
+    /// Returns whether an index belongs to a table that cannot be created here because its module is missing.
     private func isElsewhere(_ entry: Catalogue.Entry) -> Bool { after.isRefused(entry.tableName) }
 }

@@ -1,12 +1,13 @@
 import MoultModel
 import MoultPlan
 
-/// The columns that have another name in the new version, because their attribute or to-one relationship was renamed:
-/// for what SQLite says of an app's own objects, and for the columns that an app computes from them.
+/// The columns that have another name in the new version because their attribute or to-one relationship was renamed.
+/// They are used to explain SQLite's errors about an app's own objects, and to rename columns in an app's generated
+/// columns.
 struct RenamedColumns {
-    /// By the old name in capitals. A name that the new version still has is left out.
+    /// The new names, by the old name in capitals. Names that still exist in the new version are omitted.
     private var names: [String: String] = [:]
-    /// By table of the source, what each of its columns becomes, by its old name in capitals.
+    /// The new names of each column of a source table, by table and by the old name in capitals.
     private var becoming: [String: [String: Set<String>]] = [:]
 
     init() {}
@@ -38,15 +39,15 @@ struct RenamedColumns {
         names[old.uppercased()] = new
     }
 
-    /// Returns the new name of a column; nil for one that is there still, or is gone.
+    /// Returns the new name of a column; nil if it still exists or was removed.
     func name(of column: String) -> String? { names[column.uppercased()] }
 
-    /// The words of a definition in a table of the source with the new names of the columns that they name; nil where none
-    /// of them has one, or several.
+    /// Returns the text of a definition in a source table with the new names of the columns it refers to; nil if no
+    /// column has a new name, or only ambiguous ones.
     func renaming(_ text: String, in table: String) -> String? {
         let names = (becoming[table] ?? [:]).compactMapValues { $0.count == 1 ? $0.first : nil }
         var (result, end) = ("", text.startIndex)
-        // The first word is the name of what is defined.
+        // The first word is the name of the defined column itself.
         for token in text.sqlTokens.dropFirst() where !token.isLiteral {
             guard let new = names[token.name.uppercased()], new.uppercased() != token.name.uppercased() else {
                 continue
@@ -57,7 +58,7 @@ struct RenamedColumns {
         return result.isEmpty ? nil : result + text[end...]
     }
 
-    /// The loss with the new name of the column that SQLite has not found, such as `T.ZTEXT`.
+    /// Adds the new name of the column that SQLite did not find, such as `T.ZTEXT`, to a loss.
     func naming(_ loss: MigrationLoss) -> MigrationLoss {
         guard let detail = loss.detail, detail.hasPrefix("no such column: "),
             let column = detail.split(whereSeparator: { ". \"".contains($0) }).last,

@@ -2,8 +2,8 @@ import MoultBasics
 import MoultSQLite
 
 extension StoreLowering {
-    /// Makes the indexes of search tables again over text that they do not hold themselves, where it changes while
-    /// triggers are away: https://sqlite.org/fts5.html, section 4.4.3, and https://sqlite.org/fts3.html, section 6.2.2.
+    /// Rebuilds the indexes of search tables whose text is stored elsewhere and changes while triggers are dropped:
+    /// https://sqlite.org/fts5.html, section 4.4.3, and https://sqlite.org/fts3.html, section 6.2.2.
     func rebuildSearch(_ changes: [TableChange]) -> [StoreScript.Statement] {
         let computed = !derivedUpdates().isEmpty
         let changed = changes.filter { computed || !keepsValues($0) }.map { $0.table.name.uppercased() }
@@ -20,8 +20,8 @@ extension StoreLowering {
         }
     }
 
-    /// The search tables without text of their own whose rows change: nothing can index them again but the app, which
-    /// has given them their text.
+    /// Returns findings for contentless search tables whose rows change. Only the app, which has supplied their text,
+    /// can index them again.
     func staleSearch() -> [Finding] {
         let tables = keptObjects.entries(.table).filter { $0.searchedContent?.isEmpty == true }
         guard !tables.isEmpty, changesText() else { return [] }
@@ -34,7 +34,7 @@ extension StoreLowering {
         }
     }
 
-    /// Whether a row that is there leaves, or gets another key or another value but the number of an entity.
+    /// Returns whether an existing row is removed, or gets another key or another value, except for entity numbers.
     private func changesText() -> Bool {
         let changes = changes
         let filled = Set(
@@ -48,14 +48,14 @@ extension StoreLowering {
             }
     }
 
-    /// Whether each row of a table keeps its key and its values.
+    /// Returns whether each row of a table keeps its key and its values.
     ///
-    /// - Parameter ignored: columns whose values may change.
+    /// - Parameter ignored: the columns whose values may change.
     func keepsValues(_ change: TableChange, but ignored: Set<String> = []) -> Bool {
         switch change.kind {
         case .untouched: return true
         case .updated(let columns, let leaving):
-            // A column that is added has had no text.
+            // An added column had no text before.
             let added = change.alteration.added.map(\.name)
             return leaving.isEmpty && columns.allSatisfy { ignored.contains($0.column) || added.contains($0.column) }
         case .rebuilt(let fills):
@@ -65,7 +65,7 @@ extension StoreLowering {
             let new = change.table.types
             return fill.columns.allSatisfy { column in
                 guard let type = old[column.column], !ignored.contains(column.column) else { return true }
-                // Another type may give the same value another text.
+                // With another type, the same value may have a different text.
                 return column.keepsColumn && type == new[column.column]
             }
         }
@@ -73,7 +73,7 @@ extension StoreLowering {
 }
 
 extension EntityTable {
-    /// The columns with numbers of entities.
+    /// The columns that contain entity numbers.
     fileprivate var numberColumns: Set<String> {
         Set(
             columns.filter { column in
@@ -86,8 +86,8 @@ extension EntityTable {
 }
 
 extension Catalogue.Entry {
-    /// The table or view that has the text of a search table, empty where nothing does; nil where the search table holds
-    /// it itself.
+    /// The table or view that stores the text of a search table: empty for a contentless table; nil if the search table
+    /// stores the text itself.
     fileprivate var searchedContent: String? {
         guard isVirtual, let tokens = sql?.sqlTokens, let using = tokens.firstIndex(where: { $0.word == "USING" }),
             ["FTS4", "FTS5"].contains(tokens.dropFirst(using + 1).first?.name.uppercased()),

@@ -10,7 +10,7 @@ extension DeferredLowering {
             obstacles.append("the uniqueness of \(table.name) changes")
             return
         }
-        // A column that waits to be dropped still counts.
+        // A column that is still to be dropped counts too.
         let names = Set(old.columns.map(\.name)).union(table.columns.map(\.name))
         guard names.count <= StoreLayout.columnLimit else {
             obstacles.append("\(table.name) would have \(names.count) columns until the old ones are dropped")
@@ -50,7 +50,7 @@ extension DeferredLowering {
 
     // MARK: - Columns
 
-    /// - Returns: the columns that leave, by what the older version called them.
+    /// - Returns: the removed columns, by their names in the older version.
     private mutating func lowerColumns(of table: EntityTable, from old: EntityTable) -> [String] {
         var kept: [(column: String, from: String)] = []
         var added: [(column: EntityTable.Column, value: SQLiteValue)] = []
@@ -83,8 +83,8 @@ extension DeferredLowering {
         return leaving.map { DeferredName.original(of: $0) ?? $0 }
     }
 
-    /// A column of the same table, or what SQLite reads out of the table's text for each row; nil where its rows would
-    /// have to be written.
+    /// Returns the origin of a column's values; nil if its rows would have to be written. The origin is a column of the
+    /// same table, or a constant that SQLite reads from the table's text for each row.
     private func origin(of column: EntityTable.Column, in table: EntityTable) -> ColumnSource? {
         let members = lowering.contributions(toTableOf: table.rootEntityName).filter {
             lowering.isPart(column.role, of: $0)
@@ -101,7 +101,7 @@ extension DeferredLowering {
         return values.first ?? .null
     }
 
-    /// Leftovers whose names the new version wants give them away; every other keeps its own.
+    /// Renames leftover columns whose names the new version needs; all others keep their names.
     private mutating func setAside(_ leaving: [String], of table: EntityTable, _ old: EntityTable) {
         let wanted = Set(table.columns.map { $0.name.uppercased() })
         var names = Set(old.columns.map { $0.name.uppercased() }).union(wanted)
@@ -113,7 +113,8 @@ extension DeferredLowering {
         }
     }
 
-    /// Columns may change places: those whose new name another still has go by way of a third.
+    /// Renames columns. Two columns may swap names, so a column whose new name is still in use is renamed by way of a
+    /// third name.
     private mutating func renameColumns(
         _ renames: [(column: String, from: String)], of table: String, _ old: EntityTable
     ) {
@@ -136,7 +137,7 @@ extension DeferredLowering {
 }
 
 extension StoreLowering {
-    /// NULL where an order column has no lists to order; nil where an order would have to be made.
+    /// Returns NULL if an order column has no lists to order; nil if an order would have to be created.
     fileprivate func missingOrder(_ role: EntityTable.Column.Role, _ contribution: Contribution) -> ColumnSource? {
         let isEmpty =
             switch role {
@@ -149,9 +150,9 @@ extension StoreLowering {
     }
 }
 
-/// The way back while work is pending: what was left takes its place again.
+/// Undoing a migration while work is pending, by restoring what it has set aside.
 extension DeferredLowering {
-    /// The table of an entity that the older version has and the newer one has not.
+    /// Restores the table of an entity that only the older version has.
     mutating func takeBack(_ table: EntityTable) {
         guard let name = leftover([table.name]) else { return }
         rename(name, to: table.name)
@@ -159,8 +160,7 @@ extension DeferredLowering {
         for column in table.columns { clearDangling(column, of: table) }
     }
 
-    /// The table of a relationship that the older version has and the newer one has not; pairs whose objects are gone
-    /// stay behind.
+    /// Restores the table of a relationship that only the older version has, without pairs whose objects are gone.
     mutating func takeBack(_ join: JoinTable) {
         guard let name = leftover(join.names) else { return }
         rename(name, to: join.name)
@@ -179,7 +179,7 @@ extension DeferredLowering {
         }
     }
 
-    /// - Parameter originals: what the table may have been called.
+    /// - Parameter originals: the possible former names of the table.
     private mutating func leftover(_ originals: [String]) -> String? {
         let all = Set(originals.map { $0.uppercased() })
         let names = lowering.catalogue.leftoverTables.filter {
@@ -193,9 +193,9 @@ extension DeferredLowering {
         return names.first
     }
 
-    /// The column of a property that the older version has and the newer one has not.
+    /// Restores the column of a property that only the older version has.
     ///
-    /// - Parameter value: what objects get that were made since.
+    /// - Parameter value: the value for objects that were created since.
     mutating func takeBack(
         _ column: EntityTable.Column, of table: EntityTable, _ old: EntityTable, _ value: SQLiteValue
     ) -> (column: String, from: String)? {
@@ -226,7 +226,7 @@ extension DeferredLowering {
         return (column.name, from)
     }
 
-    /// A destination may have been deleted by those who do not know the relationship.
+    /// Clears references to destinations that were deleted without knowledge of the relationship.
     private mutating func clearDangling(_ column: EntityTable.Column, of table: EntityTable) {
         let name: String?
         switch column.role {

@@ -2,26 +2,27 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// Lowers a mapping to statements on the store itself that make its schema right at once and touch no object's row:
-/// columns are added and renamed, tables are renamed, and what the new version has no place for stays behind as tasks.
+/// Lowers a mapping to statements on the store itself that update its schema immediately without changing a row of an
+/// object. Columns are added and renamed, tables are renamed, and parts that the new version does not have are left
+/// behind as tasks.
 ///
-/// What needs rows stands in the way and is named: the whole migration is then done at once.
+/// Work that has to write rows is reported as an obstacle; the whole migration is then done at once.
 struct DeferredLowering {
     let lowering: StoreLowering
-    /// Whether what an earlier deferred migration has left takes its place again: the way back.
+    /// Whether to undo an earlier deferred migration by restoring what it has set aside.
     let isUndoing: Bool
-    /// The reasons why nothing can be put off; empty where work can be.
+    /// The reasons why nothing can be deferred; empty if work can be.
     var obstacles: [String] = []
-    /// The tasks that are put off, as far as they are known before the migration; their bytes are measured afterwards.
+    /// The deferred tasks known before the migration; their size in bytes is measured afterwards.
     var tasks: [DeferredTask] = []
-    /// Sentences about work that is done at once although it takes time with the store's size.
+    /// Sentences about work that is done immediately although its duration depends on the store's size.
     var notes: [String] = []
     var statements: [StoreScript.Statement] = []
-    /// The statements that make values that were taken back fit what was written since.
+    /// The statements that make restored values consistent with later changes.
     var settling: [StoreScript.Statement] = []
-    /// In capitals, every name of the catalogue and those that the statements give.
+    /// All names, in capitals, in the catalogue and those that the statements introduce.
     var taken: Set<String>
-    /// The tables of the destination that have rows of the source, by the source's name.
+    /// The destination tables that contain rows of the source, by the source table's name.
     private(set) var origins: [String: String] = [:]
     private let history: HistoryLowering
 
@@ -39,10 +40,10 @@ struct DeferredLowering {
         checkRest()
     }
 
-    /// Whether tasks are left when the statements have run.
+    /// Whether tasks remain after the statements have run.
     var leavesWork: Bool { !tasks.isEmpty }
 
-    /// - Parameter metadata: with the mark that work is pending, where ``leavesWork``.
+    /// - Parameter metadata: the metadata, which mark work as pending if ``leavesWork``.
     func script(metadata: [UInt8], modelCache: [UInt8]?) -> StoreScript {
         let all =
             lowering.respellTables() + lowering.dropTriggers() + lowering.dropObjects() + statements
@@ -54,7 +55,7 @@ struct DeferredLowering {
         return script
     }
 
-    // MARK: - Which rows go where
+    // MARK: - Origins of rows
 
     private mutating func checkEntities() {
         if let policy = lowering.mapping.entityMappings.compactMap(\.policy).first {
@@ -90,7 +91,7 @@ struct DeferredLowering {
         }
     }
 
-    /// Tables that nothing of the new version is made of keep their rows under another name.
+    /// Renames tables that the new version does not use; they keep their rows.
     private mutating func setTablesAside() {
         let joins = lowering.joinChanges.filter(\.keepsPairs).map(\.table.name)
         let leaving =
@@ -107,18 +108,18 @@ struct DeferredLowering {
         }
     }
 
-    /// A name for what is set aside, which is its from now on.
+    /// Reserves a name for a table or column to set aside.
     private mutating func leftoverName(for name: String) -> String {
         let other = DeferredName.make(for: name, avoiding: taken)
         taken.insert(other.uppercased())
         return other
     }
 
-    /// Returns the reason why the whole migration takes less time than these statements; nil where it does not, or is
-    /// no choice.
+    /// Returns the reason why the whole migration takes less time than these statements; nil if it does not, or if
+    /// there is no choice.
     ///
-    /// For each ALTER TABLE SQLite parses the text of every object of the catalogue again: with thousands of entities
-    /// that takes minutes, and the migration on a copy, which makes tables anew, takes seconds.
+    /// For each ALTER TABLE, SQLite parses the text of every object in the catalogue again. With thousands of entities
+    /// this takes minutes, but the migration on a copy, which creates new tables, takes seconds.
     func slowness(bytes: Int64) -> String? {
         let altering = statements.map { CostModel.parsing(for: $0.kind) }.filter { $0 > 0 }
         let objects = lowering.catalogue.entries.count
@@ -130,7 +131,7 @@ struct DeferredLowering {
             + "\(altering.count) changes: all at once takes less time"
     }
 
-    // MARK: - What is left
+    // MARK: - Remaining work
 
     private mutating func checkRest() {
         if isUndoing {
@@ -165,7 +166,7 @@ struct DeferredLowering {
         let wanted = Set(lowering.destination.indexes.map(\.sql))
         let dropped = Set(lowering.keptObjects.drops(.index))
         let stale = lowering.catalogue.entries.filter { entry in
-            // Core Data's own names begin with Z; any other index is somebody's own and stays.
+            // Core Data's own names begin with Z; any other index belongs to an app and is kept.
             entry.kind == .index && entry.sql.map { !wanted.contains($0) } == true && entry.name.hasPrefix("Z")
                 && !dropped.contains(entry.name)
                 && kept.contains(origins[entry.tableName] ?? entry.tableName)
@@ -173,7 +174,7 @@ struct DeferredLowering {
         for entry in stale {
             let table = origins[entry.tableName] ?? entry.tableName
             if entry.isUnique {
-                // It would go on refusing values that the new version allows.
+                // A unique index would continue to reject values that the new version allows.
                 statements.append(.dropIndex(entry.name, of: entry.tableName, "Drop the index \(entry.name)."))
                 taken.remove(entry.name.uppercased())
                 notes.append("The index \(entry.name) is dropped, because it refuses values.")
@@ -191,7 +192,7 @@ struct DeferredLowering {
 
     private mutating func lower(_ index: IndexDefinition, isOnNewTable: Bool, isRebuilt: Bool) {
         if isOnNewTable {
-            // An index of a table that was set aside may have the name.
+            // An index of a table that was set aside may have this name.
             if taken.contains(index.name.uppercased()) {
                 statements.append(.dropIndex(index.name, of: index.table, "Drop the index \(index.name)."))
             }

@@ -1,32 +1,31 @@
 import MoultSQLite
 
-/// One piece of work that a deferred migration has put off: a unit that is done whole, in one transaction, or not at
-/// all.
+/// A piece of work that a deferred migration has postponed. It is done completely in one transaction, or not at all.
 package struct DeferredTask: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
-        /// The table of an entity or relationship that the model has no more.
+        /// Drops the table of an entity or relationship that the model no longer has.
         case dropTable
-        /// An index that the model does not ask for.
+        /// Drops an index that the model does not declare.
         case dropIndex
-        /// A table whose text is not that of a fresh store: columns that leave, others in another order.
+        /// Rebuilds a table whose text differs from a new store's, because columns are removed or in another order.
         case rebuildTable
         case makeIndex
     }
 
     package let kind: Kind
-    /// Of the table, or of the index.
+    /// The name of the table or the index.
     package let name: String
-    /// The table that it is about.
+    /// The table that the task affects.
     package let table: String
-    /// The columns that leave with it, by what the older version called them.
+    /// The columns removed by the task, by their names in the older version.
     package let columns: [String]
-    /// The rows that it reads and writes.
+    /// The number of rows that the task reads and writes.
     package var rows: Int64
-    /// The bytes in the file of the task's table, or of the index that it drops; nil where this SQLite cannot tell.
+    /// The bytes in the file of the task's table, or of the index that it drops; nil if this SQLite cannot tell.
     package var bytes: Int64?
-    /// The indexes that go with the table, or that it gets again.
+    /// The number of indexes that are dropped with the table or recreated on it.
     package var indexes: Int
-    /// Seconds that it takes to set the old table aside, by its new name or as a copy.
+    /// The seconds needed to set the old table aside, by renaming or copying it.
     var aside = 0.0
 
     package init(
@@ -37,7 +36,7 @@ package struct DeferredTask: Sendable, Hashable {
         (self.rows, self.bytes, self.indexes) = (rows, bytes, indexes)
     }
 
-    /// Whether values go with it that no other place holds.
+    /// Whether the task removes values that are stored nowhere else.
     package var losesValues: Bool { kind == .dropTable || !columns.isEmpty }
 
     /// The effect of the task, in one sentence.
@@ -53,28 +52,28 @@ package struct DeferredTask: Sendable, Hashable {
 }
 
 extension [DeferredTask] {
-    /// Seconds of the longest unit; 0 where there is none.
+    /// The seconds of the longest unit; 0 if there is none.
     package var longestUnit: Double { map(\.seconds).max() ?? 0 }
 }
 
-/// The part of a plan about work that can wait, where somebody asked for that.
+/// The part of a plan about work that can be deferred, if deferral was requested.
 package struct Deferral: Sendable, Hashable {
-    /// The reasons why nothing can wait, so that all is done at once; empty where work can wait.
+    /// The reasons why nothing can be deferred and all work is done at once; empty if work can be deferred.
     package let reasons: [String]
-    /// The tasks that wait, as far as they are known before the migration; their bytes are measured afterwards.
+    /// The deferred tasks known before the migration; their size in bytes is measured afterwards.
     package let tasks: [DeferredTask]
-    /// Sentences about work that does not wait although it takes time with the size of the store.
+    /// Sentences about work that is not deferred although its duration depends on the size of the store.
     package let notes: [String]
 
     package var isPossible: Bool { reasons.isEmpty }
 
-    /// - Parameter reasons: at least one.
+    /// - Parameter reasons: the reasons; at least one.
     package init(impossible reasons: [String]) {
         self.reasons = reasons
         (tasks, notes) = ([], [])
     }
 
-    /// - Parameter bytes: of the store.
+    /// - Parameter bytes: the size of the store.
     init(_ lowering: DeferredLowering, bytes: Int64) {
         reasons = lowering.obstacles + (lowering.slowness(bytes: bytes).map { [$0] } ?? [])
         tasks = reasons.isEmpty ? lowering.tasks : []
@@ -82,17 +81,17 @@ package struct Deferral: Sendable, Hashable {
     }
 }
 
-/// The name of what a deferred migration leaves behind for later where its own would stand in the way:
+/// The name of a table or column that a deferred migration sets aside because its own name would conflict:
 /// `Z_DEFERRED_<n>_<name>`.
 ///
-/// The table of a removed entity always gets one, so that it differs from a table of another program; a column
-/// only where a new one takes its name. Nothing that Core Data or a model names begins like that.
+/// The table of a removed entity always gets such a name, to distinguish it from a table of another program; a column
+/// gets one only if a new column takes its name. No name of Core Data or a model begins like that.
 enum DeferredName {
     private static let prefix = "Z_DEFERRED_"
 
     static func isOne(_ name: String) -> Bool { original(of: name) != nil }
 
-    /// Returns the original name of a leftover; nil for a name that is none of these.
+    /// Returns the original name of a leftover; nil for any other name.
     static func original(of name: String) -> String? {
         guard name.hasPrefix(prefix) else { return nil }
         let rest = name.dropFirst(prefix.count)
@@ -101,9 +100,9 @@ enum DeferredName {
         return original.isEmpty ? nil : String(original)
     }
 
-    /// A name for a leftover called `name` that is not in use.
+    /// Returns an unused name for a leftover called `name`.
     ///
-    /// - Parameter taken: in capitals, for SQLite's names ignore case.
+    /// - Parameter taken: the names in use, in capitals, because SQLite's names are not case-sensitive.
     static func make(for name: String, avoiding taken: Set<String>) -> String {
         let original = original(of: name) ?? name
         var number = 1

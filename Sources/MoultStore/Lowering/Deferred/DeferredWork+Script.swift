@@ -5,24 +5,24 @@ import MoultSQLite
 extension DeferredWork {
     /// The statements of one task, in one transaction on the store itself.
     package struct Script: Sendable {
-        /// Copies the old rows where that takes less time than to rename their table; nil elsewhere.
+        /// Copies the old rows, if that is faster than renaming their table; nil otherwise.
         package let copying: StoreScript?
-        /// Up to where the old rows and the new ones are both there.
+        /// The statements up to the point where both the old and the new rows exist.
         package let making: StoreScript
-        /// The table whose old and new rows are both there then; nil where the task makes no table anew.
+        /// The table with both the old and the new rows at that point; nil if the task rebuilds no table.
         package let rebuilt: Rebuilt?
-        /// From where the old ones are gone.
+        /// The statements that remove the old rows, and those that follow.
         package let leaving: StoreScript
-        /// Whether objects of an app go with the task.
+        /// Whether the task drops objects of an app.
         package let dropsObjects: Bool
     }
 
-    /// A table that was made anew beside the old one.
+    /// A table that was rebuilt while the old one still exists.
     package struct Rebuilt: Sendable {
         package struct Column: Sendable {
             package let name: String
             package let origin: String
-            /// The entity numbers of the rows that have it; nil for all.
+            /// The entity numbers of the rows that use the column; nil for all.
             package let numbers: [Int]?
         }
 
@@ -30,13 +30,13 @@ extension DeferredWork {
         package let old: String
         package let keys: [Column]
         package let columns: [Column]
-        /// Whether `old` is a copy, and not the table itself under another name.
+        /// Whether `old` is a copy rather than the renamed table itself.
         let isCopied: Bool
-        /// The condition for the rows of a join table that leave because the pair is there already, as SQL over a row
-        /// `s` of `old`; nil for none.
+        /// The condition for rows of a join table that are removed as duplicate pairs, as SQL over a row `s` of `old`;
+        /// nil for none.
         package var repeated: String?
 
-        /// The copy of the old rows: each column as it was.
+        /// The copy of the old rows, with unchanged columns.
         package var copy: Rebuilt {
             func same(_ columns: [Column]) -> [Column] {
                 columns.map { Column(name: $0.origin, origin: $0.origin, numbers: nil) }
@@ -57,7 +57,7 @@ extension DeferredWork {
             leaving: StoreScript(statements: leaving + back, isInPlace: true), dropsObjects: !gone.isEmpty)
     }
 
-    /// - Parameter gone: the app's own objects that go.
+    /// - Parameter gone: the app's own objects that are dropped.
     private func parts(of task: DeferredTask, without gone: Set<Catalogue.Entry>) throws -> (
         making: [StoreScript.Statement], rebuilt: Rebuilt?, leaving: [StoreScript.Statement]
     ) {
@@ -100,7 +100,7 @@ extension DeferredWork {
         ]
     }
 
-    /// Columns of no type keep every value as it is.
+    /// Copies the old rows. Columns without a type store every value unchanged.
     private func copying(_ rebuilt: Rebuilt) -> [StoreScript.Statement] {
         let names = (rebuilt.copy.keys + rebuilt.copy.columns).map(\.name.quotedName)
         let list = names.joined(separator: ", ")
@@ -124,7 +124,7 @@ extension DeferredWork {
     ) -> [StoreScript.Statement] {
         let ours = fresh.indexes(of: rebuilt.table)
         let names = Set(ours.map(\.name))
-        // An index that is somebody else's goes with the old table and has to come back.
+        // An app's own index is dropped with the old table and has to be recreated.
         let foreign = snapshot.catalogue.indexes(of: rebuilt.table).filter { entry in
             !names.contains(entry.name) && !entry.name.hasPrefix("Z") && !gone.contains(entry)
         }.compactMap { StoreScript.Statement.putBack($0) }
@@ -136,7 +136,7 @@ extension DeferredWork {
 
     func freshIndex(_ name: String) -> IndexDefinition? { fresh.indexes.first { $0.name == name } }
 
-    // MARK: - Which column comes from which
+    // MARK: - Origins of columns
 
     private func rebuilt(_ task: DeferredTask) -> Rebuilt? {
         let name = task.name
@@ -166,7 +166,7 @@ extension DeferredWork {
             isCopied: isCopied && !before.mayRepeat, repeated: before.mayRepeat ? aside.isRepeated("s") : nil)
     }
 
-    /// The numbers of the entities whose rows have a column; nil where all of the table's have it.
+    /// Returns the numbers of the entities whose rows use a column; nil if all entities of the table do.
     private func numbers(of role: EntityTable.Column.Role, in table: EntityTable) -> [Int]? {
         let name: String
         switch role {

@@ -2,30 +2,30 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 
-/// The work that a deferred migration has left to do in a store: the difference between its tables and those of a fresh
-/// store of its version.
+/// The work that a deferred migration has left in a store: the differences between its tables and those of a new store
+/// of its version.
 ///
-/// No list is kept anywhere, so none can be lost or go stale: whatever another tool has done of it is no task any more.
-/// That something is pending is what Core Data's own key in the metadata says.
+/// No list of tasks is stored that could be lost or become outdated. Work done by another tool is simply no longer a
+/// task. Core Data's own key in the metadata indicates that work is pending.
 package struct DeferredWork: Sendable {
-    /// In the order in which they are done: what gives room first.
+    /// The tasks in the order of execution; those that free space come first.
     package private(set) var tasks: [DeferredTask]
-    /// The store as it is, and as a fresh one would be.
+    /// The current store, followed by a new store of its version.
     package let actual: StoreLayout
     package let fresh: StoreLayout
     let snapshot: StoreSnapshot
     /// The definitions that an app has added to the tables by hand.
     let definitions: KeptDefinitions
-    /// The objects of an app that contradict the store as it will be.
+    /// The objects of an app that contradict the final state of the store.
     let objects: KeptObjects
     let triggers: [Catalogue.Entry]
-    /// In capitals, every name of the catalogue.
+    /// All names in the catalogue, in capitals.
     let names: Set<String>
 
     /// - Parameters:
-    ///   - version: that of the store.
-    ///   - connection: the store; where it is given, the tasks are measured, which reads what they are about.
-    /// - Throws: `deferredWork` where the store has work that another tool has put off in a way that is not known.
+    ///   - version: the version of the store.
+    ///   - connection: the store; if given, the tasks are measured, which reads the tables and indexes they affect.
+    /// - Throws: `deferredWork` if another tool has deferred work in an unknown way.
     package init(_ snapshot: StoreSnapshot, version: ModelVersion, measuredOver connection: Connection? = nil) throws {
         self.snapshot = snapshot
         let version = try version.held(by: snapshot.hashes)
@@ -49,9 +49,9 @@ package struct DeferredWork: Sendable {
             try connection.map { [fresh] in try Self.measure(tasks, snapshot.catalogue, fresh, over: $0) } ?? tasks
     }
 
-    /// Returns the work that is left after a task, which the connection has just done.
+    /// Returns the remaining work after a task that the connection has just done.
     ///
-    /// - Returns: nil where the catalogue says that it is still to be done.
+    /// - Returns: nil if, according to the catalogue, the task is still to be done.
     package func without(_ task: DeferredTask, doneOver connection: Connection) throws -> DeferredWork? {
         let sql = try connection.rows(
             "SELECT sql FROM main.sqlite_master WHERE type IN ('table', 'index') AND name = ?", [.text(task.name)]
@@ -136,7 +136,7 @@ extension Catalogue {
 }
 
 extension Connection {
-    /// Returns the size of a table or an index in the file; nil where this SQLite was built without the means to tell.
+    /// Returns the size of a table or an index in the file; nil if this SQLite was built without the required option.
     fileprivate func bytes(of name: String) throws -> Int64? {
         try attempt {
             try integer("SELECT pgsize FROM dbstat WHERE name = ? AND aggregate = TRUE", [.text(name)])
@@ -145,7 +145,9 @@ extension Connection {
 }
 
 extension StoreSnapshot {
-    /// - Throws: `deferredWork` where another tool seems to have set tables aside that Moult does not know.
+    /// Checks for deferred work of other tools.
+    ///
+    /// - Throws: `deferredWork` if another tool seems to have set aside tables that Moult does not know.
     package func checkDeferredWork() throws {
         guard metadata.hasDeferredWork else { return }
         let roots = Set(entityRows.filter { $0.superNumber == 0 }.map { "Z" + $0.name.uppercased() })
@@ -167,8 +169,8 @@ extension StoreSnapshot {
 }
 
 extension DeferredWork {
-    /// Returns the losses of a task, counted; with the first one also whatever an app has made since over something
-    /// that leaves.
+    /// Returns the counted losses of a task. Those of the first task include objects that an app has since created on
+    /// removed parts.
     ///
     /// - Parameter connection: the store, as `main`.
     package func losses(of task: DeferredTask, over connection: Connection) throws -> [MigrationLoss] {
@@ -204,7 +206,7 @@ extension DeferredWork {
         return [MigrationLoss(.links, .repeated, entity: join.owner.entity, property: join.owner.name, count: count)]
     }
 
-    /// Whether anything of an app's own goes with the tasks.
+    /// Whether the tasks remove any objects of an app.
     package var losesObjects: Bool {
         let rebuilt = tasks.filter { $0.kind == .rebuildTable }.map(\.name)
         return definitions.losses.contains { rebuilt.contains($0.entityName) } || !objects.dropped.isEmpty

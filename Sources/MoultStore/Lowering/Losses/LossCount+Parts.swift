@@ -3,10 +3,11 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-// What is carried over for some of the objects only.
+// Losses of data that is migrated for some of the objects only.
 
 extension LossCount {
-    /// Properties that some of an entity's mappings carry over, and others, which take other objects, do not.
+    /// Returns the losses of properties that some of an entity's mappings migrate, while others, which take other
+    /// objects, do not.
     func partlyCarried() throws -> [MigrationLoss] {
         let groups = Dictionary(grouping: contributions, by: \.source.name)
         return try groups.sorted { $0.key.precedesInByteOrder($1.key) }.flatMap { name, all -> [MigrationLoss] in
@@ -45,7 +46,7 @@ extension LossCount {
         return loss
     }
 
-    /// Links that a join table without a primary key holds more than once, as far as both ends stay: each is kept once.
+    /// Returns the repeated links between kept objects in a join table without a primary key; one of each is kept.
     func repeated() throws -> [MigrationLoss] {
         try carriedRelationships { new, pairs, contribution in
             guard case .relationship(let old)? = contribution.mapping.relationships[new.name], pairs.row == .neither,
@@ -82,7 +83,7 @@ extension LossCount {
         }
     }
 
-    /// Links to objects that stay, and of which the relationship's new destination is no kind.
+    /// Returns the links to kept objects that are not of the relationship's new destination entity.
     func redirected() throws -> [MigrationLoss] {
         let staying = Set(lowering.carriers.map(\.sourceNumber))
         return try carriedRelationships { new, pairs, contribution in
@@ -107,8 +108,8 @@ extension LossCount {
 }
 
 extension ResolvedMapping {
-    /// The mapping between parts of two models: what lies outside of the source's part is added, what lies outside of
-    /// the destination's is removed.
+    /// Returns the mapping between parts of two models. Entities outside the source's part count as added, those
+    /// outside the destination's part as removed.
     package func restricted(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> ResolvedMapping {
         var restricted = self
         restricted.entityMappings = entityMappings.compactMap { mapping in
@@ -129,10 +130,11 @@ extension ResolvedMapping {
 }
 
 extension MigrationLoss {
-    /// The loss with where its entity is in the new version, if that has it outside of what the store is to hold.
+    /// Returns the loss with the place of its entity in the new version, if the entity is there but outside the part
+    /// that the store should contain.
     ///
     /// - Parameters:
-    ///   - mapping: between the whole models.
+    ///   - mapping: the mapping between the whole models.
     ///   - target: the whole model of the new version.
     func placed(by mapping: ResolvedMapping, in target: ManagedObjectModel) -> MigrationLoss {
         guard kind == .rows, reason == .removed,

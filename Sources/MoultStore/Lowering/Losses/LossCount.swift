@@ -3,26 +3,26 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// Counts what a mapping leaves behind in the rows of a store, before anything is changed.
+/// Counts the losses of a mapping in the rows of a store before anything is changed.
 struct LossCount {
     let lowering: StoreLowering
     /// The store, as `main`.
     let connection: Connection
     /// The name of the newer version.
     let version: String
-    /// With expressions over `main`.
+    /// The contributions, with expressions over `main`.
     let contributions: [StoreLowering.Contribution]
 
     var source: StoreLayout { lowering.source }
 
     init(_ lowering: StoreLowering, to version: String, over connection: Connection) throws {
         (self.lowering, self.connection, self.version) = (lowering, connection, version)
-        // The functions of SQL that expressions call.
+        // The SQL functions that expressions call.
         try FormatFunctions.register(on: connection)
         contributions = try lowering.contributionsOverStore()
     }
 
-    /// Returns the losses of everything that has something to lose, counted.
+    /// Returns the counted losses of all kinds.
     func losses() throws -> [MigrationLoss] {
         let left = lowering.mapping.leftBehind(
             from: source.model, to: lowering.destination.model, version: version
@@ -40,7 +40,7 @@ struct LossCount {
         return losses
     }
 
-    // MARK: - Left behind
+    // MARK: - Removed data
 
     private func counted(_ loss: MigrationLoss) throws -> MigrationLoss? {
         var loss = loss
@@ -52,7 +52,7 @@ struct LossCount {
         return loss.count == 0 ? nil : loss
     }
 
-    /// The attributes of one entity are counted in one pass over its rows.
+    /// Counts the lost attribute values of each entity in one pass over its rows.
     private func counted(values losses: [MigrationLoss]) throws -> [MigrationLoss] {
         let values = losses.filter { $0.kind == .values }
         return try Dictionary(grouping: values, by: \.entityName).sorted { $0.key.precedesInByteOrder($1.key) }
@@ -94,7 +94,7 @@ struct LossCount {
 
     // MARK: - Rows
 
-    /// Objects that no predicate picks.
+    /// Returns the losses of objects that no predicate selects.
     private func rowsOfNoMapping() throws -> [MigrationLoss] {
         let groups = Dictionary(grouping: contributions, by: \.source.name)
         let policied = Set(lowering.carriers.filter { $0.mapping.policy != nil }.map(\.source.name))
@@ -114,11 +114,11 @@ struct LossCount {
         }
     }
 
-    // MARK: - Relationships that are carried over in part
+    // MARK: - Relationships that are migrated in part
 
     private func narrowed() throws -> [MigrationLoss] {
         try carriedRelationships { new, pairs, contribution in
-            // The row of a destination names one owner of a to-many without inverse.
+            // For a to-many without an inverse, the row of a destination refers to one owner.
             let isTakenOnce = new.isToMany && new.inverseName == nil && pairs.row != .destination
             guard isTakenOnce || !new.isToMany && pairs.row != .owner,
                 let links = lowering.links(new.name, of: contribution).first,
@@ -167,8 +167,8 @@ struct LossCount {
 
     // MARK: - Values
 
-    /// Returns the losses of values that cannot be converted and get the default value instead. Without a default value
-    /// they are an obstacle.
+    /// Returns the losses of values that cannot be converted and are replaced by the default value. Without a default
+    /// value they are an obstacle.
     private func unconverted() throws -> [MigrationLoss] {
         var losses: [MigrationLoss] = []
         for contribution in contributions where lowering.rowCounts[contribution.source.name, default: 0] > 0 {
@@ -187,7 +187,7 @@ struct LossCount {
         return losses
     }
 
-    /// Columns that no property explains, with their values, of tables that are made anew.
+    /// Returns the losses of columns with values that no property explains, in tables that are rebuilt.
     private func unexplained() throws -> [MigrationLoss] {
         var columns = source.tables.map { ($0.name, $0.columns.filter { $0.role == .unknown }.map(\.name)) }
         columns += source.joinTables.map { ($0.name, $0.columns.filter { $0.role == .unknown }.map(\.name)) }
@@ -207,7 +207,7 @@ struct LossCount {
 }
 
 extension StoreLowering {
-    /// The changes in persistent history of the entities that are not carried over, one loss for each entity.
+    /// Returns the losses of changes in persistent history, one for each entity that is not migrated.
     ///
     /// - Parameters:
     ///   - version: the name of the newer version.
@@ -229,7 +229,7 @@ extension StoreLowering {
 extension Connection {
     func integer(_ sql: SQLText) throws -> Int64? { try integer(sql.inlined) }
 
-    /// Returns the number of values in each of some columns, in the store as `main`.
+    /// Returns the number of values in each of the given columns, in the store as `main`.
     func valueCounts(of columns: [String], in table: String) throws -> [(column: String, count: Int64)] {
         try columns.map { column in
             (column, try integer("SELECT count(\(column.quotedName)) FROM main.\(table.quotedName)") ?? 0)
@@ -238,8 +238,8 @@ extension Connection {
 }
 
 extension MigrationLoss {
-    /// The loss as something that needs attention before a migration; nil where a finding of the rows says it, with what
-    /// takes the place of the values.
+    /// The loss as a finding that needs attention before a migration; nil if a finding about the rows already reports
+    /// it, together with the values' replacement.
     package var finding: Finding? {
         guard reason != .notConvertible else { return nil }
         let code =

@@ -4,12 +4,12 @@ import MoultPlan
 import MoultSQLite
 
 extension StoreLowering {
-    /// Returns the findings that only the rows can tell before a migration: what stands in its way (findings of
-    /// severity `error`), what is rounded or converted. What is lost is ``LossCount``'s to count.
+    /// Returns the findings that require reading the rows before a migration: obstacles (with severity `error`), and
+    /// rounded or converted values. ``LossCount`` counts the losses.
     ///
     /// - Parameters:
-    ///   - contributions: with expressions over the store itself (``LossCount/contributions``).
-    ///   - connection: the store, as `main`, with the functions of SQL that expressions call.
+    ///   - contributions: the contributions, with expressions over the store itself (``LossCount/contributions``).
+    ///   - connection: the store, as `main`, with the SQL functions that expressions call.
     func findings(_ contributions: [Contribution], over connection: Connection) throws -> [Finding] {
         try missingValues(contributions, connection)
             + unconvertedValues(contributions, connection) + inexactNumbers(contributions, connection)
@@ -19,9 +19,9 @@ extension StoreLowering {
             + repeatedValues(connection) + oneSidedPairs(connection) + shiftedKeys() + staleSearch()
     }
 
-    // MARK: - What is worth knowing
+    // MARK: - Notes and warnings
 
-    /// The contributions with expressions over the store itself, as `main`.
+    /// Returns the contributions with expressions over the store itself, as `main`.
     func contributionsOverStore() throws -> [Contribution] {
         try contributions.map { contribution in
             try Self.contribution(
@@ -42,7 +42,7 @@ extension StoreLowering {
         }
     }
 
-    /// Pairs that the old store has in one direction only, and that stay so.
+    /// Returns findings for pairs that the store contains in one direction only; a migration does not change this.
     private func oneSidedPairs(_ connection: Connection) throws -> [Finding] {
         try source.joinTables.compactMap { join in
             guard let own = join.column(.source(join.owner))?.quotedName,
@@ -63,7 +63,7 @@ extension StoreLowering {
         }
     }
 
-    // MARK: - What stands in the way
+    // MARK: - Obstacles
 
     private func missingValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
@@ -84,7 +84,7 @@ extension StoreLowering {
         return findings
     }
 
-    /// The value of an attribute that may be nil where its source is; a closure is not asked before it runs.
+    /// Returns the value of an attribute that may be nil because its source is. A closure is not called in advance.
     private func missable(_ attribute: AttributeDescription, _ contribution: Contribution) -> SQLText? {
         switch contribution.mapping.attributes[attribute.name] {
         case .constant(nil) where mapping.isWayBack: return "NULL"
@@ -92,14 +92,14 @@ extension StoreLowering {
             return source.column(forAttribute: name, in: contribution.source).map { "s.\(name: $0)" }
         case .expression where contribution.values.functions.allSatisfy({ $0.attribute.name != attribute.name }):
             guard let value = contribution.values.values[attribute.name]?.sql else { return nil }
-            // What cannot be converted is counted by itself.
+            // Values that cannot be converted are counted separately.
             return contribution.values.failures[attribute.name].map { "CASE WHEN \($0) THEN 0 ELSE \(value) END" }
                 ?? value
         default: return nil
         }
     }
 
-    /// Values that have no equal in the attribute's type.
+    /// Returns findings for values without an equal value in the attribute's type.
     private func unconvertedValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
@@ -124,8 +124,8 @@ extension StoreLowering {
         return findings
     }
 
-    /// Whole numbers that a column of reals does not hold to their last digit: more than an integer attribute that becomes
-    /// a Float or Double may have, but SQLite does not mind what a column holds.
+    /// Returns findings for whole numbers that a column of reals cannot store exactly. They are larger than an integer
+    /// attribute that becomes a Float or Double may be, but SQLite does not enforce this.
     private func inexactNumbers(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
@@ -157,8 +157,7 @@ extension StoreLowering {
         return findings
     }
 
-    /// The attribute whose values are taken as they are; on a way back also where they are converted, which nobody has
-    /// written.
+    /// Returns the attribute whose values are taken unchanged. In an undo, this includes implicit conversions.
     private func carried(_ attribute: AttributeSource?) -> String? {
         switch attribute {
         case .attribute(let name, _)?: name
@@ -208,7 +207,7 @@ extension StoreLowering {
         return findings
     }
 
-    /// Whether a row `s` has a destination in the store.
+    /// Returns a condition that holds if a row `s` has a destination in the store.
     private static func hasDestination(_ links: Links) -> SQLText {
         let pairs = links.pairs
         if pairs.row == .owner { return "s.\(name: pairs.destinationColumn) IS NOT NULL" }
@@ -218,7 +217,7 @@ extension StoreLowering {
             """
     }
 
-    /// Objects whose required destination stays with another object, or goes.
+    /// Returns the finding for objects whose required destination is assigned to another object, or removed.
     private func lost(
         _ place: String, _ count: Int64, _ relationship: RelationshipDescription, isNarrowed: Bool
     ) -> Finding {
@@ -232,7 +231,8 @@ extension StoreLowering {
                 + "before migrating.")
     }
 
-    /// A value that was required before and is missing all the same is an old fault, which migrating does not worsen.
+    /// Returns the finding for missing required values. If the value was required before, it is an old fault that the
+    /// migration does not worsen.
     private func required(_ place: String, _ count: Int64, wasRequired: Bool, isRelationship: Bool = false) -> Finding {
         Finding(
             code: "required-missing", severity: wasRequired ? .warning : .error, place: place,
@@ -245,7 +245,7 @@ extension StoreLowering {
                     : "Give the attribute a default value, or fill it before migrating.")
     }
 
-    /// Objects that share a value that must be unique in the new version.
+    /// Returns findings for objects that share a value that must be unique in the new version.
     private func repeatedValues(_ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for entity in destination.model.entities {
@@ -295,7 +295,7 @@ extension StoreLowering {
         } ?? []
     }
 
-    /// Of the rows `s` that a contribution takes.
+    /// Returns how many of the rows `s` that a contribution takes meet a condition.
     func count(_ contribution: Contribution, _ condition: SQLText, _ connection: Connection) throws -> Int64? {
         guard let table = source.table(for: contribution.source)?.name else { return nil }
         let taken: SQLText = contribution.values.condition.map { " AND (\($0))" } ?? ""

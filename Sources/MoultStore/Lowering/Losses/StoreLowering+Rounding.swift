@@ -3,15 +3,15 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-// Decimals with more digits than a column keeps: every one that is rounded is counted before anything is changed.
+// Decimals with more digits than a column can store. All rounded values are counted before anything is changed.
 
 extension StoreLowering {
-    /// Decimals that reckoning has given more digits than a column keeps.
+    /// Returns findings for computed decimals with more digits than a column can store.
     func roundedValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             for (name, condition) in contribution.values.roundings.sorted(by: { $0.key < $1.key }) {
-                // What a closure gives is not asked before it runs; it fails where the column cannot hold it.
+                // A closure is not called in advance; it fails if the column cannot store its result.
                 guard contribution.values.functions.allSatisfy({ $0.attribute.name != name }),
                     let count = try count(contribution, condition, connection), count > 0
                 else { continue }
@@ -28,8 +28,8 @@ extension StoreLowering {
         return findings
     }
 
-    /// Default values of the model that rows get: Core Data's own column holds the nearest number too, but nobody is
-    /// told of it there.
+    /// Returns findings for the model's default values that rows receive. Core Data's own column also stores the
+    /// nearest number, but without any report.
     func roundedDefaults(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
@@ -52,7 +52,7 @@ extension StoreLowering {
         return findings
     }
 
-    /// The digits of the default value that rows get, and which rows `s` those are.
+    /// Returns the digits of the default value that rows receive, and the condition for those rows `s`.
     private func defaultValue(
         of attribute: AttributeDescription, _ contribution: Contribution
     ) -> (digits: String, condition: SQLText)? {

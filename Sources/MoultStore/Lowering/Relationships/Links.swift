@@ -1,19 +1,20 @@
 import MoultModel
 
-/// The pairs that fill a relationship of the destination, and which entity mappings carry the objects at either end.
+/// The pairs that fill a destination relationship, and the entity mappings that migrate the objects at either end.
 struct Links {
-    /// Seen from the owner.
+    /// The pairs, seen from the owner.
     let pairs: RelationshipPairs
     let owners: [StoreLowering.Contribution]
     let destinations: [StoreLowering.Contribution]
 
-    /// The same seen from the other end.
+    /// The same links, seen from the other end.
     var flipped: Links { Links(pairs: pairs.flipped, owners: destinations, destinations: owners) }
 }
 
 extension StoreLowering {
-    /// Returns the links that fill a relationship of the destination, given with the entity that declares it: by the
-    /// owners' own mappings, and for owners that leave it to the inverse, by those of the destinations.
+    /// Returns the links that fill a relationship of the destination, given with its declaring entity. They come from
+    /// the owners' own mappings or, if those leave the relationship to its inverse, from the mappings of the
+    /// destinations.
     func links(of reference: RelationshipReference) -> [Links] {
         foundLinks.value(reference) { findLinks(of: reference) }
     }
@@ -33,7 +34,7 @@ extension StoreLowering {
             }
     }
 
-    /// By the mappings of the entity `owner` and those below it.
+    /// Returns the links from the mappings of the entity `owner` and its descendants.
     private func ownLinks(_ name: String, of owner: String, to target: String) -> [Links] {
         guard let entity = destination.model.entity(owner) else { return [] }
         var order: [OwnPairs] = []
@@ -52,12 +53,12 @@ extension StoreLowering {
 
     private struct OwnPairs: Hashable {
         let pairs: RelationshipPairs
-        /// The one entity mapping whose objects are meant; nil for any.
+        /// The only entity mapping whose objects are included; nil for any.
         let taker: String?
     }
 
-    /// The pairs that the mapping gives the relationship itself; nil where it leaves it to its inverse, or a policy
-    /// makes the links.
+    /// Returns the pairs that the mapping itself gives the relationship; nil if the mapping leaves it to the inverse,
+    /// or if a policy creates the links.
     private func ownPairs(for name: String, of contribution: Contribution) -> OwnPairs? {
         if contribution.mapping.policy != nil { return nil }
         switch contribution.mapping.relationships[name] {
@@ -71,7 +72,7 @@ extension StoreLowering {
         }
     }
 
-    /// The mappings that make objects of `new` or below it of those of `old` or below it.
+    /// Returns the mappings that turn objects of `old` or its descendants into objects of `new` or its descendants.
     private func carriers(of old: String, into new: String, by name: String?) -> [Contribution] {
         guard let old = source.model.entity(old), let new = destination.model.entity(new) else { return [] }
         return carriers(toTableOf: destination.model.root(of: new).name).filter {
@@ -80,16 +81,16 @@ extension StoreLowering {
         }
     }
 
-    // MARK: - What becomes of a key
+    // MARK: - Translation of keys
 
-    /// Whether each object becomes at most one, under its own key, as its entity says.
+    /// Returns whether each object becomes at most one object with the same key, determined by its entity alone.
     func keepsKeys(_ carriers: [Contribution]) -> Bool {
         carriers.allSatisfy { $0.shift == 0 && $0.values.condition == nil }
             && Set(carriers.map(\.sourceNumber)).count == carriers.count
     }
 
-    /// The keys of source objects as `old`, each with the key and the entity number of what it becomes, as a query in
-    /// parentheses.
+    /// Returns a query in parentheses for the keys of source objects as `old`, each with the key and entity number of
+    /// the resulting object.
     func translation(_ carriers: [Contribution]) -> SQLText {
         let parts = carriers.compactMap { carrier -> SQLText? in
             guard let table = source.table(for: carrier.source)?.name else { return nil }
@@ -103,8 +104,8 @@ extension StoreLowering {
         return "(\(parts.isEmpty ? empty : parts.united))"
     }
 
-    /// The source numbers of those of `entity` and below that one of the mappings carries; nil when that is all of
-    /// them, so that no condition is needed.
+    /// Returns the source numbers of `entity` and its descendants that one of the mappings migrates; nil if these are
+    /// all of them, so that no condition is needed.
     func numbers(of entity: String, carriedBy carriers: [Contribution]) -> [Int]? {
         guard let entity = source.model.entity(entity) else { return [] }
         let fitting = Set(carriers.map(\.sourceNumber)).intersection(source.numbers(ofEntityAndDescendants: entity))
@@ -114,34 +115,34 @@ extension StoreLowering {
 }
 
 extension StoreLowering.Contribution {
-    /// A key of the source as the destination has it.
+    /// Returns the key in the destination for a key of the source.
     func key(_ key: SQLText) -> SQLText { shift == 0 ? key : "\(key) + \(shift)" }
 }
 
-/// A relationship of the source as pairs of keys, wherever they are kept: the object that has it, and its destination.
+/// A relationship of the source as pairs of keys, independent of their storage: the object that has it, and its
+/// destination.
 struct RelationshipPairs: Hashable {
-    /// The one of the two objects that a row of `table` belongs to; a join table's belongs to neither.
+    /// The object of the pair that a row of `table` belongs to; neither for a join table.
     enum Row: Hashable { case owner, destination, neither }
 
-    /// The table of the rows; empty where a path of tables gives them.
+    /// The table of the rows; empty if they come from a path of tables.
     let table: String
-    /// The pairs that follow each other on the way; empty where a table gives the rows.
+    /// The path of consecutive pairs; nil if the rows come from a table.
     private(set) var path: RelationshipPath?
     let ownerColumn: String
     let destinationColumn: String
-    /// The destination's place in the owner's list.
+    /// The destination's position in the owner's list.
     let ownerOrderColumn: String?
-    /// The owner's place in the destination's list.
+    /// The owner's position in the destination's list.
     let destinationOrderColumn: String?
     let row: Row
-    /// The entity of the source that each end belongs to, or one below it.
+    /// The source entities of both ends; an object may also be of a descendant entity.
     let ownerEntity: String
     let destinationEntity: String
-    /// Whether the table holds each pair of a relationship that is its own inverse, as far as it is there, from both
-    /// ends.
+    /// Whether the relationship is its own inverse and the table contains each existing pair from both ends.
     private(set) var isReflexive = false
 
-    /// The same pairs seen from the other end.
+    /// The same pairs, seen from the other end.
     var flipped: RelationshipPairs {
         RelationshipPairs(
             table: table, path: path, ownerColumn: destinationColumn, destinationColumn: ownerColumn,
@@ -152,7 +153,7 @@ struct RelationshipPairs: Hashable {
 }
 
 extension RelationshipPairs {
-    /// The pairs of a relationship that `entity` declares or inherits; nil for one that is not stored.
+    /// Reads the pairs of a relationship that `entity` declares or inherits; nil if it is not stored.
     init?(_ name: String, of entity: EntityDescription, in layout: StoreLayout) {
         guard let relationship = layout.model.relationship(name, of: entity),
             let declaring = layout.model.declaringEntity(of: name, in: entity),
@@ -186,7 +187,7 @@ extension RelationshipPairs {
         }
     }
 
-    /// The pairs along a path that starts at objects of just the one entity.
+    /// Creates the pairs along a path that starts at objects of exactly one entity.
     init(_ path: RelationshipPath) {
         self.init(
             table: "", path: path, ownerColumn: RelationshipPath.owner, destinationColumn: RelationshipPath.destination,
@@ -194,11 +195,11 @@ extension RelationshipPairs {
             destinationEntity: path.destinationEntity)
     }
 
-    /// The rows as they stand behind FROM.
+    /// Returns the rows as written after FROM.
     func rows(in schema: SQLText) -> SQLText { path?.query(in: schema) ?? "\(schema).\(table: table)" }
 
-    /// Returns the value of `column` in the first pair of a row `s` of the owner's table: a column of its own where it
-    /// has one, else a subquery. `filter` is a condition on the pair `p`, and `rows` is where the pairs are.
+    /// Returns the value of `column` in the first pair of a row `s` of the owner's table: the row's own column if it
+    /// has one, or else a subquery. `filter` is a condition on the pair `p`, and `rows` are the rows with the pairs.
     func value(_ column: String, filter: SQLText?, in rows: SQLText) -> ColumnSource {
         if row == .owner { return .column(column) }
         let condition: SQLText = filter.map { " AND \($0)" } ?? ""
@@ -210,24 +211,24 @@ extension RelationshipPairs {
             """)
     }
 
-    /// The first term in the order of the pairs `p` of one owner; empty where they have no order.
+    /// The first sort term for the pairs `p` of one owner; empty if they have no order.
     var ownerOrder: SQLText { ownerOrderColumn.map { "p.\(name: $0), " } ?? "" }
 }
 
-/// The pairs of objects of one entity of the source and those at the end of a path of relationships.
+/// The pairs of one source entity's objects and the objects at the end of a path of relationships.
 struct RelationshipPath: Hashable {
-    /// The names of the two columns of its rows.
+    /// The names of the two columns in the path's rows.
     static let (owner, destination) = ("owner", "destination")
 
-    /// The entity whose objects, without those of sub-entities, the path starts at.
+    /// The entity at the start of the path, not including objects of sub-entities.
     let ownerEntity: String
     let destinationEntity: String
     private let ownerTable: String
     private let ownerNumber: Int
     private let steps: [RelationshipPairs]
 
-    /// - Parameter keys: names of relationships; none for the objects themselves.
-    /// - Returns: nil where a relationship or an entity is not in the store.
+    /// - Parameter keys: the names of relationships; none for the objects themselves.
+    /// - Returns: nil if a relationship or an entity is not in the store.
     init?(_ keys: [String], of entity: EntityDescription, in layout: StoreLayout) {
         guard let table = layout.table(for: entity)?.name, let number = layout.entityNumbers[entity.name] else {
             return nil
@@ -248,7 +249,7 @@ struct RelationshipPath: Hashable {
         self.steps = steps
     }
 
-    /// The pairs as a query in parentheses, in which one may come more than once.
+    /// Returns the pairs as a query in parentheses, which may return a pair more than once.
     func query(in schema: SQLText) -> SQLText {
         var key: SQLText = "o.Z_PK"
         var text: SQLText = "FROM \(schema).\(table: ownerTable) AS o"

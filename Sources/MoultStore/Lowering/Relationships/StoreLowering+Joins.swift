@@ -1,26 +1,26 @@
 import MoultSQLite
 
-/// The change of one join table of the destination.
+/// The change of a join table of the destination.
 struct JoinChange {
     enum Kind: Hashable {
         case untouched
-        /// Made anew and filled by these statements.
+        /// Rebuilt, and filled by these statements.
         case rebuilt(inserts: [Insert])
     }
 
     struct Insert: Hashable {
         let sql: SQLText
-        /// Whether each pair comes of one row that holds both keys, whatever the others are.
+        /// Whether each pair comes from a single row that contains both keys, independent of other rows.
         let isLocal: Bool
     }
 
     let table: JoinTable
     let kind: Kind
-    /// Whether its pairs stay as they are, whatever becomes of its text.
+    /// Whether its pairs are kept unchanged, even if the table's text changes.
     var keepsPairs = false
-    /// The app's own definitions in a table that stays.
+    /// The app's own definitions in a table that is kept.
     var own = OwnDefinitions()
-    /// The order columns that the source has no order for, each with the key column that its lists hang on.
+    /// The order columns without an order in the source, each with the key column that identifies its lists.
     let ordersToMake: [(order: String, key: String)]
 }
 
@@ -54,7 +54,7 @@ extension StoreLowering {
         }
         let isReflexive = table.columns.contains { $0.role == .reflexiveDestination(reference) }
         let inserts = sources.flatMap { links in
-            // What the store holds in one direction only stays so: it is the store's, not the migration's.
+            // A pair that the store contains in one direction only is not completed by the migration.
             let isBoth = !isReflexive || links.pairs.isReflexive || links.pairs == links.pairs.flipped
             let directions = isBoth ? [links] : [links, links.flipped]
             return directions.map { links in
@@ -79,7 +79,7 @@ extension StoreLowering {
 
     private func keepsKeys(_ links: Links) -> Bool { keepsKeys(links.owners) && keepsKeys(links.destinations) }
 
-    /// The conditions that both ends of a pair `p` are carried over to where the relationship wants them.
+    /// Returns the conditions that both ends of a pair `p` are migrated to entities that the relationship allows.
     private func conditions(_ links: Links) -> [SQLText] {
         [condition(links.flipped), condition(links)].compactMap { $0 }
     }
@@ -112,7 +112,7 @@ extension StoreLowering {
         return JoinChange.Insert(sql: sql, isLocal: isLocal)
     }
 
-    /// Numbers each list that had no order by key, in Core Data's steps: 2048, 3072, 4096 ….
+    /// Returns a statement that numbers each list without an order by key, in Core Data's steps: 2048, 3072, 4096 ….
     static func makeOrder(table: String, order: String, key: String) -> StoreScript.Statement {
         .init(
             .update, table,

@@ -1,16 +1,16 @@
 import MoultModel
 import MoultSQLite
 
-// What fills a row asks for the pairs of its object. Where the store has no index for that, the pairs are first copied into
-// a table of the working copy that has one; it is gone before the script ends.
+// The statements that fill a row look up the pairs of its object. If the store has no index for this lookup, the pairs
+// are first copied into an indexed table of the working copy, which is dropped before the script ends.
 
 extension StoreLowering {
-    /// The pairs as they stand behind FROM where they are asked for by their owners, one at a time.
+    /// Returns the pairs as written after FROM, for lookups by single owners.
     func byOwner(_ pairs: RelationshipPairs) -> SQLText {
         sortedPairs(pairs.table, pairs.ownerColumn).map { "main.\(table: $0)" } ?? pairs.rows(in: "source")
     }
 
-    /// The name of the table that holds the rows of another in the order of one of its columns; nil where an index does.
+    /// Returns the name of the table with another table's rows sorted by one of its columns; nil if an index exists.
     private func sortedPairs(_ table: String, _ column: String) -> String? {
         guard sortsPairs, !table.isEmpty, column != "Z_PK", !leadingColumns.contains([table, column]) else {
             return nil
@@ -20,7 +20,7 @@ extension StoreLowering {
 
     private static let prefix = "Z_MOULT_PAIRS_"
 
-    /// The statements that make and drop the tables that `statements` ask.
+    /// Returns the statements that create and drop the sorted tables used by `statements`.
     func sortedPairs(for statements: [StoreScript.Statement]) -> (
         making: [StoreScript.Statement], dropping: [StoreScript.Statement]
     ) {
@@ -47,7 +47,7 @@ extension StoreLowering {
         return (making, asked.map { .dropTable($0.name, "Take the copy of \($0.table) away.") })
     }
 
-    /// By table, the first column of each index of all its rows.
+    /// Returns the first column of each index that covers all rows, with its table.
     static func leadingColumns(of layout: StoreLayout) -> Set<[String]> {
         var columns: Set<[String]> = []
         for index in layout.indexes {
@@ -66,7 +66,7 @@ extension StoreLowering {
 }
 
 extension String {
-    /// The first name of the list in parentheses that begins after a place.
+    /// Returns the first name in the parenthesised list that follows a position.
     fileprivate func firstListed(after place: Index) -> String? {
         guard let open = self[place...].firstIndex(of: "(") else { return nil }
         let list = self[index(after: open)...].drop { $0 == " " }
@@ -75,12 +75,13 @@ extension String {
     }
 }
 
-// What the new version keeps of a relationship's pairs, asked of the store as `main` before anything is changed.
+// Queries, on the store as `main`, for the pairs that the new version keeps. They run before anything is changed.
 
 extension StoreLowering {
-    /// The pairs `p` whose ends are both carried over, as FROM and WHERE.
+    /// Returns the pairs `p` with both ends migrated, as FROM and WHERE.
     ///
-    /// - Parameter contributions: with conditions over the store itself (``contributionsOverStore()``).
+    /// - Parameter contributions: the contributions, with conditions over the store itself
+    ///   (``contributionsOverStore()``).
     func carriedPairs(_ links: Links, _ contributions: [Contribution]) -> SQLText {
         let pairs = links.pairs
         let ends: [(key: SQLText, entity: String, carriers: [Contribution])] = [
@@ -94,7 +95,7 @@ extension StoreLowering {
         return "\(pairs.rows(in: "main")) AS p WHERE \(conditions.conditions(joinedBy: "AND"))"
     }
 
-    /// The pairs that are left once each to-one has made its choice, as a query for their ends `o` and `d`.
+    /// Returns a query for the ends `o` and `d` of the pairs that remain after each to-one has chosen its destination.
     func keptPairs(
         _ links: Links, as relationship: RelationshipDescription, of contribution: Contribution,
         _ contributions: [Contribution]
@@ -116,17 +117,17 @@ extension StoreLowering {
             """
     }
 
-    /// Whether several objects may have led to one destination, and one at most does in the new version.
+    /// Returns whether several objects may have had the same destination, but at most one can in the new version.
     func isNarrowed(_ links: Links, as relationship: RelationshipDescription, of contribution: Contribution) -> Bool {
         guard destination.model.isTakenOnce(by: relationship),
-            // Where several links offer destinations each end chooses among all.
+            // If several links supply destinations, each end chooses among all of them.
             let declaring = destination.model.declaringEntity(of: relationship.name, in: contribution.destination),
             self.links(of: .init(entity: declaring.name, name: relationship.name)).count == 1
         else { return false }
         return mayLeadToOne(links.pairs, relationship, contribution)
     }
 
-    /// Whether an object that has a destination may have none in the new version.
+    /// Returns whether an object with a destination may have none in the new version.
     func mayLoseDestination(
         _ links: Links, as relationship: RelationshipDescription, of contribution: Contribution
     ) -> Bool {
@@ -134,7 +135,7 @@ extension StoreLowering {
             || keys(of: links.pairs.destinationEntity, takenBy: links.destinations, []) != nil
     }
 
-    /// The keys of the objects that mappings take; nil if that is every object of `entity`.
+    /// Returns the keys of the objects that mappings take; nil if they take every object of `entity`.
     private func keys(
         of entity: String, takenBy carriers: [Contribution], _ contributions: [Contribution]
     ) -> SQLText? {

@@ -2,21 +2,20 @@ import MoultModel
 import MoultPlan
 
 extension StoreLowering {
-    /// The links of a to-one relationship that the rows of a contribution hold.
+    /// Returns the links of a to-one relationship in the rows of a contribution.
     func links(_ entity: String, _ name: String, of contribution: Contribution) -> [Links] {
         links(of: .init(entity: entity, name: name)).filter { links in
             links.owners.contains { $0.position == contribution.position }
         }
     }
 
-    /// The entity number of the object with key `key` of the source entity `entity`, as SQL.
+    /// Returns the entity number of the object with key `key` of the source entity `entity`, as SQL.
     func entityNumber(ofKey key: SQLText, in entity: String) -> ColumnSource {
         guard let table = source.table(forEntity: entity)?.name else { return .null }
         return .expression("(SELECT t.Z_ENT FROM source.\(table: table) AS t WHERE t.Z_PK = \(key))")
     }
 
-    /// The condition that the destination of a pair is carried over; nil where all are. The pair is a row called
-    /// `alias`.
+    /// Returns the condition that the destination of a pair, in a row called `alias`, is migrated; nil if all are.
     func condition(_ links: Links, alias: SQLText = "p") -> SQLText? {
         let pairs = links.pairs
         return numbers(of: pairs.destinationEntity, carriedBy: links.destinations).map { numbers in
@@ -27,17 +26,17 @@ extension StoreLowering {
 
     // MARK: - Columns of a row
 
-    /// The first value that one of the links gives; several fill one relationship where its destinations come from
-    /// several entities.
+    /// Returns the first value that one of the links gives. A relationship has several links if its destinations come
+    /// from several entities.
     private func first(_ links: [Links], _ value: (Links) -> ColumnSource) -> ColumnSource {
         var values: [ColumnSource] = []
         for value in links.map(value) where !values.contains(value) { values.append(value) }
         return values.count > 1 ? .expression(values.map(\.sql).coalesced) : values.first ?? .null
     }
 
-    /// The key of a to-one relationship's destination.
+    /// Returns the key of a to-one relationship's destination.
     ///
-    /// - Parameter relationship: nil for one that the other end declares, without inverse.
+    /// - Parameter relationship: the relationship; nil for one without an inverse that the other end declares.
     func toOneKey(_ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution)
         -> ColumnSource
     {
@@ -58,7 +57,7 @@ extension StoreLowering {
         return .expression("CASE WHEN \(onRow) THEN \(key.sql) END")
     }
 
-    /// The entity number of a to-one relationship's destination, in the destination's numbering.
+    /// Returns the entity number of a to-one relationship's destination, in the numbering of the new version.
     func toOneEntity(
         _ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution
     ) -> ColumnSource {
@@ -78,7 +77,7 @@ extension StoreLowering {
         }
     }
 
-    /// A column of ``translation(_:)`` for the first destination of a row `s` that becomes anything.
+    /// Returns a column of ``translation(_:)`` for the first migrated destination of a row `s`.
     private func translated(_ column: SQLText, _ links: Links) -> ColumnSource {
         let (pairs, table) = (links.pairs, translation(links.destinations))
         if pairs.row == .owner {
@@ -97,7 +96,7 @@ extension StoreLowering {
             """
     }
 
-    /// A source entity number as the destination's; the value itself where no number changes.
+    /// Returns the destination's entity number for a source entity number; the value itself if no number changes.
     func renumbered(_ number: ColumnSource, candidates: [Int], by map: [Int: Int], mayPassThrough: Bool) -> ColumnSource
     {
         if mayPassThrough && candidates.allSatisfy({ map[$0] == nil || map[$0] == $0 }) { return number }
@@ -116,8 +115,8 @@ extension StoreLowering {
         return entityNumber(ofKey: key.sql, in: pairs.destinationEntity)
     }
 
-    /// The place of a row in the ordered list that is the inverse of its to-one relationship; nil where the source
-    /// holds no order, so that one has to be made.
+    /// Returns the position of a row in the ordered list that is the inverse of its to-one relationship; nil if the
+    /// source has no order, so that one has to be created.
     func toOneOrder(_ links: [Links]) -> ColumnSource? {
         let values = links.compactMap(order)
         return values.isEmpty || values.count < links.count ? nil : first(links) { order($0) ?? .null }
@@ -133,7 +132,7 @@ extension StoreLowering {
         return .expression("(SELECT p.\(name: column) FROM \(pair))")
     }
 
-    /// The links of a to-many relationship without inverse, seen from its destination, whose row holds the key.
+    /// Returns the links of a to-many without an inverse, seen from its destination, whose row contains the key.
     func inverselessLinks(_ reference: RelationshipReference, _ contribution: Contribution) -> [Links] {
         links(of: reference).filter { links in
             links.destinations.contains { $0.position == contribution.position }
@@ -142,7 +141,7 @@ extension StoreLowering {
 }
 
 extension EntityTable {
-    /// The column with the entity number of the object whose key is in `column`.
+    /// Returns the column with the entity number of the object whose key is in `column`.
     func entityColumn(besideKey column: String) -> String? {
         guard case .toOne(let entity, let name)? = columns.first(where: { $0.name == column })?.role else { return nil }
         return self.column(.toOneEntity(entity: entity, name: name))
@@ -150,11 +149,11 @@ extension EntityTable {
 }
 
 extension StoreLowering {
-    /// The value of a to-one's column where its inverse becomes to-one too: of many objects that led to one
-    /// destination, only the one that the destination's own choice falls on keeps it, so that both ends agree.
+    /// Returns the value of a to-one's column if its inverse also becomes a to-one. Of several objects with the same
+    /// destination, only the one that the destination chooses keeps it, so that both ends agree.
     ///
     /// - Parameters:
-    ///   - key: SQL over the row `s` that gives the destination's key.
+    ///   - key: the destination's key, as SQL over the row `s`.
     func agreed(
         _ value: ColumnSource, key: SQLText, _ links: Links, of relationship: RelationshipDescription?,
         _ contribution: Contribution
@@ -174,7 +173,7 @@ extension StoreLowering {
             """)
     }
 
-    /// Whether several objects of the source may lead to the same destination.
+    /// Returns whether several source objects may have the same destination.
     func mayLeadToOne(
         _ pairs: RelationshipPairs, _ relationship: RelationshipDescription, _ contribution: Contribution
     ) -> Bool {
@@ -189,10 +188,10 @@ extension StoreLowering {
         }
     }
 
-    // MARK: - Under keys that change
+    // MARK: - Changed keys
 
-    /// The to-one inverse of a to-one relationship whose objects, at either end, get other keys, become several or come
-    /// from several places: each end then has to be asked whom it would choose among all that it is offered.
+    /// Returns the to-one inverse of a to-one relationship if objects at either end get other keys, become several
+    /// objects or come from several tables. Each end then has to choose among all objects that refer to it.
     func contendedInverse(of relationship: RelationshipDescription?, _ links: [Links]) -> RelationshipReference? {
         guard let relationship, !relationship.isToMany, !links.isEmpty,
             let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
@@ -204,22 +203,22 @@ extension StoreLowering {
         return RelationshipReference(entity: declaring.name, name: inverse.name)
     }
 
-    /// Whether the links of a one-to-one relationship go on as they were: every object at either end becomes one
-    /// object. Ends that disagree in the store are its own fault, and stay.
+    /// Returns whether the links of a one-to-one relationship are kept unchanged, because every object at either end
+    /// becomes one object. Ends that disagree in the store are left as they are.
     private func isCarriedWhole(_ links: [Links], _ relationship: RelationshipDescription) -> Bool {
         guard links.count == 1, let links = links.first, let owner = links.owners.first else { return false }
         return links.pairs.row == .owner && (links.owners + links.destinations).allSatisfy(isAlone)
             && !mayLeadToOne(links.pairs, relationship, owner)
     }
 
-    /// Whether no condition and no other mapping says what becomes of the objects that a mapping takes.
+    /// Returns whether a mapping takes all of its objects, which no other mapping takes, without a condition or policy.
     private func isAlone(_ contribution: Contribution) -> Bool {
         contribution.values.condition == nil && contribution.mapping.policy == nil
             && isTakenOnce(contribution.sourceNumber)
     }
 
-    /// A column of ``translation(_:)`` for the destination that the object made of a row `s` chooses, where that one
-    /// chooses it too; so both ends have the same link or none.
+    /// Returns a column of ``translation(_:)`` for the destination that the object created from a row `s` chooses, if
+    /// the destination also chooses the object. Both ends thus have the same link, or none.
     func mutual(
         _ column: SQLText, _ links: [Links], _ inverse: RelationshipReference, _ contribution: Contribution
     ) -> ColumnSource {
@@ -233,7 +232,7 @@ extension StoreLowering {
         return .expression("CASE\(choices.map(\.asked).joined(separator: "")) END")
     }
 
-    /// The first destination of a row `s`, as `old`, `new` and `number`.
+    /// Returns the first destination of a row `s`, as `old`, `new` and `number`.
     private func chosen(_ links: Links) -> SQLText {
         let (pairs, table) = (links.pairs, translation(links.destinations))
         if pairs.row == .owner {
@@ -245,7 +244,7 @@ extension StoreLowering {
         return "SELECT t.old, t.new, t.number FROM \(offered(pairs, table, to: "s.Z_PK"))"
     }
 
-    /// The new key of whom the destination with the old key `key` would choose through the inverse.
+    /// Returns the new key of the object that the destination with the old key `key` would choose through the inverse.
     private func chooser(_ key: SQLText, _ links: Links, _ inverse: RelationshipReference) -> SQLText {
         let table = source.table(forEntity: links.pairs.destinationEntity)?.name
         let mappings = Set(links.destinations.map(\.position))
@@ -256,7 +255,7 @@ extension StoreLowering {
         return backs.map { "(SELECT t.new FROM \(offered($0.pairs, translation($0.destinations), to: key)))" }.coalesced
     }
 
-    /// The first pair of the owner with the old key `key` whose destination becomes anything.
+    /// Returns the first pair of the owner with the old key `key` whose destination is migrated.
     private func offered(_ pairs: RelationshipPairs, _ table: SQLText, to key: SQLText) -> SQLText {
         let destination: SQLText = "p.\(name: pairs.destinationColumn)"
         return """

@@ -3,13 +3,13 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// The expressions and the predicate of one entity mapping in SQL, over a row `s` of the source's table.
+/// The expressions and the predicate of one entity mapping in SQL, over a row `s` of the source table.
 struct MappedValues: Sendable {
-    /// By the attribute, or an element of a composite one: `address.street`.
+    /// The values by attribute, or by element of a composite one: `address.street`.
     private(set) var values: [String: ColumnSource] = [:]
-    /// By attribute, what holds for a row whose value has no equal in the attribute's type.
+    /// By attribute, the condition for rows whose value has no equal in the attribute's type.
     private(set) var failures: [String: SQLText] = [:]
-    /// By attribute, what holds for a row whose decimal has more digits than the column keeps.
+    /// By attribute, the condition for rows whose decimal has more digits than the column can store.
     private(set) var roundings: [String: SQLText] = [:]
     /// The condition for the rows that the mapping takes; nil for all.
     private(set) var condition: SQLText?
@@ -22,9 +22,9 @@ struct MappedValues: Sendable {
     private let schema: String
 
     /// - Parameters:
-    ///   - schema: where the source's tables are.
-    ///   - number: the mapping's place among all, for the names of functions.
-    /// - Throws: `unsupported` for what statements cannot compute, with the property as the place.
+    ///   - schema: the schema that contains the source's tables.
+    ///   - number: the mapping's position among all mappings, for the names of functions.
+    /// - Throws: `unsupported` if statements cannot compute a value, with the property as the place.
     init(
         _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription,
         from source: StoreLayout, to destination: StoreLayout, schema: String, number: Int
@@ -49,7 +49,8 @@ struct MappedValues: Sendable {
         }
     }
 
-    /// A constant that somebody wrote is not rounded; a default value of the model is what Core Data makes of it.
+    /// Refuses constants in a written mapping that would be rounded. Default values of the model are stored as Core
+    /// Data stores them.
     private func refuseLongConstants() throws {
         for (name, source) in mapping.attributes.sorted(by: { $0.key < $1.key }) {
             guard case .constant(.decimal(let digits)) = source, DecimalStorage.equal(to: digits) == nil,
@@ -92,7 +93,7 @@ struct MappedValues: Sendable {
     /// Takes every row of the entity.
     mutating func takeAll() { condition = nil }
 
-    // MARK: - One attribute
+    // MARK: - Attributes
 
     private mutating func lower(_ expression: Expression, for attribute: AttributeDescription, prefix: String) throws {
         var (scope, format) = lowering(expression.format)
@@ -131,7 +132,7 @@ struct MappedValues: Sendable {
                 roundings[attribute.name] = scope.value(rounds)
             }
             guard let failure = conversions.failure else { break }
-            // A Float is the nearest one, which a way back from a Double does not ask for.
+            // A Float is rounded to the nearest value, which is not wanted when undoing a change from Float to Double.
             let rounds: SQLText =
                 mapping.written == nil && attribute.type == .float ? " OR (\(stored)) <> (\(value.sql))" : ""
             let condition = scope.value("(\(stored)) IS NULL AND (\(failure))\(rounds)")
@@ -146,12 +147,12 @@ struct MappedValues: Sendable {
         functions += calls.functions
     }
 
-    /// The column of the source that an expression names, and nothing else.
+    /// Returns the source column if the expression consists of a column name only.
     private func column(_ sql: SQLText) -> String? {
         source.table(for: old)?.columns.first { sql == "\(name: "s").\(name: $0.name)" }?.name
     }
 
-    /// The value as the column stores it.
+    /// Returns the value as the column stores it.
     private func stored(
         _ value: LoweredValue, as attribute: AttributeDescription, _ expression: Expression, _ format: FormatLowering,
         _ conversions: ConversionLog
@@ -173,22 +174,22 @@ struct MappedValues: Sendable {
         return attribute.allowsExternalBinaryDataStorage ? Self.external(converted) : converted
     }
 
-    /// Bytes as external storage keeps them in a row.
+    /// Returns bytes in the form that a row with external storage contains.
     static func external(_ value: SQLText) -> SQLText {
         "CASE WHEN \(value) IS NOT NULL THEN CAST(x'01' || \(value) AS BLOB) END"
     }
 }
 
-/// The source of the values of a column, for a row `s` of the source's table.
+/// The source of a column's values, for a row `s` of the source table.
 enum ColumnSource: Sendable, Hashable {
-    /// That column of the row.
+    /// The given column of the row.
     case column(String)
-    /// The same, with another value where it is nil.
+    /// The given column of the row, with another value in place of nil.
     case filled(String, SQLiteValue)
     /// The same value for each row.
     case literal(SQLiteValue)
-    /// That column's value, converted. The SQL only tests it for NULL and passes it to functions. It never compares it,
-    /// because a comparison depends on the declared type.
+    /// The given column's value, converted. The SQL only tests it for NULL and passes it to functions. It never
+    /// compares the value, because a comparison depends on the declared type.
     case converted(String, SQLText)
     case expression(SQLText)
 
@@ -205,7 +206,7 @@ enum ColumnSource: Sendable, Hashable {
 }
 
 extension SQLiteValue {
-    /// Whether SQL has a literal for it, as a column's default needs one; others are an expression.
+    /// Whether the value has an SQL literal, as a column's default requires; other values need an expression.
     var hasLiteral: Bool {
         switch self {
         case .null, .real, .blob: true
@@ -216,7 +217,7 @@ extension SQLiteValue {
 }
 
 extension AttributeValue {
-    /// The value as Core Data stores it in a column of `attribute`.
+    /// Returns the value as Core Data stores it in a column of `attribute`.
     func stored(for attribute: AttributeDescription) -> SQLiteValue {
         if attribute.allowsExternalBinaryDataStorage, case .blob(let bytes)? = stored { return .blob([1] + bytes) }
         // SQLite stores NaN as NULL.

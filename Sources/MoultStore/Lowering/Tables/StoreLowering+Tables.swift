@@ -2,29 +2,29 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// The change of one entity table of the destination.
+/// The change of an entity table of the destination.
 struct TableChange {
     enum Kind: Hashable {
-        /// No text and no value changes.
+        /// Neither the text nor any value changes.
         case untouched
-        /// The table stays: it may be altered, these columns get new values, and rows of these source entity numbers
-        /// leave.
+        /// The table is kept. It may be altered, these columns get new values, and rows with these source entity
+        /// numbers are deleted.
         case updated(columns: [Assignment], leaving: [Int])
-        /// The table is made anew, from the rows of these; empty where there are none.
+        /// The table is rebuilt from these rows; empty if there are none.
         case rebuilt([Fill])
     }
 
-    /// Rows of one table of the source that become rows of the destination's.
+    /// Rows of a source table that become rows of the destination table.
     struct Fill: Hashable {
         let source: String
         let columns: [Assignment]
         /// The condition for the rows `s`; nil for all.
         let condition: SQLText?
-        /// The number that is added to the keys of the rows.
+        /// The number added to the keys of the rows.
         let shift: Int64
         let entities: [String]
 
-        /// Whether each row of the source's table becomes one, under its own key.
+        /// Whether each row of the source table becomes one row with the same key.
         var isWhole: Bool { condition == nil && shift == 0 }
     }
 
@@ -33,14 +33,14 @@ struct TableChange {
         let source: ColumnSource
 
         var keepsColumn: Bool { source == .column(column) }
-        /// The condition for the rows that get another value, if not all of them do.
+        /// The condition for the rows that get another value; nil if all of them do.
         var limit: SQLText? { if case .filled(column, _) = source { "s.\(name: column) IS NULL" } else { nil } }
     }
 
     let table: EntityTable
     let way: StoreLowering.Way
     let contributions: [StoreLowering.Contribution]
-    /// The order columns for which the source has no order, each with the key column that its lists hang on.
+    /// The order columns without an order in the source, each with the key column that identifies its lists.
     let ordersToMake: [(order: String, key: String)]
 
     var kind: Kind { way.kind }
@@ -87,7 +87,8 @@ extension StoreLowering {
             shift: members.first?.shift ?? 0, entities: members.map(\.source.name))
     }
 
-    /// The key column that lists hang on for which the source has no order; nil for any other column.
+    /// Returns the key column that identifies the lists of an order column, if the source has no order for them; nil
+    /// for any other column.
     private func keyOfOrder(
         _ column: EntityTable.Column, in table: EntityTable, _ values: [ColumnSource?], _ members: [Contribution]
     ) -> String? {
@@ -118,8 +119,8 @@ extension StoreLowering {
         destination.model.entity(entity).map { destination.model.isKind(contribution.destination, of: $0) } ?? false
     }
 
-    /// The column that all members take which have the property, where the others had it no more before: what their
-    /// rows hold there is kept, as Core Data keeps it.
+    /// Returns the column that all members with the property read, if the other members did not have the property of
+    /// that column before either. The values in their rows are kept, as Core Data does.
     private func commonColumn(
         _ role: EntityTable.Column.Role, _ values: [ColumnSource?], _ members: [Contribution], in from: EntityTable
     ) -> ColumnSource? {
@@ -132,7 +133,7 @@ extension StoreLowering {
         return others.allSatisfy { !wasPart(old, of: $0) } ? .column(name) : nil
     }
 
-    /// Whether the objects that a contribution takes have the property that a column of the source is for.
+    /// Returns whether the objects that a contribution takes have the property of a source column.
     private func wasPart(_ role: EntityTable.Column.Role, of contribution: Contribution) -> Bool {
         func isKind(of name: String) -> Bool {
             source.model.entity(name).map { source.model.isKind(contribution.source, of: $0) } ?? true
@@ -147,7 +148,7 @@ extension StoreLowering {
         }
     }
 
-    /// Whether the objects of a contribution have the property that a column is for.
+    /// Returns whether the objects of a contribution have the property of a column.
     func isPart(_ role: EntityTable.Column.Role, of contribution: Contribution) -> Bool {
         switch role {
         case .primaryKey, .entity, .optimisticLock: true
@@ -159,7 +160,7 @@ extension StoreLowering {
         }
     }
 
-    /// One expression for rows of several entities.
+    /// Returns one expression for rows of several entities.
     private func byEntity(_ contributions: [Contribution], _ values: [ColumnSource]) -> ColumnSource {
         var order: [ColumnSource] = []
         var numbers: [ColumnSource: [Int]] = [:]
@@ -174,9 +175,9 @@ extension StoreLowering {
         return .expression("CASE \(cases.joined(separator: " ")) END")
     }
 
-    // MARK: - One column
+    // MARK: - Columns
 
-    /// The value of a column for the rows of one contribution; nil for an order that the source does not hold.
+    /// Returns the value of a column for the rows of one contribution; nil for an order that the source does not have.
     func value(of column: EntityTable.Column, in table: EntityTable, _ contribution: Contribution) -> ColumnSource? {
         switch column.role {
         case .primaryKey, .optimisticLock: .column(column.name)
@@ -233,7 +234,7 @@ extension StoreLowering {
         }
     }
 
-    /// Bytes that leave or enter external storage gain or lose their leading byte.
+    /// Adds or removes the leading byte of bytes that move to or from external storage.
     private func movingBytes(
         _ value: ColumnSource, from: AttributeDescription?, to: AttributeDescription
     ) -> ColumnSource {
@@ -244,7 +245,8 @@ extension StoreLowering {
             to.allowsExternalBinaryDataStorage ? MappedValues.external(value.sql) : "moult_inline(\(value.sql))")
     }
 
-    /// A derived value is carried over where it is derived as before; ``derivedUpdates(of:)`` computes every other.
+    /// Returns the stored value of a derived attribute if its derivation is unchanged; `derivedUpdates()` computes all
+    /// others.
     private func derivedValue(_ attribute: AttributeDescription, _ contribution: Contribution) -> ColumnSource {
         guard let old = source.model.attribute(attribute.name, of: contribution.source),
             old.derivation == attribute.derivation,
@@ -253,8 +255,8 @@ extension StoreLowering {
         return .column(column)
     }
 
-    /// The statements that compute derived attributes whose stored values cannot be carried over: new ones, ones that
-    /// are derived in another way, and all of them where rows that they may depend on leave.
+    /// Returns the statements that compute derived attributes whose stored values cannot be kept. These are new
+    /// attributes, those with a changed derivation, and all of them if rows that they may depend on are removed.
     func derivedUpdates() -> [StoreScript.Statement] {
         let rowsLeave = mapping.entityMappings.contains { $0.destinationEntityName == nil || $0.policy != nil }
         return destination.model.entities.flatMap { entity in

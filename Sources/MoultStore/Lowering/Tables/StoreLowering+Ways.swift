@@ -1,16 +1,16 @@
 import MoultModel
 import MoultSQLite
 
-/// The choice of the way in which a table of the destination is made: the cheapest that is safe.
+/// The choice of how to change a table of the destination: the cheapest safe way.
 extension StoreLowering {
-    /// The way in which a table gets to the new version.
+    /// The way to change a table to the new version.
     struct Way {
         var kind: TableChange.Kind
-        /// The alteration of a table that stays.
+        /// The alteration of a table that is kept.
         var alteration = ColumnAlteration()
-        /// The reason why a table with rows is made anew; nil where it is not.
+        /// The reason why a table with rows is rebuilt; nil if it is not.
         var reason: RebuildReason?
-        /// The app's own definitions in a table that stays.
+        /// The app's own definitions in a table that is kept.
         var own = OwnDefinitions()
     }
 
@@ -39,7 +39,7 @@ extension StoreLowering {
         }
     }
 
-    /// The reason why every table whose text changes is made anew; nil where none has to be.
+    /// The reason why every table whose text changes is rebuilt; nil if none has to be.
     var reasonToRebuild: RebuildReason? {
         if choice == .normalised { return .isNormalised }
         if let alterations { return .altersTooOften(alterations) }
@@ -52,7 +52,7 @@ extension StoreLowering {
         (ColumnAlteration, changed: [TableChange.Assignment], own: OwnDefinitions), Obstacle
     >
 
-    /// - Parameter assignments: what the columns of the new version are made of.
+    /// - Parameter assignments: the sources of the new version's columns.
     private func alteration(of table: EntityTable, _ assignments: [TableChange.Assignment]) -> Alteration {
         func refuse(_ reason: RebuildReason) -> Alteration { .failure(Obstacle(reason: reason)) }
         guard let old = source.table(named: table.name), old.constraints == table.constraints else {
@@ -81,7 +81,7 @@ extension StoreLowering {
                     return refuse(.typeChanges(column: column.name, from: type, to: column.type))
                 }
                 retyped.append(column)
-                // Every row is written, so that it is stored as the new type stores it.
+                // Write every row, so that each value is stored as the new type stores it.
                 changed.append(.init(column: column.name, source: .expression(assignment.source.sql)))
             } else {
                 guard !taken.contains(column.name.uppercased()) else { return refuse(.namesClash(column: column.name)) }
@@ -89,7 +89,7 @@ extension StoreLowering {
                 if assignment.source != .null { changed.append(assignment) }
             }
         }
-        // A column that the model does not know is the app's own: Core Data leaves it, too.
+        // A column unknown to the model belongs to the app. Core Data leaves it in place too.
         alteration.dropped = old.columns.filter { column in
             column.role != .primaryKey && column.role != .unknown && !used.contains(column.name)
         }.map(\.name)
@@ -115,7 +115,7 @@ extension StoreLowering {
             return refuse(.hasConstraints)
         }
         if !retyped.isEmpty {
-            // What is computed from a column may be in an index.
+            // A generated column that is computed from a retyped one may be in an index.
             guard TableDefinition(old.sql)?.parts.contains(where: \.isGenerated) == false else {
                 return refuse(.hasGeneratedColumns)
             }
@@ -127,9 +127,9 @@ extension StoreLowering {
         return .success((alteration, changed, own))
     }
 
-    /// The statements that alter a table, in two parts: before its rows get new values, and after.
+    /// Returns the statements that alter a table, in two parts: before its rows get new values, and after.
     ///
-    /// Columns are read by the names that they had, so that those get their new ones last.
+    /// Columns are read by their old names, so they are renamed last.
     func alter(_ change: TableChange) -> (before: [StoreScript.Statement], after: [StoreScript.Statement]) {
         let name = change.table.name
         let rows = rows(of: change.contributions.map(\.source.name))
@@ -141,8 +141,8 @@ extension StoreLowering {
         )
     }
 
-    /// The same, but every table that changes is made anew where that takes less time: for each ALTER TABLE SQLite
-    /// parses the text of every object of the catalogue again.
+    /// Returns the lowering that rebuilds every changed table, if that is faster than altering: for each ALTER TABLE,
+    /// SQLite parses the text of every object in the catalogue again.
     func cheapest() -> StoreLowering {
         guard choice == .cheapest else { return self }
         let statements = changes.flatMap { change in
@@ -158,7 +158,7 @@ extension StoreLowering {
         return lowering
     }
 
-    // MARK: - The plan
+    // MARK: - Plan
 
     /// Returns the change of every table of the new version.
     func ways() -> [TableWay] {
@@ -166,7 +166,7 @@ extension StoreLowering {
         return changes.map { TableWay($0) } + joinChanges.map { TableWay($0, isNew: !present.contains($0.table.name)) }
     }
 
-    /// Whether every table stays and no code of an app runs, so that the store itself can be changed.
+    /// Returns whether every table is kept and no code of an app runs, so that the store itself can be changed.
     func keepsTables(_ tables: [TableChange], _ joins: [JoinChange]) -> Bool {
         let present = Set(source.joinTables.map(\.name))
         return choice != .normalised && alterations == nil
@@ -180,14 +180,14 @@ extension StoreLowering {
 }
 
 extension TableChange.Assignment {
-    /// Whether the column may get another type first, and its rows their values afterwards, with the same outcome as if
-    /// these were read under the old type.
+    /// Returns whether the column can be retyped before its rows get their values, with the same result as if the
+    /// values were read under the old type.
     fileprivate func survives(retyping old: String, to new: String) -> Bool {
         let (old, new) = (ColumnAffinity(declaredType: old), ColumnAffinity(declaredType: new))
         return switch source {
-        // A REAL column stores whole numbers as integers, and gives them as reals (sqlite.org/datatype3.html, 2).
+        // A REAL column stores whole numbers as integers, and returns them as reals (sqlite.org/datatype3.html, 2).
         case .column(self.column), .filled(self.column, _): old != .real || new == .integer || new == .numeric
-        // moult_convert would get reals where the kind says integer, and give nil.
+        // moult_convert would receive reals for the kind integer, and return nil.
         case .converted(self.column, _): new != .real
         case .literal: true
         default: false
@@ -196,8 +196,8 @@ extension TableChange.Assignment {
 }
 
 extension KeptObjects {
-    /// An object that SQLite reads again when a column is dropped or renamed: a view may not work at that moment, and
-    /// a name in quotes may be written anew.
+    /// An object that SQLite parses again when a column is dropped or renamed: a view may not work at that moment, and
+    /// a quoted name may be rewritten.
     fileprivate var watcherOfColumns: String? {
         obstacles.first
             ?? kept.first { entry in

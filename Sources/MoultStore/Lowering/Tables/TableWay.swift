@@ -1,26 +1,26 @@
 import MoultBasics
 
-/// The changes that SQLite makes to the columns of a table that stays.
+/// The changes that SQLite makes to the columns of a table that is kept.
 struct ColumnAlteration: Hashable, Sendable {
     struct Rename: Hashable, Sendable {
         let from: String
         let to: String
     }
 
-    /// Columns that get another type.
+    /// The columns that get another type.
     struct Retyping: Hashable, Sendable {
         let columns: [EntityTable.Column]
-        /// The text of the table, and the same with these types.
+        /// The text of the table, followed by the text with the new types.
         let before: String
         let sql: String
     }
 
-    /// Columns at the end of the table.
+    /// The columns added at the end of the table.
     var added: [EntityTable.Column] = []
-    /// Each makes SQLite write all rows of the table.
+    /// The columns to drop. For each, SQLite rewrites all rows of the table.
     var dropped: [String] = []
     var renamed: [Rename] = []
-    /// Their values are written afterwards.
+    /// The columns whose type changes; their values are written afterwards.
     var retyping: Retyping?
 
     var isEmpty: Bool { added.isEmpty && dropped.isEmpty && renamed.isEmpty && retyping == nil }
@@ -38,32 +38,32 @@ struct ColumnAlteration: Hashable, Sendable {
     }
 }
 
-/// The reason why a table cannot stay.
+/// The reason why a table cannot be kept.
 enum RebuildReason: Hashable, Sendable {
-    /// The columns are to stand in the order of a new store.
+    /// The columns should be in the order of a new store.
     case isNormalised
     case rowsMove(from: [String])
     case keysChange
     case rowsArePicked
-    /// Its values cannot be converted in place.
+    /// The column's values cannot be converted in place.
     case typeChanges(column: String, from: String, to: String)
-    /// Its type changes, and the value of another column is computed from it.
+    /// The column's type changes, and the value of another column is computed from it.
     case valuesAreUsed(column: String)
-    /// A column's type changes, and what is computed from others may be in an index.
+    /// A column's type changes, and a generated column may be in an index.
     case hasGeneratedColumns
-    /// Uniqueness in the table's own text, or what an app has added to it.
+    /// The table's own text contains uniqueness constraints, or definitions of an app.
     case hasConstraints
     case namesClash(column: String)
-    /// Every column that leaves makes SQLite write all rows once more.
+    /// For every dropped column, SQLite would rewrite all rows.
     case writesTooOften
     case tooManyColumns
-    /// So many changes for which SQLite would read the whole catalogue.
+    /// There are this many changes for which SQLite would parse the whole catalogue.
     case altersTooOften(Int)
-    /// An object of the app that SQLite would look at, and may refuse or change.
+    /// An object of the app would be parsed by SQLite, which may reject or change it.
     case isUsed(by: String)
     case policyRuns(String)
     case workIsPending
-    /// Pairs of a relationship.
+    /// The pairs of a relationship change.
     case pairsChange
 
     fileprivate var words: String {
@@ -90,11 +90,11 @@ enum RebuildReason: Hashable, Sendable {
     }
 }
 
-/// The change of one table of the new version, and the reason for it.
+/// The change of a table of the new version, and the reason for it.
 package struct TableWay: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         case unchanged
-        /// It is new.
+        /// The table is new.
         case made
         /// Only the catalogue changes, unless a column is dropped.
         case altered
@@ -104,7 +104,7 @@ package struct TableWay: Sendable, Hashable {
 
     package let table: String
     package let kind: Kind
-    /// One sentence, such as `ZNOTE is altered in place: adds ZMARK.`
+    /// A description in one sentence, such as `ZNOTE is altered in place: adds ZMARK.`
     package let sentence: String
 
     init(_ change: TableChange) {

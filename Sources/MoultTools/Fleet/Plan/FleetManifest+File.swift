@@ -3,9 +3,9 @@ import MoultBasics
 extension FleetManifest {
     /// Reads a manifest line by line, and checks its digest.
     ///
-    /// - Parameter body: gets each store, with the number of an earlier one that is the same file, if there is one. What
-    ///   it has kept counts only if this function returns.
-    /// - Throws: `metadataInvalid` for a manifest that was edited or cut off, with what to do.
+    /// - Parameter body: takes each store, with the number of an earlier entry for the same file, if there is one. The
+    ///   entries are valid only if this function returns.
+    /// - Throws: `metadataInvalid` for a manifest that was edited or truncated.
     package init(contentsOf path: String, _ body: (_ entry: FleetEntry, _ earlier: Int?) throws -> Void) throws {
         var seen: [FileIdentity: Int] = [:]
         var reading = Reading(place: path)
@@ -19,8 +19,7 @@ extension FleetManifest {
         self = try reading.end()
     }
 
-    /// Hands over the lines of a file without their ends. What follows the last line's end is handed over too, if it is
-    /// not empty.
+    /// Calls `body` for each line of a file, without its line feed, including a non-empty last line without one.
     static func forEachLine(of path: String, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
         guard try POSIXSystem().status(of: path) != nil else { throw MigrationError.system("read", path, error: 2) }
         var rest: [UInt8] = []
@@ -40,7 +39,7 @@ extension FleetManifest {
     private static let longestLine = 16 << 20
 }
 
-/// A manifest while it is read: what came before its end, and the digest of that.
+/// The state of reading a manifest: the lines so far, and their digest.
 private struct Reading: ~Copyable {
     let place: String
     private var hash = SHA256Stream()
@@ -50,7 +49,7 @@ private struct Reading: ~Copyable {
 
     init(place: String) { self.place = place }
 
-    /// - Returns: the store of the line; nil for every other line.
+    /// - Returns: the store on the line; nil for any other line.
     mutating func take(_ bytes: ArraySlice<UInt8>) throws -> FleetEntry? {
         line += 1
         guard !isAtEnd else { throw FleetManifest.invalid("Line \(line) of the manifest is after its end.", place) }
@@ -94,17 +93,17 @@ private struct Reading: ~Copyable {
 }
 
 extension SHA256Stream {
-    /// Adds a line and its end.
+    /// Adds a line and its line feed.
     mutating func add(_ line: ArraySlice<UInt8>) {
         line.withUnsafeBytes { update($0) }
         [UInt8(ascii: "\n")].withUnsafeBytes { update($0) }
     }
 }
 
-// MARK: - A plan that was stopped
+// MARK: - An unfinished plan
 
 extension FleetManifest {
-    /// The header of a manifest that was begun, whose torn last line is cut off; nil if there is none.
+    /// Reads the header of an unfinished manifest, and cuts off a torn last line; nil if there is none to continue.
     package init?(beginningOf path: String) throws {
         let system = POSIXSystem()
         guard let status = try system.status(of: path), status.size > 0 else { return nil }
@@ -119,7 +118,7 @@ extension FleetManifest {
             let json = try? JSONValue(parsing: Array(line), place: path, code: .metadataInvalid),
             let header = try? FleetManifest(header: json, place: path)
         else { return nil }
-        // One that was almost complete has groups, and begins again.
+        // An almost complete manifest already has groups. It is planned again from the start.
         let tail = try system.bytes(of: path, from: max(0, end - 1 << 20), count: min(end, 1 << 20) - 1)
         let last = tail.split(separator: UInt8(ascii: "\n")).last ?? []
         guard last.count == line.count || last.starts(with: Array("{\"n\":".utf8)) else { return nil }
@@ -127,7 +126,7 @@ extension FleetManifest {
         self = header
     }
 
-    /// The header alone, without a look at the rest.
+    /// Reads the header alone, without checking the rest.
     package init(reading path: String) throws {
         let bytes = try POSIXSystem().bytes(of: path, from: 0, count: 1 << 20)
         guard let line = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first else {
@@ -136,13 +135,13 @@ extension FleetManifest {
         try self.init(header: JSONValue(parsing: Array(line), place: "\(path):1", code: .metadataInvalid), place: path)
     }
 
-    /// Whether both say the same of where the stores are and where they go.
+    /// Whether both plans have the same roots, options, model, target and number of shards.
     package func isSame(as other: FleetManifest) -> Bool {
         (roots, options, versions) == (other.roots, other.options, other.versions)
             && (modelDigest, target, shards) == (other.modelDigest, other.target, other.shards)
     }
 
-    /// Writes a manifest, store by store, as they are found.
+    /// A writer of a manifest, which adds each store as soon as it is found.
     struct Writer: ~Copyable {
         private let print: ([UInt8]) throws -> Void
         private var hash = SHA256Stream()
@@ -157,18 +156,18 @@ extension FleetManifest {
             try line(manifest.header)
         }
 
-        /// Writes a store of which number and shard are not known yet.
+        /// Writes a store, and assigns its number and shard.
         mutating func add(_ entry: FleetEntry) throws {
             var entry = entry
             entry.number = count + 1
-            // As it is read back, so that a plan of two calls has the sums of one.
+            // Round as the file does, so that an interrupted plan gives the same sums as an uninterrupted one.
             entry.estimate = (entry.estimate * 1000).rounded() / 1000
             entry.shard = shares.take(entry.estimate)
             try line(entry.json)
             note(entry)
         }
 
-        /// Continues after a line of an earlier plan, which is written already.
+        /// Counts a store whose line an earlier call has already written.
         mutating func skip(_ entry: FleetEntry, _ bytes: ArraySlice<UInt8>) {
             hash.add(bytes)
             shares.take(entry.estimate, for: entry.shard)
@@ -192,10 +191,10 @@ extension FleetManifest {
             try print(bytes)
         }
 
-        /// Writes the groups and the end.
+        /// Writes the groups and the end of the manifest.
         ///
-        /// - Parameter complete: says what happens to the stores of a group.
-        /// - Returns: the digest.
+        /// - Parameter complete: adds the changes to the stores of a group.
+        /// - Returns: the groups.
         mutating func end(_ complete: (inout FleetGroup) throws -> Void) throws -> [FleetGroup] {
             groups.sort { ($0.state.rawValue, $0.version) < ($1.state.rawValue, $1.version) }
             for place in groups.indices {
@@ -210,9 +209,9 @@ extension FleetManifest {
     }
 }
 
-/// The amount of work that each shard has got so far: the next store goes to the one with the least.
+/// The amount of work in each shard so far. The next store goes to the shard with the least.
 struct ShardShares {
-    /// A heap: each has no more work than the two below it.
+    /// A heap, in which no shard has more work than its two children.
     private var heap: [(seconds: Double, shard: Int)]
     private var places: [Int]
 
@@ -221,7 +220,7 @@ struct ShardShares {
         places = Array(0..<count)
     }
 
-    /// - Returns: the shard that gets it.
+    /// - Returns: the shard that gets the work.
     mutating func take(_ seconds: Double) -> Int {
         let shard = heap[0].shard
         take(seconds, for: shard)
@@ -230,7 +229,7 @@ struct ShardShares {
 
     mutating func take(_ seconds: Double, for shard: Int) {
         var place = places[shard]
-        // No store is without work, so that small ones spread too.
+        // Every store counts as some work, so that small ones spread too.
         heap[place].seconds += max(seconds, 1e-3)
         while true {
             let below = [2 * place + 1, 2 * place + 2].filter { $0 < heap.count }

@@ -1,28 +1,29 @@
 import MoultBasics
 
-/// The description of a fleet: the first line of a manifest, and its last.
+/// The description of a fleet, from the first and the last line of a manifest.
 ///
 /// A manifest is a text of JSON objects, one on each line: this header, a line for each store, a line for each group of
-/// stores that get the same work, and an end with the digest of everything before it. It is written once and never
-/// changed: which store belongs to which shard is decided when it is planned.
+/// stores that need the same work, and an end with the digest of everything before it. It is written once and never
+/// changed, so planning alone decides which store belongs to which shard.
 package struct FleetManifest: Sendable, Equatable {
-    /// Sixteen random digits.
+    /// The identifier of the fleet: 16 random digits.
     package var fleet: String
     package var plannedAt: String
     package var host: String
     package var roots: [String]
-    /// The options that found the model, for the verbs that run: `--model`, `--order` and so on, paths in full.
+    /// The options that find the model again, for the verbs that run: `--model`, `--order` and so on, with absolute
+    /// paths.
     package var options: [String]
     /// The names of the model's versions, oldest first, and a digest of their hashes.
     package var versions: [String]
     package var modelDigest: String
-    /// The name of the version aimed at.
+    /// The name of the target version.
     package var target: String
     package var shards: Int
     package var groups: [FleetGroup] = []
-    /// The number of stores that the end counts.
+    /// The number of stores, according to the end of the manifest.
     package var stores = 0
-    /// The digest of all lines before the end, in hexadecimal: which manifest it is.
+    /// The digest of all lines before the end, in hexadecimal. It identifies the manifest.
     package var digest = ""
 
     static let format: Int64 = 1
@@ -76,18 +77,18 @@ package struct FleetManifest: Sendable, Equatable {
     }
 }
 
-/// Stores of one version, which get the same work.
+/// The stores of one version, which need the same work.
 package struct FleetGroup: Sendable, Equatable {
     package var state: FleetEntry.State
     package var version: String
     package var stores = 0
     package var bytes: Int64 = 0
     package var rows: Int64 = 0
-    /// Seconds, if one process works on one store after the other.
+    /// The estimated number of seconds for one process that works through the stores in turn.
     package var estimate: Double = 0
-    /// The changes that will happen to each store, one sentence for each change.
+    /// The changes to each store, with a sentence for each.
     package var changes: [String] = []
-    /// The reason why their migration would be refused; nil if it would not.
+    /// The reason why the migration of these stores would be refused; nil if it would not.
     package var refusal: FleetEntry.Note?
 
     package init(state: FleetEntry.State, version: String) { (self.state, self.version) = (state, version) }
@@ -118,36 +119,36 @@ package struct FleetGroup: Sendable, Equatable {
     }
 }
 
-/// A store as the plan of a fleet found it: one line of the manifest.
+/// A store as planning found it: one line of the manifest.
 package struct FleetEntry: Sendable, Equatable {
-    /// The relation of the store to the version aimed at.
+    /// The relation of the store's version to the target version.
     package enum State: String, Sendable, Hashable, CaseIterable {
         case behind, current, ahead, unknown
-        /// It could not be read: the findings say why.
+        /// The store could not be read; the findings give the reason.
         case unreadable
     }
 
-    /// Its place in the manifest, from 1.
+    /// The number of the store in the manifest, from 1.
     package var number: Int
-    /// Absolute, without symbolic links.
+    /// The absolute path, without symbolic links.
     package var path: String
-    /// Its name on the device, for a store in a device's backup.
+    /// The name of the file on the device, for a store in a device's backup.
     package var name: String?
     package var device: UInt64
     package var inode: UInt64
-    /// Bytes, with those of its log.
+    /// The size in bytes, including the log.
     package var size: Int64
     /// SQLite's change counter, at byte 24 of the header.
     package var counter: Int64
     package var uuid: String
-    /// The name of its version; empty if it is of none.
+    /// The name of the store's version; empty if it matches none.
     package var version: String
     package var state: State
-    /// An estimate of the number of its rows, by the highest keys that were given out.
+    /// An estimate of the number of rows, from the highest keys assigned so far.
     package var rows: Int64
-    /// Seconds that the work on it is expected to take.
+    /// The estimated number of seconds of work.
     package var estimate: Double
-    /// The index of the shard that it belongs to, from 0.
+    /// The index of the store's shard, from 0.
     package var shard: Int
     package var findings: [Note]
 
@@ -159,15 +160,15 @@ package struct FleetEntry: Sendable, Equatable {
         package init(code: String, message: String) { (self.code, self.message) = (code, message) }
     }
 
-    /// The file itself, whatever its name is.
+    /// The identity of the file, independent of its name.
     package var identity: FileIdentity { FileIdentity(device: device, inode: inode) }
     package var isInDeviceBackup: Bool { name != nil }
 
-    /// No store has more bytes or rows than this; what a file says of itself is cut off here, so that sums hold.
+    /// The limit of bytes and rows of a store. Larger values in a file are cut off here, so that sums do not overflow.
     static let most: Int64 = 1 << 44
 }
 
-/// The identity of a file, whatever names it has.
+/// The identity of a file, independent of its names.
 package struct FileIdentity: Sendable, Hashable {
     package var device: UInt64
     package var inode: UInt64
@@ -180,7 +181,7 @@ extension FleetEntry {
         var members: [JSONValue.Member] = [.init("n", JSONValue(number)), .init("path", .string(path))]
         if let name { members.append(.init("name", .string(name))) }
         members += [
-            // An inode's number may be larger than what programs read as a number.
+            // An inode number may exceed the range of numbers in other JSON parsers.
             .init("device", .string(String(device))), .init("inode", .string(String(inode))),
             .init("size", .integer(size)), .init("counter", .integer(counter)), .init("uuid", .string(uuid)),
             .init("version", .string(version)), .init("state", .string(state.rawValue)), .init("rows", .integer(rows)),
@@ -195,7 +196,7 @@ extension FleetEntry {
         return .object(members)
     }
 
-    /// Nil if the line is none of a store.
+    /// Returns nil if the line does not describe a store.
     init?(_ json: JSONValue) {
         guard let number = json["n"]?.integer, number > 0, let path = json["path"]?.string, path.hasPrefix("/"),
             let device = json["device"]?.string.flatMap(UInt64.init),

@@ -6,20 +6,20 @@ import MoultObjects
 import MoultPlan
 import Synchronization
 
-/// Plans a fleet: finds its stores, looks at each, and writes the manifest as it proceeds, so that memory does not grow
-/// with what was found but for a few dozen bytes of each store, which say that it is listed.
+/// The planning of a fleet: it finds the stores, examines each, and writes the manifest along the way. Memory grows
+/// only by a few dozen bytes for each store, which record that it is listed.
 package struct FleetPlan {
     package struct Summary: Sendable {
         package var groups: [FleetGroup] = []
         package var stores = 0
-        /// Files that were looked at.
+        /// The number of files examined.
         package var files = 0
-        /// Names that led to a store that was listed already.
+        /// The number of names that led to an already listed store.
         package var repeated = 0
-        /// The number of stores that an earlier call had looked at.
+        /// The number of stores that an earlier call examined.
         package var resumed = 0
         package var seconds: Double = 0
-        /// The errors about what could not be looked at, up to 20 of them.
+        /// The errors for paths that could not be examined, up to 20 of them.
         package var missed: [MigrationError] = []
         package var missedCount = 0
     }
@@ -29,7 +29,7 @@ package struct FleetPlan {
     private let outlook: (inout FleetGroup) throws -> Void
     private let isCancelled: () -> Bool
 
-    /// - Parameter outlook: says what happens to the stores of a group.
+    /// - Parameter outlook: adds the changes to the stores of a group.
     package init(
         _ manifest: FleetManifest, look: StoreLook, outlook: @escaping (inout FleetGroup) throws -> Void,
         isCancelled: @escaping () -> Bool = { false }
@@ -38,11 +38,11 @@ package struct FleetPlan {
     }
 
     /// - Parameters:
-    ///   - roots: folders, files, patterns.
+    ///   - roots: folders, files and patterns.
     ///   - lists: files with a path on each line.
-    ///   - earlier: the lines that an earlier call has written, which are not looked at again; nil for none.
+    ///   - earlier: the path of an earlier call's lines, whose stores are not examined again; nil for none.
     ///   - print: takes each line.
-    /// - Throws: `cancelled` between two stores; what `print` throws.
+    /// - Throws: `cancelled` between two stores; any error from `print`.
     package func run(
         _ roots: [String], lists: [String] = [], continuing earlier: String? = nil,
         print: @escaping ([UInt8]) throws -> Void
@@ -90,7 +90,7 @@ package struct FleetPlan {
         for error in missed { summary.miss(error, error.place) }
         summary.groups = try writer.end(outlook)
         summary.stores = writer.count
-        // Those of the earlier call were met again.
+        // The stores of the earlier call were found again.
         summary.repeated -= min(summary.resumed, summary.repeated)
         summary.seconds = POSIXSystem().seconds(since: start)
         return summary
@@ -98,7 +98,7 @@ package struct FleetPlan {
 
     private static let batchSize = 1_024
 
-    /// Looks at all of them, on all cores.
+    /// Examines the candidates on all cores.
     private static func looks(
         _ look: StoreLook, at candidates: [StoreFinder.Candidate]
     ) -> [Result<FleetEntry?, MigrationError>] {
@@ -142,14 +142,14 @@ extension MigrationError {
     }
 }
 
-/// A fleet that is planned: the model and the way of its stores.
+/// A fleet to plan: the model, and the migration of its stores.
 package struct FleetPlanning {
     private let versions: ModelVersions
     private let look: StoreLook
     private let outlook: (inout FleetGroup) throws -> Void
 
     /// - Parameters:
-    ///   - target: the name of the version aimed at; nil for the current one.
+    ///   - target: the name of the target version; nil for the current one.
     ///   - mapping: the path of mapping models; nil for none.
     /// - Throws: `noPath` if there is no version of that name; `lockFileMismatch` if a released version has changed.
     package init(
@@ -175,15 +175,15 @@ package struct FleetPlanning {
         }
     }
 
-    /// The name of the version aimed at.
+    /// The name of the target version.
     package var targetName: String { look.targetName }
 
-    /// Looks at stores, and writes the manifest.
+    /// Examines the stores, and writes the manifest.
     ///
     /// - Parameters:
-    ///   - options: those by which the processes of the run find the model and the way again, as they are typed.
-    ///   - path: the new manifest, where an earlier call is continued; nil to give its lines to `print`.
-    /// - Throws: `usage` if the path is taken; `cancelled`; what writing throws.
+    ///   - options: the options, as typed, with which the processes of a run find the model and the migration again.
+    ///   - path: the path of the new manifest, where an earlier call is continued; nil to pass the lines to `print`.
+    /// - Throws: `usage` if the path is taken; `cancelled`; any error from writing.
     package func run(
         _ roots: [String], lists: [String], shards: Int, options: [String], to path: String?,
         isStopping: @escaping @Sendable () -> Bool, print: @escaping (String) -> Void
@@ -206,21 +206,21 @@ package struct FleetPlanning {
         return summary
     }
 
-    /// The most shards that a manifest has.
+    /// The maximum number of shards in a manifest.
     package static let mostShards = FleetManifest.mostShards
 }
 
-/// The manifest while it is written, under another name.
+/// A manifest in progress, under a temporary name.
 private final class ManifestDraft {
-    /// The one that an earlier call has begun, if it is about the same.
+    /// The manifest of an earlier call if it has the same plan; otherwise the new one.
     let manifest: FleetManifest
-    /// The lines of an earlier call.
+    /// The path of an earlier call's lines; nil if there is none to continue.
     let earlier: String?
     private let path: String
     private let draft: String
     private var pending: [UInt8] = []
     private let system = POSIXSystem()
-    /// Lines that the file has already.
+    /// The number of lines to skip, because the file already has them.
     private var skipped: Int
 
     init(_ manifest: FleetManifest, for path: String) throws {
@@ -236,7 +236,7 @@ private final class ManifestDraft {
     }
 
     func add(_ line: [UInt8]) throws {
-        // The first line is there.
+        // A continued file already has the header.
         guard skipped == 0 else {
             skipped -= 1
             return
@@ -261,7 +261,7 @@ private final class ManifestDraft {
 }
 
 extension FleetPlan.Summary {
-    /// Whether every store that was found can be migrated or is of the version aimed at.
+    /// Whether every store found is either of the target version or can be migrated to it.
     package var isClean: Bool {
         missedCount == 0 && groups.allSatisfy { [.behind, .current].contains($0.state) && $0.refusal == nil }
     }

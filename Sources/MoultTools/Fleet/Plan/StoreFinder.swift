@@ -1,29 +1,29 @@
 import MoultBasics
 import MoultSQLite
 
-/// Finds the files that may be stores: every plain file below folders, and those that are named.
+/// A search for files that may be stores: every regular file below the given folders, and the files that are named.
 ///
-/// Links to folders are not followed, so that no file is reached on two ways through them. What Moult keeps next to a
-/// store is left out, for its backups are stores too.
+/// Links to folders are not followed, so that no file is found twice. Files that Moult keeps next to a store are
+/// skipped, because its backups are stores too.
 struct StoreFinder {
-    /// A file, and its name on the device if it lies in a device's backup.
+    /// A file, and its name on the device if it is in a device's backup.
     struct Candidate: Sendable {
         var path: String
         var name: String?
     }
 
     private let system = POSIXSystem()
-    /// Takes the candidates of a folder, one after the other.
+    /// Takes each candidate.
     private let take: (Candidate) throws -> Void
-    /// Takes what could not be listed.
+    /// Takes the error for a path that could not be listed.
     private let miss: (MigrationError) -> Void
 
     init(take: @escaping (Candidate) throws -> Void, miss: @escaping (MigrationError) -> Void) {
         (self.take, self.miss) = (take, miss)
     }
 
-    /// - Parameter roots: folders, files and patterns of a shell.
-    /// - Throws: `fileNotFound` for a root that names nothing.
+    /// - Parameter roots: folders, files and shell patterns.
+    /// - Throws: `fileNotFound` for a root that matches nothing.
     func find(_ roots: [String]) throws {
         for root in roots {
             guard try system.status(of: root) == nil else {
@@ -40,7 +40,7 @@ struct StoreFinder {
         }
     }
 
-    /// The files of a list, one path on each line; relative ones start at the folder of this process.
+    /// Finds the files in a list of paths, one on each line. Relative paths start at the current directory.
     func find(listed path: String) throws {
         try FleetManifest.forEachLine(of: path) { line in
             let text = String(decoding: line, as: UTF8.self)
@@ -75,7 +75,7 @@ struct StoreFinder {
             switch entry.kind {
             case .file where entry.name != DeviceBackup.fileName || names.isEmpty: try take(Candidate(path: path))
             case .folder where !entry.name.hasSuffix(Path.sidecarEnding):
-                // The files of a backup are in folders of two digits, by the first two of their names.
+                // A device's backup stores its files in folders named after the first two digits of the file names.
                 names.isEmpty ? try walk(path) : try walk(path, names)
             case .link:
                 guard let target = try? system.resolve(path), try system.status(of: target)?.kind == .file else {
@@ -104,17 +104,17 @@ struct StoreFinder {
     }
 }
 
-/// A backup of a device that iTunes or the Finder has made: `Manifest.db` says which file has which name.
+/// A backup of a device, made by iTunes or the Finder. Its `Manifest.db` maps the files to their names on the device.
 enum DeviceBackup {
     static let fileName = "Manifest.db"
 
-    /// The domain and the path of each file that may be a store, by its name in the backup.
+    /// Returns the domain and path of each file that may be a store, by its name in the backup.
     ///
-    /// - Throws: what opening a database throws; also where it is encrypted.
+    /// - Throws: any error from opening the database, for example because it is encrypted.
     static func names(in folder: String) throws -> [String: String] {
         let connection = try Connection(Path.join(folder, fileName), mode: .immutable)
         defer { connection.close() }
-        // Flag 1 is a file, 2 a folder, 4 a link.
+        // Flags: 1 is a file, 2 a folder, 4 a link.
         let rows = try connection.rows(
             """
             SELECT fileID, domain || '/' || relativePath FROM Files

@@ -5,15 +5,15 @@ import MoultSQLite
 import MoultStore
 import Synchronization
 
-/// Looks at one file after the other: whether it is a store, of which version, how large.
+/// An examination of files: whether each is a store, its version and its size.
 ///
-/// A look reads the header, the metadata and the table of keys, and no object's row, so that it takes as long for a large
-/// store as for a small one. Nothing is changed, and no lock is taken.
+/// Only the header, the metadata and the table of keys are read, and no rows of objects, so a large store takes no
+/// longer than a small one. Nothing is changed, and no lock is taken.
 package final class StoreLook: Sendable {
     private let versions: ModelVersions
     private let target: String?
     private let goal: Int
-    /// The states and versions recognised so far, by hashes and identifiers: many stores share a few of these.
+    /// The versions recognised so far, by hashes and identifiers. Many stores share a few of them.
     private let known = Mutex<[(hashes: VersionHashes, identifiers: [String], version: Recognised)]>([])
 
     fileprivate struct Recognised: Sendable {
@@ -21,18 +21,18 @@ package final class StoreLook: Sendable {
         var version: String
     }
 
-    /// - Parameter target: the name of the version aimed at; nil for the current one.
+    /// - Parameter target: the name of the target version; nil for the current one.
     /// - Throws: `noPath` if there is no version of that name.
     package init(_ versions: ModelVersions, target: String?) throws {
         (self.versions, self.target) = (versions, target)
         goal = try versions.target(named: target)
     }
 
-    /// The name of the version aimed at.
+    /// The name of the target version.
     package var targetName: String { versions.versions[goal].name }
 
-    /// - Returns: nil for a file that is no database, and for a database that is no store.
-    /// - Throws: what opening the file throws.
+    /// - Returns: nil for a file that is not a database, or a database that is not a store.
+    /// - Throws: any error from opening the file.
     package func look(at path: String, name: String? = nil) throws -> FleetEntry? {
         let system = POSIXSystem()
         let (status, header) = try system.header(of: path, count: 100)
@@ -51,7 +51,7 @@ package final class StoreLook: Sendable {
         do {
             guard try read(&entry, isAtRest: logs.allSatisfy { $0 == 0 }) else { return nil }
         } catch let error as MigrationError {
-            // A database of another program that cannot be read is not told from a store.
+            // An unreadable database of another program cannot be told from a store.
             entry.note(error.code.description, error.message)
         }
         if try system.status(of: path + Path.sidecarEnding + "/journal.json") != nil {
@@ -61,10 +61,10 @@ package final class StoreLook: Sendable {
     }
 
     private static let magic = Array("SQLite format 3\0".utf8)
-    /// A store with a log that is larger is looked at without its log.
+    /// The size limit for reading a store with its log. A larger one is read without it.
     private static let mostCopied: Int64 = 16 << 20
 
-    /// - Returns: false if it is no store.
+    /// - Returns: false if the database is not a store.
     private func read(_ entry: inout FleetEntry, isAtRest: Bool) throws -> Bool {
         if isAtRest || entry.size > Self.mostCopied {
             if !isAtRest {
@@ -83,7 +83,7 @@ package final class StoreLook: Sendable {
         guard tables.isSuperset(of: ["Z_METADATA", "Z_PRIMARYKEY"]) else { return false }
         let metadata = try StoreMetadata(from: connection)
         entry.uuid = metadata.uuid
-        // Entities of history and CloudKit have numbers from 16001 on; those below another count with it.
+        // The numbers of history and CloudKit entities start at 16001. Sub-entities count with their root entity.
         let rows = try connection.integer(
             "SELECT sum(Z_MAX) FROM Z_PRIMARYKEY WHERE Z_ENT < 16001 AND ifnull(Z_SUPER, 0) = 0")
         entry.rows = min(max(rows ?? 0, 0), FleetEntry.most)
@@ -101,7 +101,7 @@ package final class StoreLook: Sendable {
             all.first { $0.identifiers == identifiers && $0.hashes == hashes }?.version
         }
         if let earlier { return earlier }
-        // A store without hashes is recognised by its tables, which may differ from those of the next.
+        // A store without hashes is recognised by its tables, so its version cannot be reused for another store.
         let isToldByHashes = !hashes.entities.isEmpty
         let status =
             isToldByHashes
@@ -110,7 +110,7 @@ package final class StoreLook: Sendable {
         let found = Recognised(status)
         if isToldByHashes {
             known.withLock { all in
-                // Stores of many unknown versions are not remembered without end.
+                // Limit the cache, because there may be many unknown versions.
                 if all.count < 1_000 { all.append((hashes, identifiers, found)) }
             }
         }

@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultPlan
 
-/// The rules about data and source, from the changes that the differ finds between two versions.
+/// The rules about data and source, from the differences between two versions.
 enum ChangeRules {
     // MARK: Data
 
@@ -26,10 +26,10 @@ enum ChangeRules {
 
     static func conversions(_ step: LintStep) -> [LintMatch] { risks(step, "DATA008") }
 
-    /// The join tables within one entity whose name depends on properties that are others now.
+    /// Returns matches for join tables within one entity whose name depends on properties that have changed.
     static func joinNames(_ step: LintStep) -> [LintMatch] {
         step.newer.model.entities.flatMap { entity -> [LintMatch] in
-            // Most entities have no such relationship, and comparing all properties takes time.
+            // Skip the costly comparison of all properties for the many entities without such a relationship.
             guard entity.relationships.contains(where: { $0.isToMany && $0.destinationEntityName == entity.name })
             else { return [] }
             let renamed = step.diff.changes.first { $0.kind == .entityRenamed && $0.entity == entity.name }?.old
@@ -41,7 +41,7 @@ enum ChangeRules {
                     relationship.destinationEntityName == entity.name,
                     let other = entity.relationships.first(where: { $0.name == relationship.inverseName }),
                     other.isToMany, relationship.name.precedesInByteOrder(other.name),
-                    // A table that is new has no name to keep.
+                    // A new table has no name to keep.
                     before.relationships.contains(where: { $0.isToMany && $0.inverseName != nil })
                 else { return nil }
                 let place = "\(entity.name).\(relationship.name)"
@@ -118,7 +118,7 @@ enum ChangeRules {
             .entityRemoved, .entityRenamed, .attributeRemoved, .attributeRenamed, .relationshipRemoved,
             .relationshipRenamed, .type, .cardinality, .destination,
         ]
-        // A rule of its own names renames where the model says that it is used with CloudKit.
+        // If the model is marked for use with CloudKit, a separate rule reports renames.
         let renames = step.newer.model.isUsedWithCloudKit ? forbiddenRenames(step) : []
         return changes(step, kinds) { $0.isHashed && !renames.contains($0) }.map { change in
             match(
@@ -128,7 +128,7 @@ enum ChangeRules {
         }
     }
 
-    /// The renames in a model that says that it is used with CloudKit.
+    /// Returns matches for renames in a model that is marked for use with CloudKit.
     static func renamedWithCloudKit(_ step: LintStep) -> [LintMatch] {
         guard step.newer.model.isUsedWithCloudKit else { return [] }
         return forbiddenRenames(step).map { change in
@@ -155,10 +155,10 @@ enum ChangeRules {
         ]
     }
 
-    // MARK: Words
+    // MARK: Matches
 
-    /// Returns the matches for the changes that a rule stands for, with the remedies of a plan, where the planner has
-    /// not asked about them already.
+    /// Returns the matches for the changes that a rule covers, with the remedies of a plan, unless the planner has
+    /// asked about them already.
     private static func risks(
         _ step: LintStep, _ rule: String, edit: (ModelChange) -> LintMatch.Edit? = { _ in nil }
     ) -> [LintMatch] {
@@ -170,7 +170,7 @@ enum ChangeRules {
     private static func changes(
         _ step: LintStep, _ kinds: Set<ModelChange.Kind>, where isIncluded: (ModelChange) -> Bool
     ) -> [ModelChange] {
-        // A mapping model says itself what becomes of the values.
+        // A mapping model decides about the values itself.
         guard !step.isRegistered else { return [] }
         let open = step.openPlaces
         return step.diff.changes.filter { change in
@@ -189,7 +189,7 @@ enum ChangeRules {
 }
 
 extension ModelChange {
-    /// Whether both transformers read and write keyed archives: the default one, and the two of Foundation.
+    /// Whether both transformers read and write keyed archives, as the default one and two of Foundation's do.
     fileprivate var keepsArchives: Bool {
         let keyed = ["NSKeyedUnarchiveFromData", "NSSecureUnarchiveFromData", nil]
         return kind == .valueTransformer && keyed.contains(old) && keyed.contains(new)
@@ -197,8 +197,8 @@ extension ModelChange {
 }
 
 extension ManagedObjectModel {
-    /// Returns the properties that decide the name of a join table: every property of an entity, inherited ones
-    /// included, with its kind.
+    /// Returns the properties that decide the name of a join table: all properties of an entity, including inherited
+    /// ones, with their kinds.
     fileprivate func propertyKinds(of entity: EntityDescription) -> Set<[String]> {
         let attributes = attributes(of: entity).map { [$0.name, $0.isTransient ? "transient" : ""] }
         let relationships = relationships(of: entity).map {
@@ -209,11 +209,10 @@ extension ManagedObjectModel {
 }
 
 extension LintStep {
-    /// Returns a sentence with the number of a store's objects that are concerned, with a space before it; nil without
-    /// a store.
+    /// Returns a sentence, with a leading space, about the number of a store's affected objects; nil without a store.
     fileprivate func rowsSentence(of entity: String) -> String? {
         guard !rows.isEmpty else { return nil }
-        // The store has the entities of its own version; a name that is not there was renamed on the way.
+        // The store has the entities of its own version. A missing name was renamed in a later one.
         guard let count = rows[entity] else { return nil }
         return " The store has \(Quantity.count(count, "object")) of \(entity)."
     }

@@ -5,7 +5,7 @@ extension LintRule {
     }
     private static let rating = "name=\"rating\" optional=\"YES\" attributeType=\"Integer 16\""
     private static let scalar = rating + " usesScalarValueType=\"YES\""
-    /// An attribute that only the second version has: without it, the two would have equal hashes.
+    /// An attribute of the second version, without which the two versions would have equal hashes.
     private static let note = "name=\"note\" optional=\"YES\" attributeType=\"String\""
 
     static let code: [LintRule] = [

@@ -7,7 +7,7 @@ extension LintRule {
                 "<relationship name=\"authors\" optional=\"YES\" \(facts) deletionRule=\"Nullify\" destinationEntity=\"User\"/>"
             )
     }
-    /// The second version has an attribute more: without one, the two would have equal hashes.
+    /// An entity with a transformable attribute. The note in the second version keeps the hashes from being equal.
     private static func picture(_ transformer: String, hasNote: Bool) -> String {
         let note = "\n    <attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>"
         return post(
@@ -15,7 +15,7 @@ extension LintRule {
                 + "valueTransformerName=\"\(transformer)\"/>\(hasNote ? note : "")")
     }
 
-    /// Users who follow users.
+    /// Users who follow other users.
     private static let follows = follows(rating: false)
     private static func follows(rating: Bool) -> String {
         let attribute = "\n    <attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 16\"/>"
@@ -196,7 +196,8 @@ extension LintRule {
             check: .step(ChangeRules.leftConfiguration)),
     ]
 
-    /// Drafts and users, of which one store has these; the second version has an attribute more.
+    /// Drafts and users, with the entities in the local configuration. The note in the second version changes the
+    /// hashes.
     private static func stores(local: [String], hasNote: Bool = false) -> String {
         let note = "\n    <attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>\n"
         let members = local.map { "    <memberEntity name=\"\($0)\"/>\n" }.joined()

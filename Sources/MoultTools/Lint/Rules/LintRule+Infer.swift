@@ -162,7 +162,7 @@ extension LintRule {
     }
 }
 
-/// The rules about changes that the planner does not infer. Nothing here decides that again: each finding is a question
+/// The rules about changes that the planner does not infer. They decide nothing themselves: each finding is a question
 /// or a refusal of the plan.
 enum InferRules {
     static func renames(_ step: LintStep) -> [LintMatch] {
@@ -180,7 +180,7 @@ enum InferRules {
     }
 
     static func missingDefaults(_ step: LintStep) -> [LintMatch] {
-        // Whether a default value is needed depends on the answer to the question.
+        // The answer to a question decides whether a default value is needed.
         let asked = Set(step.inferred.questions.map(\.place))
         return refusals(step, "INFER005").filter { !asked.contains($0.place) }.map { match in
             var match = match
@@ -204,9 +204,9 @@ enum InferRules {
 
     static func inverses(_ step: LintStep) -> [LintMatch] { refusals(step, "INFER008") }
 
-    // MARK: What the planner says
+    // MARK: Questions and refusals
 
-    /// The questions that a rule stands for.
+    /// Returns matches for the questions that a rule covers.
     private static func questions(
         _ step: LintStep, _ rule: String, edit: (Question) -> LintMatch.Edit? = { _ in nil }
     ) -> [LintMatch] {
@@ -220,7 +220,7 @@ enum InferRules {
         }
     }
 
-    /// The refusals that a rule stands for.
+    /// Returns matches for the refusals that a rule covers.
     private static func refusals(_ step: LintStep, _ rule: String) -> [LintMatch] {
         guard !step.isRegistered else { return [] }
         return step.inferred.refusals.map(\.finding).filter { $0.rule == rule }.map { finding in
@@ -232,6 +232,6 @@ enum InferRules {
 }
 
 extension LintStep {
-    /// `App to App 2`.
+    /// The names of both versions, such as `App to App 2`.
     var words: String { "\(older.name) to \(newer.name)" }
 }

@@ -28,7 +28,7 @@ extension LintRule {
         (1...count).map { "    <attribute name=\"value\($0)\" optional=\"YES\" attributeType=\"String\"/>\n" }.joined()
     }
 
-    /// References to entities and properties that are missing.
+    /// A reference to an entity or a property that is missing.
     static let brokenReference = LintRule(
         "SHAPE002", .error, "Reference to nothing",
         meaning: """
@@ -191,7 +191,7 @@ extension LintRule {
     ]
 }
 
-/// The rules about how values are stored and found, which concern time and not data.
+/// The rules about storing and finding values, which concern speed rather than data.
 enum StorageRules {
     static func externalStorage(_ version: LintVersion) -> [LintMatch] {
         version.model.entities.flatMap { entity in
@@ -227,7 +227,7 @@ enum StorageRules {
 }
 
 extension AttributeType {
-    /// Whether no value of the type is large.
+    /// Whether all values of the type are small.
     fileprivate var isSmall: Bool {
         let small: Set<AttributeType> = [
             .integer16, .integer32, .integer64, .decimal, .double, .float, .boolean, .date, .uuid,
@@ -237,7 +237,7 @@ extension AttributeType {
 }
 
 extension EntityDescription {
-    /// The properties that an index or a uniqueness constraint begins with.
+    /// The first properties of the indexes and uniqueness constraints.
     fileprivate var leadingKeys: [String] {
         let indexes = fetchIndexes.compactMap { index -> String? in
             if case .property(let name)? = index.elements.first?.subject { name } else { nil }
@@ -248,7 +248,7 @@ extension EntityDescription {
 }
 
 extension Predicate {
-    /// The properties of the object itself that a search by an index could begin with, in byte order.
+    /// The compared properties of the object itself for which an index can help, in byte order.
     fileprivate var comparedKeys: [String] {
         var keys: Set<String> = []
         func add(_ predicate: Predicate) {

@@ -3,7 +3,7 @@ import MoultModel
 import MoultPlan
 
 extension LintRule {
-    /// Posts with an author, where the relationship to the author has these facts.
+    /// Posts with an author, with the given XML attributes on the relationship to the author.
     private static func authored(_ facts: String, _ tail: String = "") -> String {
         """
         <entity name="Post">
@@ -23,7 +23,7 @@ extension LintRule {
     private static let onDevice =
         "The store does not load: error 134060, and the log lists what CloudKit does not support."
 
-    /// A rule of the profile `cloudkit` over one version.
+    /// Returns a rule of the profile `cloudkit` for a single version.
     private static func cloudKit(
         _ code: String, _ title: String, meaning: String, remedy: String, failing: String, corrected: String,
         _ check: @escaping @Sendable (LintVersion) -> [LintMatch]
@@ -159,7 +159,7 @@ extension LintRule {
     ]
 }
 
-/// The rules about stores that are mirrored to CloudKit: what Core Data refuses then, or CloudKit cannot hold.
+/// The rules about stores that are mirrored to CloudKit: models that Core Data refuses or CloudKit does not support.
 enum SyncRules {
     static func unique(_ version: LintVersion) -> [LintMatch] {
         entities(version).flatMap { entity in
@@ -175,7 +175,7 @@ enum SyncRules {
 
     static func requiredAttributes(_ version: LintVersion) -> [LintMatch] {
         attributes(version) { attribute in
-            // A composite attribute has its default values in its elements.
+            // The default values of a composite attribute are in its elements.
             attribute.isStored && !attribute.isOptional && attribute.derivation == nil
                 && attribute.leaves.allSatisfy { $0.defaultValue == nil }
         }.map {
@@ -262,9 +262,9 @@ enum SyncRules {
         }
     }
 
-    // MARK: The part that is mirrored
+    // MARK: The mirrored part
 
-    /// The entities of the configurations that are used with CloudKit; all of them if none is marked so.
+    /// Returns the entities of the configurations that are used with CloudKit; all entities if there are none.
     private static func entities(_ version: LintVersion) -> [EntityDescription] {
         let cloud = version.model.configurations.filter(\.usedWithCloudKit).flatMap(\.entityNames)
         guard !cloud.isEmpty else { return version.model.entities }

@@ -3,7 +3,7 @@ import MoultModel
 import MoultModelFiles
 import MoultPlan
 
-/// The rules about released versions, and about the list of versions.
+/// The rules about released versions and the order of versions.
 enum OpenRules {
     static func edited(_ release: LintRelease, _ subject: LintSubject) -> [LintMatch] {
         release.versions.compactMap { released in
@@ -84,7 +84,7 @@ enum OpenRules {
         guard let last else { return [] }
         let names = Set(release.versions.map(\.name))
         return subject.versions[..<last].filter { version in
-            // An edited version is reported as such.
+            // An edited version is reported separately.
             !checksums.contains(version.checksum) && !names.contains(version.name)
         }.map { version in
             LintMatch(
@@ -104,7 +104,7 @@ enum OpenRules {
                 first[version.checksum] = version.name
                 return nil
             }
-            // What was released stays as it is.
+            // A released version cannot be changed any more.
             let isReleased = subject.releases.contains { release in
                 release.versions.contains { $0.name == version.name && $0.checksum == version.checksum }
             }
@@ -125,7 +125,8 @@ enum OpenRules {
         } + subject.releases.compactMap { noLongerNamed($0, subject) }.prefix(1)
     }
 
-    /// The bundle has several versions, named its current one when it was released, and names none now.
+    /// Returns a match if the release named a current version of the bundle, and the bundle now has several and names
+    /// none.
     private static func noLongerNamed(_ release: LintRelease, _ subject: LintSubject) -> LintMatch? {
         guard let current = release.currentName, release.versions.count > 1, subject.currentName == nil,
             subject.versions.count > 1,
@@ -136,10 +137,9 @@ enum OpenRules {
             remedy: "Restore the file .xccurrentversion of the bundle, or choose the current version in Xcode again.")
     }
 
-    // MARK: Words
+    // MARK: Messages
 
-    /// Returns the changes from a released version to the present one, if the released model is at hand; otherwise
-    /// none.
+    /// Returns the changes from a released version to the current one; none if the released model is not available.
     private static func changes(_ released: LintRelease.Version, _ version: LintVersion) -> [ModelChange] {
         released.model.flatMap { try? ModelDiff(from: $0, to: version.version) }?.changes ?? []
     }
@@ -169,17 +169,17 @@ enum OpenRules {
     }
 }
 
-/// The rules for the findings of a SwiftData plan about itself. The plan makes the findings, with remedies in Swift;
-/// here each gets the code of a rule.
+/// The rules that report the findings of a SwiftData plan about itself. The plan provides the findings, with remedies
+/// in Swift; each is reported here under the code of a rule.
 enum PlanRules {
-    /// The rule of every finding that is about the plan as a whole.
+    /// The rule for every finding about the plan as a whole.
     private static let whole = "OPEN011"
     private static let judged: Set<String> = [
         "OPEN007", "OPEN009", "OPEN010", whole, "DATA010", "INFER001", "INFER002", "INFER003", "INFER004", "INFER005",
         "INFER006", "INFER007", "INFER008",
     ]
 
-    /// Whether the plan knows better than the rule, which reads only models.
+    /// Whether the plan's own findings replace those of the rule, which examines only the models.
     static func judges(_ rule: LintRule) -> Bool { judged.contains(rule.code) }
 
     private static func code(of finding: Finding) -> String {
@@ -188,7 +188,7 @@ enum PlanRules {
 
     static func matches(of rule: LintRule, in findings: [Finding]) -> [LintMatch] {
         findings.filter { code(of: $0) == rule.code }.map { finding in
-            // The place of a fault of the plan itself is a stage or a version.
+            // The place of a finding about the plan itself is a stage or a version.
             let isOfModel = code(of: finding) != whole && !["stage-missing", "checksum-twice"].contains(finding.code)
             let (entity, member) = isOfModel ? LintMatch.parts(of: finding.place) : (nil, nil)
             var match = LintMatch(

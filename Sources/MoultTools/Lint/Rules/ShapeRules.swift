@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultModelFiles
 
-/// The rules about one version by itself, for what is wrong or risky in it.
+/// The rules about a single version, for errors and risks in it.
 enum ShapeRules {
     static func notRead(_ subject: LintSubject) -> [LintMatch] {
         subject.readerFindings.filter { $0.code != "current-version-missing" }.map { finding in
@@ -18,7 +18,7 @@ enum ShapeRules {
         }
     }
 
-    /// `path:12: Post.title` taken apart.
+    /// The parts of a place such as `path:12: Post.title`.
     private struct Place {
         var file: String
         var line: Int?
@@ -94,7 +94,8 @@ enum ShapeRules {
         return matches
     }
 
-    /// Returns the faults that `moult compile` refuses besides references, such as names and predicates.
+    /// Returns matches for the errors that `moult compile` reports apart from references, such as invalid names and
+    /// predicates.
     static func notCompiled(_ version: LintVersion) -> [LintMatch] {
         guard let file = version.file, file.hasSuffix("/contents") else { return [] }
         return ModelFault.errors(inSource: file).filter { $0.kind != .reference }.map { fault in
@@ -125,7 +126,7 @@ enum ShapeRules {
             }
             let other = "\(relationship.destinationEntityName).\(inverse.name)"
             let own = "\(entity).\(relationship.name)"
-            // The pair is reported once, at the end whose name comes last.
+            // Report the pair once, at the end whose name sorts last.
             guard own == other || other.precedesInByteOrder(own) else { return nil }
             return LintMatch(
                 version.name, entity, relationship.name,
@@ -137,8 +138,8 @@ enum ShapeRules {
         } + cascadeCycles(version)
     }
 
-    /// Entities that own each other in a circle. A tree of one entity is none, and neither is a pair of inverses, which
-    /// is reported as such.
+    /// Returns matches for entities that own each other in a circle. A tree of one entity does not count, and neither
+    /// does a pair of inverses, which is reported separately.
     private static func cascadeCycles(_ version: LintVersion) -> [LintMatch] {
         let model = version.model
         let owners = model.entities.map { entity in
@@ -170,7 +171,8 @@ enum ShapeRules {
 
     private typealias Step = (entity: String, relationship: String)
 
-    /// The relationships that lead from an entity back to it or to one of its sub-entities, each breadth first.
+    /// Returns the shortest path of relationships from an entity back to itself or to one of its parents, found breadth
+    /// first.
     private static func shortestWay(
         from start: String, backTo goal: String, _ owned: [String: [RelationshipDescription]],
         _ model: ManagedObjectModel
@@ -223,7 +225,7 @@ enum ShapeRules {
         }
     }
 
-    /// Names that members of `NSManagedObject` and `NSObject` have already, with another meaning.
+    /// The names of members of `NSManagedObject` and `NSObject`, which have another meaning.
     private static let reserved: Set<String> = [
         "class", "superclass", "self", "hash", "description", "debugDescription", "zone", "isProxy", "isa",
         "objectID", "entity", "managedObjectContext", "hasChanges", "isInserted", "isUpdated", "isDeleted", "isFault",
@@ -248,7 +250,7 @@ enum ShapeRules {
         }
     }
 
-    /// As many properties in one table slow every fetch.
+    /// The number of columns in one table above which fetches become slow.
     private static let columnLimit = 200
 
     static func wideHierarchies(_ version: LintVersion) -> [LintMatch] {
