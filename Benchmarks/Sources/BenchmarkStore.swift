@@ -22,7 +22,7 @@ struct BenchmarkStore {
         // A store of as many rows is the same one.
         if FileManager.default.fileExists(atPath: path) { return }
         let version = try BenchmarkModel.change(named: "in-place").versions.versions[0]
-        let maker = try StoreMaker(version, framework: 1526, uuid: "5E0F5C5A-9C4B-4C5D-8A51-0D5A1B2C3D4E")
+        let maker = try StoreCreator(version, framework: 1526, uuid: "5E0F5C5A-9C4B-4C5D-8A51-0D5A1B2C3D4E")
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout, speed: .reckless)
         let inserter = try writer.inserter(BenchmarkModel.entity, BenchmarkModel.attributes.map(\.name))

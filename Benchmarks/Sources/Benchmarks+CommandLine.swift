@@ -73,7 +73,7 @@ extension Benchmarks {
         if let longChain {
             let store = folder + "/long.sqlite"
             let versions = try ModelVersions(contentsOf: longChain)
-            try StoreMaker(versions.versions[0]).make(at: store)
+            try StoreCreator(versions.versions[0]).make(at: store)
             figures.append(
                 try timed("moult status, 117 sources", ["status", store, "--model", longChain], bound: 300))
             let twelve = try firstTwelve(of: longChain)

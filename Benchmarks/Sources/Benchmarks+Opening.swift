@@ -18,7 +18,7 @@ extension Benchmarks {
         let store = folder + "/large.sqlite"
         let versions = try ModelVersions(contentsOf: longChain)
         guard let last = versions.versions.last else { return figures }
-        try StoreMaker(last).make(at: store)
+        try StoreCreator(last).make(at: store)
         figures.append(try figure("\(last.model.entities.count) entities", store))
         return figures
     }
@@ -60,6 +60,6 @@ enum OpeningWork {
 
 extension ManagedObjectModel {
     fileprivate static func ofStore(_ path: String) throws -> ManagedObjectModel {
-        try StoreProbe.read(path) { try StoreSnapshot($0.connection).ownVersion().model }
+        try ReadOnlyStore.read(path) { try StoreSnapshot($0.connection).ownVersion().model }
     }
 }

@@ -68,7 +68,7 @@ extension StoreKeeper {
         into path: String, as version: ((ModelVersions) throws -> ModelVersion)? = nil,
         isCancelled: @escaping () -> Bool = { false }
     ) throws -> SalvageReport {
-        try StoreProbe.checkKind(store, system)
+        try ReadOnlyStore.checkKind(store, system)
         let versions = try knownVersions()
         let named = try version.flatMap { name in try versions.map(name) }
         return try StoreSalvage(named, among: versions, system: system).run(store, into: path, isCancelled: isCancelled)

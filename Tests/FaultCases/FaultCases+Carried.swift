@@ -167,7 +167,7 @@ extension FaultCases {
             let versions = try MirroredVersions.make(to: "back")
             var trial = FaultCase("mirror begun", storeName: "second.sqlite") { second in
                 let store = exportPath(second, "first.sqlite")
-                try StoreMaker(versions.versions[0], framework: 419, history: false).make(at: store)
+                try StoreCreator(versions.versions[0], framework: 419, history: false).make(at: store)
                 let writer = try RandomWriter(store, model: versions.versions[0].model, seed: 1)
                 defer { writer.close() }
                 for _ in 0..<3 { try writer.save(writes: 8) }

@@ -47,7 +47,7 @@ extension FaultCases {
             options.batchSize = 8
             let chosen = options
             return FaultCase("by a policy, with a quarantine") { store in
-                let maker = try StoreMaker(first)
+                let maker = try StoreCreator(first)
                 try maker.make(at: store)
                 let writer = try ObjectWriter(store: store, layout: maker.layout)
                 for number in 1...20 {

@@ -10,7 +10,7 @@ import TestSupport
 /// Migrations that put work off, and the work itself.
 extension FaultCases {
     private static func makeStore(at store: String) throws {
-        let maker = try StoreMaker(DeferrableVersions.make().versions[0])
+        let maker = try StoreCreator(DeferrableVersions.make().versions[0])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         try SampleData(seed: 1, count: 24, isHostile: false).fill(writer)

@@ -15,7 +15,7 @@ extension FaultCases {
             var trial = FaultCase("mirrored") { second in
                 let store = first(second)
                 // A framework that still wrote with a rollback journal: what a trial begins with is one file.
-                try StoreMaker(versions.versions[0], framework: 419, history: false).make(at: store)
+                try StoreCreator(versions.versions[0], framework: 419, history: false).make(at: store)
                 let writer = try RandomWriter(store, model: versions.versions[0].model, seed: 1)
                 defer { writer.close() }
                 for _ in 0..<3 { try writer.save(writes: 8) }

@@ -7,7 +7,7 @@ import TestSupport
 /// A store that calls itself current and lacks a table, a column and an index.
 extension FaultCases {
     private static func makeIncomplete(at store: String) throws {
-        try StoreMaker(try BrokenForum.versions().versions[1]).make(at: store)
+        try StoreCreator(try BrokenForum.versions().versions[1]).make(at: store)
         _ = try SQLiteShell.run(
             store,
             """

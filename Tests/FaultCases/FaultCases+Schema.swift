@@ -14,7 +14,7 @@ extension FaultCases {
     ///   - isWAL: the last rows lie in a WAL that a dead process left; else the store has a rollback journal.
     ///   - count: objects of each entity but the authors.
     package static func makeItems(at store: String, isWAL: Bool, count: Int = 24) throws {
-        let maker = try StoreMaker(KillableVersions.make().versions[0])
+        let maker = try StoreCreator(KillableVersions.make().versions[0])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         try SampleData(seed: 1, count: count, counts: ["Author": 3], isHostile: false).fill(writer)

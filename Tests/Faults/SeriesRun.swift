@@ -66,7 +66,7 @@ struct SeriesRun {
         try POSIXSystem().makeFolder(folder, .byUmask)
         let isReal = kinds.first?.isReal == true
         let counts = countsAllocations && kinds.contains { $0.isOfMemory }
-        let ground = try isReal ? nil : FaultGround(faultCase, in: folder, countsAllocations: counts)
+        let ground = try isReal ? nil : FaultFixture(faultCase, in: folder, countsAllocations: counts)
         return try kinds.filter { $0.befalls(faultCase) }.compactMap { kind in
             switch kind {
             case .fault(let kind):

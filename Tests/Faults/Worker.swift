@@ -12,7 +12,7 @@ final class Worker {
     private var text = ""
 
     /// - Parameter user: whom it becomes before it begins, where this process may choose.
-    init(_ ground: FaultGround, user: uid_t? = nil) throws {
+    init(_ ground: FaultFixture, user: uid_t? = nil) throws {
         var environment = ["TMPDIR": ground.temporaryFolder]
         if let user { environment["MOULT_FAULTS_USER"] = "\(user)" }
         process = try ChildProcess(
@@ -34,7 +34,7 @@ final class Worker {
     func kill() { process.kill() }
 
     /// Waits for its end.
-    func end() throws -> Aftermath.Ending {
+    func end() throws -> RecoveryCheck.Ending {
         while try readSome() {}
         let code = process.wait()
         return code == 0 ? .succeeded : code > 128 ? .died : .failed(Failure(code: code, words: words))

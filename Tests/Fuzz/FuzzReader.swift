@@ -75,7 +75,7 @@ enum FuzzReader: String, CaseIterable, Sendable {
         expectUsefulErrors { _ = try CoreDataClasses(model, .both, .whole).files }
         expectUsefulErrors { _ = try SwiftDataModels(ModelVersions(versions: [version]), named: "Fuzz").files }
         expectUsefulErrors { _ = try Coexistence(of: version).isEqual }
-        expectUsefulErrors { _ = try StoreMaker(version, experimental: true).layout.createStatements }
+        expectUsefulErrors { _ = try StoreCreator(version, experimental: true).layout.createStatements }
         expectUsefulErrors {
             guard let newer = try forum.get().versions.last else { return }
             let versions = ModelVersions(versions: [version, newer])

@@ -58,7 +58,7 @@ enum FuzzSeeds {
         case .propertyList: return models.compactMap { try? $0.compiled() } + [elements(), Array(everyElement.utf8)]
         case .metadata:
             return try [230, 866, 1526].flatMap { framework in
-                try forum().versions.map { try StoreMaker($0, framework: framework).metadata.propertyList }
+                try forum().versions.map { try StoreCreator($0, framework: framework).metadata.propertyList }
             }
         case .lock: return [Array(lock.utf8)]
         case .answers: return [Array(answers.utf8)]
@@ -210,7 +210,7 @@ enum FuzzSeeds {
         let folder = try ScratchFolder()
         let path = folder.path + "/Forum.sqlite"
         guard let version = try forum().versions.first else { return [] }
-        let maker = try StoreMaker(version, framework: framework)
+        let maker = try StoreCreator(version, framework: framework)
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout)
         try SampleData(count: 3, isHostile: false).fill(writer)
@@ -255,7 +255,7 @@ enum FuzzSeeds {
 
     private static func snapshots() throws -> [StoreSnapshot] {
         try Corpus.stores.prefix(greatestCount).map { path in
-            try StoreProbe.read(path) { try StoreSnapshot($0.connection) }
+            try ReadOnlyStore.read(path) { try StoreSnapshot($0.connection) }
         }
     }
 }

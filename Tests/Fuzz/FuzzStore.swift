@@ -29,7 +29,7 @@ struct FuzzStore: Sendable {
     }
 
     private func look() throws {
-        let probe = try StoreProbe(path, folder: folder.path)
+        let probe = try ReadOnlyStore(path, folder: folder.path)
         defer { probe.close() }
         let snapshot = try StoreSnapshot(probe.connection)
         _ = try StoreRecognition(of: snapshot, in: versions)
@@ -39,7 +39,7 @@ struct FuzzStore: Sendable {
         expectUsefulErrors { _ = try StoreAudit(path, model: model, full: true) }
     }
 
-    private func dump(_ probe: StoreProbe, _ snapshot: StoreSnapshot, _ model: ManagedObjectModel) throws {
+    private func dump(_ probe: ReadOnlyStore, _ snapshot: StoreSnapshot, _ model: ManagedObjectModel) throws {
         let layout = try StoreLayout(actual: snapshot, model: model)
         let reader = StoreReader(connection: probe.connection, layout: layout, store: path)
         for entity in model.entities {

@@ -9,7 +9,7 @@ import Testing
     private func snapshot() throws -> StoreSnapshot {
         let store = try #require(Corpus.stores.first { $0.hasSuffix("CartKitSwiftData_v1.sqlite") })
         let folder = try ScratchFolder()
-        return try StoreProbe.read(try folder.copyStore(store)) { try StoreSnapshot($0.connection) }
+        return try ReadOnlyStore.read(try folder.copyStore(store)) { try StoreSnapshot($0.connection) }
     }
 
     @Test func `the version hashes are Apple's`() throws {

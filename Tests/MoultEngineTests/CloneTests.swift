@@ -13,7 +13,7 @@ struct CloneTests {  // tier: long
     /// A store of about 20 MB on such a volume.
     private func store(on volume: SmallVolume, isWAL: Bool = false) throws -> String {
         let store = volume.path + "/Forum.sqlite"
-        let maker = try StoreMaker(KillableVersions.make().versions[0])
+        let maker = try StoreCreator(KillableVersions.make().versions[0])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         try SampleData(seed: 1, count: 1_000, counts: ["Author": 3], isHostile: false).fill(writer)

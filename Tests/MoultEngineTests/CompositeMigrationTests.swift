@@ -19,7 +19,7 @@ struct CompositeMigrationTests {  // tier: long
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)
         let before = try WitnessStore(store)
-        let old = try #require(try StoreProbe.read(store) { try StoreSnapshot($0.connection).cachedModel })
+        let old = try #require(try ReadOnlyStore.read(store) { try StoreSnapshot($0.connection).cachedModel })
         var new = old
         try new.updateEntity("Cocktail") { entity in
             try change("author", of: &entity) { author in
@@ -38,7 +38,7 @@ struct CompositeMigrationTests {  // tier: long
         }
         let versions = [ModelVersion(names: ["old"], model: old), ModelVersion(names: ["new"], model: new)]
         let mapping = try ResolvedMapping(inferring: versions[0], to: versions[1])
-        let plan = try StoreProbe.read(store) { probe in
+        let plan = try ReadOnlyStore.read(store) { probe in
             try BoundPlan(
                 mapping, from: versions[0], to: versions[1], over: StoreSnapshot(probe.connection),
                 connection: probe.connection)

@@ -63,7 +63,7 @@ import Testing
     private func migrate(_ file: MappingModelFile, from old: ModelVersion, to new: ModelVersion) throws -> Int {
         let folder = try ScratchFolder()
         let store = folder.path + "/store.sqlite"
-        let maker = try StoreMaker(old, experimental: true)
+        let maker = try StoreCreator(old, experimental: true)
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout)
         try SampleData(seed: 7, count: 12, isHostile: false).fill(writer)

@@ -33,7 +33,7 @@ struct DecimalDefaultTests {
         let folder = try ScratchFolder()
         let store = folder.path + "/Loans.sqlite"
         let versions = try Self.versions(digits)
-        let maker = try StoreMaker(versions.versions[0])
+        let maker = try StoreCreator(versions.versions[0])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout)
         for fee in ["1.5", nil, "2", nil, nil] {

@@ -42,7 +42,7 @@ final class EngineFixture: Sendable {
     init(killable rows: Int, isWAL: Bool) throws {
         folder = try ScratchFolder()
         store = folder.path + "/Forum data.sqlite"
-        let maker = try StoreMaker(KillableVersions.make().versions[0])
+        let maker = try StoreCreator(KillableVersions.make().versions[0])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         try SampleData(seed: 1, count: rows / 2, counts: ["Author": 3], isHostile: false).fill(writer)

@@ -157,7 +157,7 @@ struct EstimateMatrixTests {
         let versions = try versions(of: kind)
         let folder = try ScratchFolder()
         let store = folder.path + "/Large.sqlite"
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         let names = versions.versions[0].model.entities.map(\.name)
         for (number, name) in names.enumerated() {
             _ = try SQLiteShell.run(

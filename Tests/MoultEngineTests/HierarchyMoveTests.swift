@@ -171,7 +171,7 @@ import Testing
     private static func makeStore() throws -> (ScratchFolder, String) {
         let folder = try ScratchFolder()
         let store = folder.path + "/zoo.sqlite"
-        let maker = try StoreMaker(try before(), history: true)
+        let maker = try StoreCreator(try before(), history: true)
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout)
         let counts = ["Animal": 8, "Dog": 4, "Ape": 20, "Kitten": 10, "Person": 5, "Toy": 7, "Collar": 25]

@@ -25,7 +25,7 @@ struct JoinNameTests {
                 ModelVersion(names: ["1"], model: try ManagedObjectModel(entities: [JoinNameTests.client()])),
                 ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: later)),
             ])
-            try StoreMaker(versions.versions[0], history: history).make(at: path)
+            try StoreCreator(versions.versions[0], history: history).make(at: path)
             try shell(
                 """
                 DROP TABLE Z_1TRUSTS;
@@ -136,7 +136,7 @@ struct JoinNameTests {
         let prepared = try clients.migrate()
         #expect(codes(prepared.bound?.findings ?? []) == ["join-name-uncertain"])
         #expect(try clients.shell("SELECT * FROM Z_1TRUSTEDBY ORDER BY 1") == Self.pairs)
-        let layout = try StoreProbe.read(clients.path, system: POSIXSystem()) {
+        let layout = try ReadOnlyStore.read(clients.path, system: POSIXSystem()) {
             try StoreLayout(actual: StoreSnapshot($0.connection), model: clients.versions.versions[1].model)
         }
         #expect(layout.findings.map(\.code) == [])
@@ -195,7 +195,7 @@ struct JoinNameTests {
             ModelVersion(names: ["2"], model: try Self.users(of: after)),
         ])
         let path = folder.path + "/Users.sqlite"
-        try StoreMaker(versions.versions[0]).make(at: path)
+        try StoreCreator(versions.versions[0]).make(at: path)
         _ = try SQLiteShell.run(
             path,
             """
@@ -222,7 +222,7 @@ struct JoinNameTests {
         let link = "INSERT INTO \(own) SELECT value, 10 - value FROM generate_series(1, 4)"
         let (path, prepared, versions) = try migrated(before, to: after, in: folder, first: link)
         let fresh = folder.path + "/fresh.sqlite"
-        try StoreMaker(versions.versions[1]).make(at: fresh)
+        try StoreCreator(versions.versions[1]).make(at: fresh)
         #expect(try SQLiteShell.run(path, Self.joins) == SQLiteShell.run(fresh, Self.joins))
         #expect(codes(prepared.bound?.findings ?? []) == [])
         let now = "Z_\((after.firstIndex(of: "System") ?? 0) + 1)USERS"

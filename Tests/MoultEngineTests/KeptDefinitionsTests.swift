@@ -184,7 +184,7 @@ struct KeptDefinitionsTests {  // tier: long
         #expect(before.hasPrefix("1|x1|\n2|x2|\n3||\n"))
         let prepared = try notes.prepared()
         // A default value is written into the rows.
-        let way: TableWay.Kind = later.last?.name == "mark" ? .updated : .altered
+        let way: TableStrategy.Kind = later.last?.name == "mark" ? .updated : .altered
         #expect(try prepared.tableWays.map(\.kind) == [way, .unchanged, .unchanged])
         let strict = try notes.prepared(losses: .refuseUndeclared)
         #expect(try strict.undeclaredLosses(among: strict.foreseenLosses())?.message.contains("full") != true)

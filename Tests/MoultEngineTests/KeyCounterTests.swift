@@ -16,7 +16,7 @@ struct KeyCounterTests {  // tier: long
         let folder = try ScratchFolder()
         let store = folder.path + "/Items.sqlite"
         let versions = try isDeferred ? DeferrableVersions.make() : KillableVersions.make()
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         _ = try SQLiteShell.run(
             store,
             """
@@ -38,7 +38,7 @@ struct KeyCounterTests {  // tier: long
         let versions = try Self.wider()
         let folder = try ScratchFolder()
         let store = folder.path + "/Items.sqlite"
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         _ = try SQLiteShell.run(
             store,
             "INSERT INTO ZITEM SELECT value, 1, 1, 'i' FROM generate_series(1, 5); UPDATE Z_PRIMARYKEY SET Z_MAX = \(value)"
@@ -66,7 +66,7 @@ struct KeyCounterTests {  // tier: long
         let versions = try Self.wider()
         let folder = try ScratchFolder()
         let store = folder.path + "/Items.sqlite"
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         _ = try SQLiteShell.run(
             store,
             "INSERT INTO ZITEM SELECT value, 1, 1, 'i' FROM generate_series(1, 40); UPDATE Z_PRIMARYKEY SET Z_MAX = 3")

@@ -23,7 +23,7 @@ struct LossRefusalTests {
         versions = try ModelVersions(
             "Note = body String\nDraft = text String", "Note = body String, place String\nDraft = text String",
             "Note = body String, place String")
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         try shell(
             """
             INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZBODY) SELECT 1, Z_ENT, 1, 'one' FROM Z_PRIMARYKEY WHERE Z_NAME = 'Note';

@@ -20,7 +20,7 @@ import Testing
     init() throws {
         folder = try ScratchFolder()
         store = folder.path + "/items.sqlite"
-        try StoreMaker(Self.version("1", price: .string, note: true)).make(at: store)
+        try StoreCreator(Self.version("1", price: .string, note: true)).make(at: store)
         _ = try SQLiteShell.run(
             store,
             """
@@ -121,7 +121,7 @@ import Testing
         }
         let versions = ModelVersions(versions: [try version("1", to: "Animal"), try version("2", to: "Cat")])
         let path = folder.path + "/pets.sqlite"
-        try StoreMaker(versions.versions[0]).make(at: path)
+        try StoreCreator(versions.versions[0]).make(at: path)
         _ = try SQLiteShell.run(
             path,
             """

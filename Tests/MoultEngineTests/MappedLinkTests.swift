@@ -18,7 +18,7 @@ import Testing
         let folder = try ScratchFolder()
         let store = folder.path + "/people.sqlite"
         let (old, new) = (try Self.before(), try Self.after())
-        let maker = try StoreMaker(old)
+        let maker = try StoreCreator(old)
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout)
         try SampleData(seed: seed, count: 30, counts: ["Country": 4], isHostile: false).fill(writer)

@@ -362,7 +362,7 @@ import Testing
 
     static func makeStore(in folder: ScratchFolder) throws -> String {
         let store = folder.path + "/people.sqlite"
-        let maker = try StoreMaker(try before())
+        let maker = try StoreCreator(try before())
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout)
         try SampleData(seed: 1, count: 40, counts: ["Home": 5, "Pet": 60], isHostile: false).fill(writer)

@@ -23,7 +23,7 @@ struct NarrowedLinkTests {
             Person = name String, pet > Pet.person, patient > Pet.vet
             Pet = name String, person > Person.pet, vet > Person.patient
             """)
-        let maker = try StoreMaker(versions.versions[0])
+        let maker = try StoreCreator(versions.versions[0])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout)
         func make(_ name: String, _ count: Int) throws -> [ObjectReference] {

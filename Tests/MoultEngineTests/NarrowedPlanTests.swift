@@ -79,7 +79,7 @@ struct NarrowedPlanTests {  // tier: long
             let versions = ModelVersions(versions: [
                 try Self.version("1", before), try Self.version("2", after, isRequired: isRequired),
             ])
-            let maker = try StoreMaker(versions.versions[0])
+            let maker = try StoreCreator(versions.versions[0])
             try maker.make(at: store)
             let writer = try ObjectWriter(store: store, layout: maker.layout)
             let owners = try (1...Self.count).map { try writer.insert("Owner", ["name": .attribute(.string("\($0)"))]) }
@@ -149,7 +149,7 @@ struct NarrowedPlanTests {  // tier: long
         let folder = try ScratchFolder()
         let store = folder.path + "/Homes.sqlite"
         let versions = ModelVersions(versions: [try version("1", hasDogs: true), try version("2", hasDogs: false)])
-        let maker = try StoreMaker(versions.versions[0])
+        let maker = try StoreCreator(versions.versions[0])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout)
         for name in ["Cat", "Dog", "Dog"] {

@@ -25,7 +25,7 @@ struct NewerFrameworkTests {
                 ModelVersion(names: ["1"], model: try ManagedObjectModel(entities: Notes.entities([]))),
                 ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: Notes.entities(["place"]))),
             ])
-            try StoreMaker(versions.versions[0], framework: made, history: history).make(at: path)
+            try StoreCreator(versions.versions[0], framework: made, history: history).make(at: path)
             let list = try SQLiteShell.run(path, "SELECT hex(Z_PLIST) FROM Z_METADATA")
             var entries = try #require(try PropertyList(parsing: Array(Data(hex: list))).dictionary)
             entries["NSPersistenceFrameworkVersion"] = level.map { .integer(Int64($0)) }
@@ -67,7 +67,7 @@ struct NewerFrameworkTests {
         }
 
         func level() throws -> Int? {
-            try StoreProbe.read(path, system: POSIXSystem()) { try StoreMetadata(from: $0.connection).framework }
+            try ReadOnlyStore.read(path, system: POSIXSystem()) { try StoreMetadata(from: $0.connection).framework }
         }
     }
 

@@ -37,7 +37,7 @@ struct PlannedMigrationTests {
     ) {
         let folder = try ScratchFolder()
         let path = folder.path + "/Forum.sqlite"
-        let maker = try StoreMaker(versions.versions[0], history: history)
+        let maker = try StoreCreator(versions.versions[0], history: history)
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout)
         let users = try ["Ann", "Bob", "Cid"].map { try writer.insert("User", ["name": .attribute(.string($0))]) }
@@ -184,7 +184,7 @@ struct PlannedMigrationTests {
             [EntityDescription(name: "User", attributes: [.init(name: "name", type: .string)])], [renamed])
         let folder = try ScratchFolder()
         let path = folder.path + "/Forum.sqlite"
-        try StoreMaker(versions.versions[0]).make(at: path)
+        try StoreCreator(versions.versions[0]).make(at: path)
         let unmirrored = try PreparedMigration(path, versions: versions)
         #expect(!unmirrored.storeFindings.contains { $0.code == "cloudkit-rename" })
         _ = try SQLiteShell.run(

@@ -23,7 +23,7 @@ struct RealStoreMigrationTests {  // tier: long
         var (migrated, ways, skipped, rows): (Set<String>, Set<[String]>, Set<[String]>, Int) = ([], [], [], 0)
         let end = Date() + Tier.matrix.seconds
         for store in Corpus.stores where Date() < end {
-            let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
+            let hashes = try ReadOnlyStore.read(store) { try StoreSnapshot($0.connection).hashes }
             // A model lies in the corpus as of many commits; the quick tests take the first that fits.
             let isQuick = !Tier.matrix.isAsked
             for versions in bundles where !isQuick || !migrated.contains(store) {
@@ -57,7 +57,7 @@ struct RealStoreMigrationTests {  // tier: long
     {
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)
-        let plan = try StoreProbe.read(store) { probe in
+        let plan = try ReadOnlyStore.read(store) { probe in
             try BoundPlan(
                 mapping, from: from, to: to, over: StoreSnapshot(probe.connection), connection: probe.connection)
         }

@@ -22,7 +22,7 @@ struct RepeatedPairTests {
         versions = try ModelVersions(
             "Note = title String, tags >> Tag.notes\nTag = name String, notes >> Note.tags",
             "Note = title String, more String, tags >> Tag.notes\nTag = name String, notes >> Note.tags")
-        try StoreMaker(versions.versions[0]).make(at: path)
+        try StoreCreator(versions.versions[0]).make(at: path)
         _ = try shell(
             """
             INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE) SELECT value, 1, 1, 'n' || value FROM generate_series(1, 5);

@@ -83,7 +83,9 @@ import Testing
             ])
     }
 
-    private func migrate(_ store: String, _ versions: ModelVersions, _ choice: StoreScript.Choice) throws -> TableWay {
+    private func migrate(_ store: String, _ versions: ModelVersions, _ choice: StoreScript.Choice) throws
+        -> TableStrategy
+    {
         var note = EntityMapping(from: "Note", to: "Note")
         note.attributeMappings = [try PropertyMapping("value", "$source.value")]
         let mapping = MappingModel([note]).completed(from: versions.versions[0], to: versions.versions[1])

@@ -56,7 +56,7 @@ struct RollbackTests {
         #expect(try fixture.shell("PRAGMA integrity_check; PRAGMA journal_mode") == "ok\n\(isWAL ? "wal" : "delete")\n")
         // The backup itself is only read.
         #expect(try POSIXSystem().digest(of: backup.store) == before)
-        let metadata = try StoreProbe.read(fixture.store) { try StoreMetadata(from: $0.connection) }
+        let metadata = try ReadOnlyStore.read(fixture.store) { try StoreMetadata(from: $0.connection) }
         #expect(RestoreMark(metadata) != nil && metadata.entries["Kept"]?.string == "of the application")
     }
 
@@ -79,7 +79,7 @@ struct RollbackTests {
         // The child's name tells the renamed root; of the other nothing is known but the highest key.
         let counters = "SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY WHERE Z_SUPER = 0 ORDER BY Z_ENT"
         #expect(try fixture.shell(counters) == "Item|1234\nOther|9999\nTRANSACTION|50\n")
-        let metadata = try StoreProbe.read(fixture.store) { try StoreMetadata(from: $0.connection) }
+        let metadata = try ReadOnlyStore.read(fixture.store) { try StoreMetadata(from: $0.connection) }
         #expect(RestoreMark(metadata)?.lost == [4...50])
     }
 

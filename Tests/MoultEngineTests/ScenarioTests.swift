@@ -35,7 +35,7 @@ private struct ScenarioRun {
         self.scenario = scenario
         folder = try ScratchFolder()
         path = folder.path + "/Store.sqlite"
-        try StoreMaker(scenario.versions.versions[0], history: scenario.hasHistory).make(at: path)
+        try StoreCreator(scenario.versions.versions[0], history: scenario.hasHistory).make(at: path)
     }
 
     mutating func take(_ step: Scenario.Step) throws {

@@ -207,7 +207,7 @@ import Testing
 
     private static func makeStore(in folder: ScratchFolder) throws -> String {
         let store = folder.path + "/people.sqlite"
-        let maker = try StoreMaker(try before())
+        let maker = try StoreCreator(try before())
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout)
         try SampleData(seed: 3, count: 20, counts: ["Company": 6, "Pet": 30], isHostile: false).fill(writer)

@@ -14,7 +14,7 @@ struct StoreAuditTests {  // tier: long
     @Test func `real stores are sound`() throws {
         var audited = 0
         for store in Corpus.stores {
-            guard let model = try? StoreProbe.read(store, { try StoreSnapshot($0.connection).cachedModel }) else {
+            guard let model = try? ReadOnlyStore.read(store, { try StoreSnapshot($0.connection).cachedModel }) else {
                 continue
             }
             let audit = try StoreAudit(store, model: model)
@@ -38,7 +38,7 @@ struct StoreAuditTests {  // tier: long
         let original = try #require(Corpus.stores.first { $0.hasSuffix("SampleModel2_V1.sqlite") })
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)
-        let model = try #require(try StoreProbe.read(store) { try StoreSnapshot($0.connection).cachedModel })
+        let model = try #require(try ReadOnlyStore.read(store) { try StoreSnapshot($0.connection).cachedModel })
         #expect(try !StoreAudit(store, model: model).findings.contains { $0.code == code })
         let triggers = try SQLiteShell.run(
             store, "SELECT 'DROP TRIGGER ' || name || ';' FROM sqlite_master WHERE type = 'trigger'")
@@ -53,7 +53,7 @@ struct StoreAuditTests {  // tier: long
         let original = try #require(Corpus.stores.first { $0.hasSuffix("/mock.store") })
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)
-        let model = try #require(try StoreProbe.read(store) { try StoreSnapshot($0.connection).cachedModel })
+        let model = try #require(try ReadOnlyStore.read(store) { try StoreSnapshot($0.connection).cachedModel })
         #expect(try StoreAudit(store, model: model).findings.filter { $0.severity > .note } == [])
         _ = try SQLiteShell.run(store, "UPDATE ZSDFOLDER SET \(assignment) WHERE Z_PK IN (1, 2)")
         let found = try StoreAudit(store, model: model).findings.filter { $0.code == "enum-without-case" }
@@ -87,7 +87,7 @@ struct StoreAuditTests {  // tier: long
             CREATE TABLE mine (a); CREATE VIEW seen AS SELECT a FROM mine; CREATE INDEX mine_a ON mine (a);
             CREATE INDEX folders ON ZSDFOLDER (ZUSER)
             """)
-        let model = try #require(try StoreProbe.read(store) { try StoreSnapshot($0.connection).cachedModel })
+        let model = try #require(try ReadOnlyStore.read(store) { try StoreSnapshot($0.connection).cachedModel })
         let audit = try StoreAudit(store, model: model)
         #expect(audit.isSound && audit.findings.contains { $0.code == "table-unknown" && $0.place == "mine" })
         #expect(StoreDiagnosis(store).isWell)
@@ -97,7 +97,7 @@ struct StoreAuditTests {  // tier: long
         let original = try #require(Corpus.stores.first { $0.hasSuffix("SampleModel2_V1.sqlite") })
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)
-        let model = try #require(try StoreProbe.read(store) { try StoreSnapshot($0.connection).cachedModel })
+        let model = try #require(try ReadOnlyStore.read(store) { try StoreSnapshot($0.connection).cachedModel })
         let file = try #require(FileHandle(forUpdatingAtPath: store))
         try file.seek(toOffset: 4096 * 40)
         try file.write(contentsOf: [UInt8](repeating: 0xA5, count: 4096 * 20))

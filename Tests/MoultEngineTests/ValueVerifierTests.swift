@@ -35,7 +35,7 @@ struct ValueVerifierTests {
     private func store() throws -> (folder: ScratchFolder, path: String) {
         let folder = try ScratchFolder()
         let path = folder.path + "/Items.sqlite"
-        try StoreMaker(ModelVersion(names: ["1"], model: try Self.model())).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: try Self.model())).make(at: path)
         let names = try Self.model().entities[0].attributes.map { "Z\($0.name.uppercased())" }
         let rows = Self.literals.enumerated().map { position, literal in
             "(\(position + 1), \(position + 1), 1, \(names.map { _ in literal }.joined(separator: ", ")))"
@@ -50,7 +50,7 @@ struct ValueVerifierTests {
     /// By attribute, the literals that are called faults.
     private func faults(_ path: String) throws -> [String: Set<String>] {
         let model = try Self.model()
-        return try StoreProbe.read(path) { probe in
+        return try ReadOnlyStore.read(path) { probe in
             let layout = try StoreLayout(actual: StoreSnapshot(probe.connection), model: model)
             let columns = try model.entities[0].attributes.flatMap { attribute in
                 let column = try #require(layout.column(forAttribute: attribute.name, in: model.entities[0]))
@@ -108,7 +108,7 @@ struct ValueVerifierTests {
         let (folder, path) = try store()
         defer { withExtendedLifetime(folder) {} }
         let (faults, model) = (try faults(path), try Self.model())
-        try StoreProbe.read(path) { probe in
+        try ReadOnlyStore.read(path) { probe in
             let layout = try StoreLayout(actual: StoreSnapshot(probe.connection), model: model)
             for attribute in model.entities[0].attributes {
                 let column = try #require(layout.column(forAttribute: attribute.name, in: model.entities[0]))

@@ -13,7 +13,7 @@ struct SampleDataTests {
     private func filled(_ data: SampleData) throws -> (folder: ScratchFolder, path: String) {
         let folder = try ScratchFolder()
         let path = folder.path + "/Kitchen.sqlite"
-        let maker = try StoreMaker(ModelVersion(names: ["1"], model: KitchenModel.make()))
+        let maker = try StoreCreator(ModelVersion(names: ["1"], model: KitchenModel.make()))
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout)
         try data.fill(writer)
@@ -66,7 +66,7 @@ struct SampleDataTests {
         ])
         let folder = try ScratchFolder()
         let path = folder.path + "/Boats.sqlite"
-        let maker = try StoreMaker(ModelVersion(names: ["1"], model: model))
+        let maker = try StoreCreator(ModelVersion(names: ["1"], model: model))
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout)
         try SampleData(seed: 3, count: 40).fill(writer)

@@ -59,7 +59,7 @@ import Testing
             #expect(path.edges.map(\.means) == history.mappings.map { .inferred($0) })
             for pass in path.passes {
                 guard case .mapping(let mapping) = pass.work else { continue }
-                let joined = try Correspondence(
+                let joined = try EntityMatching(
                     versions, from: pass.olderPosition, to: pass.newerPosition, answers: answers)
                 for entity in mapping.entityMappings {
                     guard let name = entity.destinationEntityName else { continue }

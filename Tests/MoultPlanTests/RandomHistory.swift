@@ -5,7 +5,7 @@ import MoultModel
 /// A model that somebody edits at random, version by version; every edge can be inferred, with answers at random.
 struct RandomHistory {
     private(set) var versions: [ModelVersion] = []
-    private(set) var correspondences: [Correspondence] = []
+    private(set) var correspondences: [EntityMatching] = []
     private(set) var mappings: [ResolvedMapping] = []
     private(set) var answers: [Answer] = []
     /// How often each kind of edit was made.
@@ -41,7 +41,7 @@ struct RandomHistory {
 
     private struct Step {
         var version: ModelVersion
-        var correspondence: Correspondence
+        var correspondence: EntityMatching
         var mapping: ResolvedMapping
         var answers: [Answer]
     }
@@ -55,7 +55,7 @@ struct RandomHistory {
         var given: [Answer] = []
         for _ in 0..<20 {
             guard let answers = try? Answers(given) else { return nil }
-            let correspondence = try Correspondence(from: last, to: version, answers: answers, history: history)
+            let correspondence = try EntityMatching(from: last, to: version, answers: answers, history: history)
             let inferred = try InferredMapping(correspondence)
             if let mapping = inferred.mapping {
                 return Step(version: version, correspondence: correspondence, mapping: mapping, answers: given)

@@ -96,7 +96,7 @@ import Testing
         let newer = try version(
             "V2", entity("Cat", names.map { attribute($0, required: true) }, [toOne("toy", "Toy", required: true)]),
             entity("Toy"))
-        let inferred = try InferredMapping(Correspondence(from: older, to: newer))
+        let inferred = try InferredMapping(EntityMatching(from: older, to: newer))
         #expect(inferred.refusals.map(\.place) == names.map { "Cat.\($0)" } + ["Cat.toy"])
     }
 

@@ -50,8 +50,8 @@ func infer(
 
 func correspond(
     _ before: [EntityDescription], _ after: [EntityDescription], _ answers: [Answer] = []
-) throws -> Correspondence {
-    try Correspondence(
+) throws -> EntityMatching {
+    try EntityMatching(
         from: ModelVersion(names: ["V1"], model: ManagedObjectModel(entities: before)),
         to: ModelVersion(names: ["V2"], model: ManagedObjectModel(entities: after)), answers: Answers(answers))
 }

@@ -27,7 +27,7 @@ struct JoinTableMatchingTests {
         defer { withExtendedLifetime(folder) {} }
         let path = folder.path + "/Store.sqlite"
         let model = try Self.model()
-        try StoreMaker(ModelVersion(names: ["1"], model: model)).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: model)).make(at: path)
         _ = try SQLiteShell.run(path, sql)
         let connection = try Connection(path, mode: .immutable)
         defer { connection.close() }

@@ -47,10 +47,10 @@ struct LoweringSchemaTests {  // tier: long
     private func check(_ mapping: ResolvedMapping, from: ModelVersion, to: ModelVersion, framework: Int) throws {
         let folder = try ScratchFolder()
         let (store, copy, fresh) = ("\(folder.path)/s.sqlite", "\(folder.path)/c.sqlite", "\(folder.path)/f.sqlite")
-        try StoreMaker(from, framework: framework, uuid: "A").make(at: store)
-        try StoreMaker(from, framework: framework, uuid: "A").make(at: copy)
-        try StoreMaker(to, framework: framework).make(at: fresh)
-        let plan = try StoreProbe.read(store) { probe in
+        try StoreCreator(from, framework: framework, uuid: "A").make(at: store)
+        try StoreCreator(from, framework: framework, uuid: "A").make(at: copy)
+        try StoreCreator(to, framework: framework).make(at: fresh)
+        let plan = try ReadOnlyStore.read(store) { probe in
             try BoundPlan(
                 mapping, from: from, to: to, over: StoreSnapshot(probe.connection), connection: probe.connection)
         }

@@ -69,7 +69,7 @@ struct NewPathTests {
         let store = folder.path + "/store.sqlite"
         try Data("somebody's".utf8).write(to: URL(fileURLWithPath: store + "-wal"))
         let model = try ManagedObjectModel(entities: [])
-        let maker = try StoreMaker(ModelVersion(names: ["1"], model: model))
+        let maker = try StoreCreator(ModelVersion(names: ["1"], model: model))
         #expect(throws: MigrationError.self) { try maker.make(at: store) }
         #expect(try String(contentsOfFile: store + "-wal", encoding: .utf8) == "somebody's")
         #expect(!FileManager.default.fileExists(atPath: store))

@@ -20,7 +20,7 @@ struct StatementTests {
         let to = try Self.version(
             "2", [.init(name: "note", type: .string, isOptional: false, defaultValue: .string(text))])
         let script = try PartialScript(
-            ResolvedMapping(inferring: from, to: to), from: StoreMaker(from).layout, to: StoreMaker(to).layout,
+            ResolvedMapping(inferring: from, to: to), from: StoreCreator(from).layout, to: StoreCreator(to).layout,
             catalogue: Catalogue(entries: []))
         #expect(script.tables.map { $0.limits?.map(\.column) } == [["Z_PK"]])
     }
@@ -40,8 +40,8 @@ struct StatementTests {
 
     private static func script(inPlace from: ModelVersion, _ to: ModelVersion) throws -> StoreScript {
         let folder = try ScratchFolder()
-        try StoreMaker(from).make(at: folder.path + "/s.sqlite")
-        return try StoreProbe.read(folder.path + "/s.sqlite") { probe in
+        try StoreCreator(from).make(at: folder.path + "/s.sqlite")
+        return try ReadOnlyStore.read(folder.path + "/s.sqlite") { probe in
             let plan = try BoundPlan(
                 ResolvedMapping(inferring: from, to: to), from: from, to: to, over: StoreSnapshot(probe.connection),
                 connection: probe.connection)

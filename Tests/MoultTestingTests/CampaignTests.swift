@@ -73,7 +73,7 @@ struct CampaignTests {  // tier: long
     @Test func `a disk that was seen before is judged as if it were looked at again`() throws {
         let folder = try ScratchFolder()
         let faultCase = try #require(try FaultCases.all.first { $0.name == "rolled back" })
-        let ground = try FaultGround(faultCase, in: POSIXSystem().resolve(folder.path))
+        let ground = try FaultFixture(faultCase, in: POSIXSystem().resolve(folder.path))
         let faults = stride(from: 1, to: ground.operations.count, by: 5).map { Fault(.inputOutputOnce, at: $0) }
         let together = try faults.map { try FaultTrial(ground, $0).run() }
         #expect(ground.outcomes.count < faults.count)

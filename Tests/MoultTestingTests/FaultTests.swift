@@ -14,7 +14,7 @@ struct FaultTests {  // tier: long
     @Test(arguments: cases.indices)
     func `a fault leaves the old store or the new one, and the next run finishes`(number: Int) throws {
         let folder = try ScratchFolder()
-        let ground = try FaultGround(Self.cases[number], in: POSIXSystem().resolve(folder.path))
+        let ground = try FaultFixture(Self.cases[number], in: POSIXSystem().resolve(folder.path))
         for kind in [0, 3].map({ Self.kinds[(number + $0) % Self.kinds.count] }) {
             let row = try FaultSeries(ground, kind, seeds: [UInt64(number % 4)]).run(seconds: 0)
             #expect(row.broken == [])

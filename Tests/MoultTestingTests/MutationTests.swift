@@ -12,9 +12,9 @@ import Testing
 
 /// Each guarantee broken on purpose: the harness must see it.
 struct MutationTests {  // tier: long
-    private static func ground(_ faultCase: FaultCase) throws -> (folder: ScratchFolder, ground: FaultGround) {
+    private static func ground(_ faultCase: FaultCase) throws -> (folder: ScratchFolder, ground: FaultFixture) {
         let folder = try ScratchFolder()
-        return (folder, try FaultGround(faultCase, in: POSIXSystem().resolve(folder.path)))
+        return (folder, try FaultFixture(faultCase, in: POSIXSystem().resolve(folder.path)))
     }
 
     private static func faultCase(_ words: String) throws -> FaultCase {

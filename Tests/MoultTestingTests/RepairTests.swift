@@ -10,14 +10,14 @@ import Testing
 
 /// What the trials have found, each with the moments where it was.
 struct RepairTests {  // tier: long
-    private static func ground(_ words: String) throws -> (folder: ScratchFolder, ground: FaultGround) {
+    private static func ground(_ words: String) throws -> (folder: ScratchFolder, ground: FaultFixture) {
         let folder = try ScratchFolder()
         let faultCase = try #require(try FaultCases.all.first { $0.name.contains(words) })
-        return (folder, try FaultGround(faultCase, in: POSIXSystem().resolve(folder.path)))
+        return (folder, try FaultFixture(faultCase, in: POSIXSystem().resolve(folder.path)))
     }
 
     private static func expectKept(
-        _ ground: FaultGround, _ kind: Fault.Kind, seeds: [UInt64] = [0], where isIncluded: (Int) -> Bool
+        _ ground: FaultFixture, _ kind: Fault.Kind, seeds: [UInt64] = [0], where isIncluded: (Int) -> Bool
     ) throws {
         let moments = ground.operations.indices.filter { kind.meets(ground.operations[$0]) && isIncluded($0) }
         #expect(!moments.isEmpty)
@@ -86,7 +86,7 @@ struct RepairTests {  // tier: long
     @Test func `a restore that fails leaves the damaged store in its place, not an empty one`() throws {
         let folder = try ScratchFolder()
         let faultCase = try #require(try FaultCases.all.first { $0.name.contains("damaged") })
-        let ground = try FaultGround(faultCase, in: POSIXSystem().resolve(folder.path))
+        let ground = try FaultFixture(faultCase, in: POSIXSystem().resolve(folder.path))
         let damaged = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/template/store.sqlite"))
         // The last write of the copy that is set aside, and those of the commit after it.
         let copied = try #require(ground.operations.lastIndex(of: .copy))

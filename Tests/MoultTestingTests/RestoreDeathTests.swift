@@ -14,7 +14,7 @@ struct RestoreDeathTests {  // tier: long
         let folder = try ScratchFolder()
         defer { withExtendedLifetime(folder) {} }
         let faultCase = try #require(try FaultCases.all.first { $0.name == words })
-        let ground = try FaultGround(faultCase, in: POSIXSystem().resolve(folder.path))
+        let ground = try FaultFixture(faultCase, in: POSIXSystem().resolve(folder.path))
         for kind in kinds {
             let row = try FaultSeries(ground, kind, seeds: [0, 1]).run(seconds: Tier.faults.isAsked ? 6 : 0.2, limit: 3)
             #expect(row.broken.isEmpty && row.tried > 0, "\(row.broken)")
@@ -57,7 +57,7 @@ struct RestoreDeathTests {  // tier: long
             if fate == "empty" { try system.remove(store) }
             try run(store, system)
         }
-        let ground = try FaultGround(faultCase, in: POSIXSystem().resolve(folder.path))
+        let ground = try FaultFixture(faultCase, in: POSIXSystem().resolve(folder.path))
         let row = try FaultSeries(ground, .stop).run(seconds: 10, limit: 1)
         #expect(!row.broken.isEmpty, "\(row.tried) of \(row.moments) were tried")
     }

@@ -20,7 +20,7 @@ struct ForumStore {
             try FileManager.default.copyItem(atPath: "\(examples)/\(name)", toPath: "\(folder.path)/\(name)")
         }
         let first = try ModelVersions(contentsOf: models).versions[0]
-        let maker = try StoreMaker(first)
+        let maker = try StoreCreator(first)
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout)
         _ = try SampleData(seed: 1, count: 6, isHostile: false).fill(writer)

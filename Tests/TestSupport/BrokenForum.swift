@@ -16,7 +16,7 @@ package final class BrokenForum {
         folder = try ScratchFolder()
         path = folder.path + "/Forum.sqlite"
         model = try Self.makeModel()
-        try StoreMaker(ModelVersion(names: ["1"], model: model), history: history).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: model), history: history).make(at: path)
         _ = try SQLiteShell.run(
             path,
             "\(rows); UPDATE Z_PRIMARYKEY SET Z_MAX = 10000000 WHERE Z_ENT < 16000")

@@ -65,7 +65,7 @@ extension CorpusStores {
     /// a whole bundle before a single version.
     package static func models(of store: String) -> [String?] {
         guard let root = Corpus.root?.path,
-            let snapshot = try? StoreProbe.read(store, { try StoreSnapshot($0.connection) })
+            let snapshot = try? ReadOnlyStore.read(store, { try StoreSnapshot($0.connection) })
         else { return [] }
         let project = String(store.dropFirst(root.count + 1).prefix { $0 != "/" })
         let bundles = Corpus.paths { path in

@@ -33,7 +33,7 @@ package enum FlightVersions {
 
     /// A store of version 1; every tenth aircraft has no data, and `external` of them more than a row takes.
     package static func makeStore(at path: String, count: Int, external: Int = 2) throws {
-        let maker = try StoreMaker(make().versions[0])
+        let maker = try StoreCreator(make().versions[0])
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout)
         for number in 0..<count {

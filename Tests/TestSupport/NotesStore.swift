@@ -26,7 +26,7 @@ package final class NotesStore {
         var second = first
         second.attributes = later
         versions = try ModelVersions(of: [[first, tag], [second] + (keepsTag ? [tag] : [])])
-        try StoreMaker(versions.versions[0], history: history).make(at: path)
+        try StoreCreator(versions.versions[0], history: history).make(at: path)
         let pairs = """
             INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 2, 1, 'a'), (2, 2, 1, 'b');
             INSERT INTO Z_1TAGS VALUES (1, 1), (2, 1), (3, 2); UPDATE Z_PRIMARYKEY SET Z_MAX = 2 WHERE Z_ENT = 2;

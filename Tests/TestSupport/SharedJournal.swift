@@ -17,7 +17,7 @@ package enum SharedJournal {
 
     /// A store with one journal.
     package static func make(at path: String, history: Bool) throws {
-        try StoreMaker(ModelVersion(names: ["1"], model: model()), history: history).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: model()), history: history).make(at: path)
         let context = try open(path)
         try context.insert("Journal").setAttribute("count", .integer(0))
         try context.save()

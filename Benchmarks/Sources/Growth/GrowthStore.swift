@@ -59,7 +59,7 @@ struct GrowthStore {
         <plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>\(names.last ?? "").xcdatamodel</string></dict></plist>
         """.write(toFile: model + "/.xccurrentversion", atomically: false, encoding: .utf8)
         try Self.rules.write(toFile: folder + "/rules.json", atomically: false, encoding: .utf8)
-        let maker = try StoreMaker(ModelVersion(names: [names[0]], model: size.model(version: 0)))
+        let maker = try StoreCreator(ModelVersion(names: [names[0]], model: size.model(version: 0)))
         try maker.make(at: store)
         try fill(size, maker.layout)
     }

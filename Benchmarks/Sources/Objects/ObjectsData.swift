@@ -30,7 +30,7 @@ enum ObjectsData {
 
     /// A store with the owners and no items.
     static func makeStore(at path: String) throws {
-        let maker = try StoreMaker(ModelVersion(names: ["1"], model: model()))
+        let maker = try StoreCreator(ModelVersion(names: ["1"], model: model()))
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout)
         for owner in 0..<owners { try writer.insert("Owner", ["name": .attribute(.string("owner \(1000 + owner)"))]) }

@@ -99,7 +99,7 @@ enum TransformModel {
 
     /// A store of the first version with so many orders.
     static func makeStore(at path: String, rows: Int) throws {
-        let maker = try StoreMaker(first())
+        let maker = try StoreCreator(first())
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout, speed: .reckless)
         let names = ["city", "customer", "discount", "note", "placedAt", "price", "quantity", "street"]

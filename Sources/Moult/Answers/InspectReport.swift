@@ -22,7 +22,7 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
     package init(of store: String, in versions: ModelVersions, withValues: Bool = false) throws {
         // Read the file before any connection is open: reading it later would drop the connection's locks.
         let header = try? POSIXSystem().read(store, prefix: 100)
-        self = try StoreProbe.read(store) { probe in
+        self = try ReadOnlyStore.read(store) { probe in
             let snapshot = try StoreSnapshot(probe.connection, header: header)
             let recognition = try StoreRecognition(of: snapshot, in: versions)
             let counts = try snapshot.objectCounts(of: recognition.model, over: probe.connection)

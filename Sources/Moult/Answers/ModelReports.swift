@@ -11,7 +11,7 @@ public struct ModelDifference: Sendable, CustomStringConvertible {
 
     /// - Throws: `usage` if an answer fits no question.
     package init(from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none) throws {
-        let correspondence = try Correspondence(from: older, to: newer, answers: answers)
+        let correspondence = try EntityMatching(from: older, to: newer, answers: answers)
         diff = ModelDiff(correspondence)
         inferred = try InferredMapping(correspondence)
         questions = inferred.questions.map { $0.bound(to: older, newer) }

@@ -226,7 +226,7 @@ extension StorePlan {
             "\(Quantity.count(total, "row")), \(Quantity.bytes(bytes)), \(passes)\(stops).",
         ]
         for edge in edges { lines += [""] + edge.lines(style: style) }
-        let changed = tables.filter { $0.way != TableWay.Kind.unchanged.rawValue }
+        let changed = tables.filter { $0.way != TableStrategy.Kind.unchanged.rawValue }
         if !changed.isEmpty { lines += [""] + changed.map(\.sentence.printable) }
         if let deferral { lines += [""] + deferral.lines(style: style) }
         // A deferred change is one transaction; the tasks of `moult finish` are listed above.

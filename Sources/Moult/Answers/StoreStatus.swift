@@ -181,7 +181,7 @@ extension StoreStatus {
     /// - Throws: `noPath` if there is no version of that name; what reading a damaged store throws.
     init(of store: String, in versions: ModelVersions, target: String?, _ migrator: Migrator) throws {
         do {
-            let (snapshot, recognition) = try StoreProbe.read(store, system: migrator.system) { probe in
+            let (snapshot, recognition) = try ReadOnlyStore.read(store, system: migrator.system) { probe in
                 let snapshot = try StoreSnapshot(probe.connection)
                 return (snapshot, try StoreRecognition(of: snapshot, in: versions, target: target))
             }

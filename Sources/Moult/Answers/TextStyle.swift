@@ -24,7 +24,7 @@ extension String {
     /// Returns the text with only line breaks, tabs and the colours that ``TextStyle`` sets as control characters: the
     /// last barrier before a stream, whatever a report contains.
     package func safeForTerminal(style: TextStyle) -> String {
-        guard steersTerminal else { return self }
+        guard isControl else { return self }
         var safe = ""
         var rest = unicodeScalars[...]
         while let scalar = rest.popFirst() {

@@ -30,7 +30,7 @@ extension Project {
     ) async throws {
         // Pass on the caller's own error unchanged.
         try await BlockingWork.run("Moult") { _ in
-            try StoreProbe.forEachObject(
+            try ReadOnlyStore.forEachObject(
                 of: entityName, includingSubentities: includingSubentities, in: store, versions: versions
             ) { try body(StoredObject($0)) }
         }

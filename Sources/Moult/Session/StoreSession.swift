@@ -213,7 +213,7 @@ extension Answers {
     package func known(
         in versions: ModelVersions, ofModelsAt path: String?, _ say: (String) -> Void
     ) throws -> Answers {
-        guard !list.isEmpty, let path, try StoreProbe.isDatabase(path) else { return self }
+        guard !list.isEmpty, let path, try ReadOnlyStore.isDatabase(path) else { return self }
         func isKnown(_ answer: Answer) -> Bool { versions.positions(of: answer) != nil }
         for answer in list where !isKnown(answer) {
             say("Ignored, because neither store is of such a version: the answer \(answer.json).")

@@ -161,7 +161,7 @@ private struct JSONWriter {
     private mutating func write(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         // Characters that control a terminal are escaped; otherwise the text is copied byte by byte.
-        guard !text.steersTerminal else {
+        guard !text.isControl else {
             for scalar in text.unicodeScalars { write(scalar) }
             bytes.append(UInt8(ascii: "\""))
             return
@@ -183,7 +183,7 @@ private struct JSONWriter {
         case "\n": bytes += "\\n".utf8
         case "\r": bytes += "\\r".utf8
         case "\t": bytes += "\\t".utf8
-        case _ where scalar.steersTerminal: bytes += scalar.jsonEscape.utf8
+        case _ where scalar.isControl: bytes += scalar.jsonEscape.utf8
         default: bytes += String(scalar).utf8
         }
     }

@@ -1,7 +1,7 @@
 extension Unicode.Scalar {
     /// Whether the scalar can control a terminal or change the display order of text: C0, DEL, C1, line separators, and
     /// marks of writing direction.
-    package var steersTerminal: Bool {
+    package var isControl: Bool {
         value < 0x20 || (0x7F..<0xA0).contains(value) || value == 0x061C || (0x200E...0x200F).contains(value)
             || (0x2028...0x202E).contains(value) || (0x2066...0x2069).contains(value)
     }
@@ -15,16 +15,16 @@ extension Unicode.Scalar {
 
 extension String {
     /// Whether the text contains a scalar that can control a terminal. Tests bytes first, because few texts do.
-    package var steersTerminal: Bool {
+    package var isControl: Bool {
         utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }
-            && unicodeScalars.contains(where: \.steersTerminal)
+            && unicodeScalars.contains(where: \.isControl)
     }
 
     /// The text with control characters escaped, so that a name in a store cannot control the terminal.
     package var printable: String {
-        guard steersTerminal else { return self }
+        guard isControl else { return self }
         return unicodeScalars.map {
-            $0.steersTerminal ? "\\u{\(String($0.value, radix: 16, uppercase: true))}" : String($0)
+            $0.isControl ? "\\u{\(String($0.value, radix: 16, uppercase: true))}" : String($0)
         }
         .joined()
     }

@@ -69,7 +69,7 @@ package struct BugReportBundle {
     }
 
     private var systemFacts: JSONValue {
-        let files = [""] + StoreProbe.sideFileSuffixes
+        let files = [""] + ReadOnlyStore.sideFileSuffixes
         return [
             "moult": .string(MoultVersion.number), "sqlite": .string(Connection.version),
             "written": .string(system.now.iso8601),
@@ -87,7 +87,7 @@ package struct BugReportBundle {
     }
 
     private func storeFacts() throws -> [(String, String)] {
-        try StoreProbe.read(sidecar.store, system: system) { probe in
+        try ReadOnlyStore.read(sidecar.store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             let hashes = snapshot.hashes.entities.sorted { $0.key.precedesInByteOrder($1.key) }
             let metadata: JSONValue = [

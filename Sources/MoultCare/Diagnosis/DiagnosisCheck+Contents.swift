@@ -40,7 +40,7 @@ extension DiagnosisCheck {
     /// Returns the faults that a repair would find, and the indexes that do not match their tables. Returns neither if
     /// a repair must not touch the store; its rows and indexes are audited all the same.
     private static func repairs(
-        _ site: DiagnosisSite, _ version: ModelVersion
+        _ site: DiagnosisContext, _ version: ModelVersion
     ) throws -> (found: RepairReport, indexes: [IndexFault]?) {
         do {
             let repair = try StoreRepair(site.path, at: version, system: site.system)
@@ -73,7 +73,7 @@ extension DiagnosisCheck {
     /// The check for many free pages, which make every read slow.
     static let slowness = DiagnosisCheck { site in
         guard site.isSound, site.snapshot != nil else { return [] }
-        let (pages, free) = try StoreProbe.read(site.path, system: site.system) { probe in
+        let (pages, free) = try ReadOnlyStore.read(site.path, system: site.system) { probe in
             (
                 try probe.connection.integer("PRAGMA page_count") ?? 0,
                 try probe.connection.integer("PRAGMA freelist_count") ?? 0
@@ -88,7 +88,7 @@ extension DiagnosisCheck {
     }
 }
 
-extension DiagnosisSite {
+extension DiagnosisContext {
     /// - Parameter error: the finding of an audit about the same place.
     fileprivate func finding(_ fault: RepairReport.Fault, _ error: Finding?) -> Finding {
         let repair: Remedy = "\(.repair, with: [store] + anyModel + [.dryRun])"

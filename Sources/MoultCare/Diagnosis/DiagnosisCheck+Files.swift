@@ -98,7 +98,7 @@ extension DiagnosisCheck {
     static func cause(_ error: MigrationError) -> String { error.cause.map { " (\($0))" } ?? "" }
 }
 
-extension DiagnosisSite {
+extension DiagnosisContext {
     /// Whether a signal has stopped a process, if the system can tell (`man 5 proc`).
     fileprivate func isStopped(_ process: Int32) -> Bool {
         guard let bytes = try? system.read("/proc/\(process)/stat", prefix: 512) else { return false }

@@ -26,7 +26,7 @@ package struct StoreDiagnosis: Sendable {
         _ store: String, _ context: StoreSession.Context? = nil, to target: String? = nil,
         options: RunOptions = RunOptions(), on system: any System = POSIXSystem()
     ) {
-        let site = DiagnosisSite(store, context, target: target, options: options, on: system)
+        let site = DiagnosisContext(store, context, target: target, options: options, on: system)
         var found: [Finding] = []
         for check in DiagnosisCheck.all {
             do {
@@ -53,7 +53,7 @@ package struct StoreDiagnosis: Sendable {
 }
 
 /// The context that the checks of a diagnosis share.
-struct DiagnosisSite {
+struct DiagnosisContext {
     /// The path as the caller gave it.
     let name: String
     /// The path without symbolic links, if the file exists.
@@ -95,7 +95,7 @@ struct DiagnosisSite {
         sidecar = StoreRecords(store: path)
         (self.context, self.target, self.options, self.migrator) = (context, target, options, migrator)
         let read = Result {
-            try StoreProbe.read(store, system: system) { probe in
+            try ReadOnlyStore.read(store, system: system) { probe in
                 var damage: String?
                 do {
                     try probe.connection.checkPages(place: probe.path)
@@ -218,7 +218,7 @@ struct DiagnosisSite {
 
 /// One check of a diagnosis.
 struct DiagnosisCheck: Sendable {
-    let run: @Sendable (DiagnosisSite) throws -> [Finding]
+    let run: @Sendable (DiagnosisContext) throws -> [Finding]
 
     /// All checks. Findings of equal severity are reported in this order.
     static let all: [DiagnosisCheck] = [

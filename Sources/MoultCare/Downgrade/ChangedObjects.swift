@@ -30,7 +30,7 @@ public struct ChangedObjects: Sendable, Hashable {
         in store: String, since backup: StoreBackup, renamed: [String: String] = [:],
         _ system: any System = POSIXSystem()
     ) throws -> [ChangedObjects] {
-        try StoreProbe.read(store, system: system) { probe in
+        try ReadOnlyStore.read(store, system: system) { probe in
             let connection = probe.connection
             let now = try entities(connection, schema: "main")
             try connection.attach(backup.store, as: "backup", mode: .immutable)

@@ -53,7 +53,7 @@ package struct StoreDowngrade: Sendable {
         let system = migrator.system
         let goal = versions.taking(target).versions[try versions.target(named: target)]
         to = goal.name
-        let (source, snapshot) = try StoreProbe.read(store, system: system) { probe in
+        let (source, snapshot) = try ReadOnlyStore.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             return (try snapshot.version(in: versions), snapshot)
         }
@@ -218,7 +218,7 @@ package struct StoreDowngrade: Sendable {
         }
         func mayBeFilled(_ loss: MigrationLoss) -> Bool { loss.kind == .values && loss.reason == .removed }
         guard real.contains(where: mayBeFilled) else { return real.map(\.sentence) }
-        return try StoreProbe.read(store, system: system) { probe in
+        return try ReadOnlyStore.read(store, system: system) { probe in
             try real.filter { loss in
                 try !mayBeFilled(loss) || !holdsOnlyFilled(loss, answers, probe.connection, layout)
             }.map(\.sentence)
@@ -275,7 +275,7 @@ extension StoreDowngrade {
             plan.passes.count == 1, let pass = plan.passes.first, pass.steps.isEmpty,
             case .mapping(let mapping) = pass.work, let back = mapping.inverse(to: goal.model)
         else { return nil }
-        let found = try StoreProbe.read(store, system: system) {
+        let found = try ReadOnlyStore.read(store, system: system) {
             probe -> (bound: BoundPlan, losses: [MigrationLoss], path: String)? in
             let snapshot = try StoreSnapshot(probe.connection)
             guard snapshot.metadata.hasDeferredWork else { return nil }

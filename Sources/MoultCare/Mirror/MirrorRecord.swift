@@ -166,7 +166,7 @@ extension MirrorMark {
     /// - Throws: the error of the disk, because a store that cannot be read may still follow.
     static func read(in store: String, _ system: any System) throws -> MirrorMark? {
         do {
-            return try StoreProbe.read(store, system: system) { try MirrorMark(StoreMetadata(from: $0.connection)) }
+            return try ReadOnlyStore.read(store, system: system) { try MirrorMark(StoreMetadata(from: $0.connection)) }
         } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
             return nil
         }

@@ -105,7 +105,7 @@ extension MirroredStore {
         return try locked { try withWorkFolder { try status(of: route, in: $0) } }
     }
 
-    private func status(of route: MirrorRoute, in folder: String) throws -> MirrorStatus {
+    private func status(of route: MirrorMapping, in folder: String) throws -> MirrorStatus {
         let mark = try checkReplica(route, overwriting: false)
         try requireFile(route.primary)
         let snapshot = try snapshot(of: route.primary)
@@ -128,7 +128,7 @@ extension MirroredStore {
         watch(connection)
         try connection.attach(route.primary, as: "source", mode: .readWrite)
         try connection.attach(route.replica, as: "replica", mode: .readWrite)
-        var reading = MirrorReading(connection, script, mark)
+        var reading = ChangeReader(connection, script, mark)
         try connection.transaction(.deferred) { try reading.list(all: false) }
         (status.means, status.objects) = (reading.means, reading.listed)
         return status
@@ -138,8 +138,8 @@ extension MirroredStore {
     ///
     /// - Throws: `mirrorDiverged` if another store is at the path.
     package mutating func moveSecond(to path: String) throws {
-        let path = try StoreProbe.checkFile(path, system)
-        let mark = try StoreProbe.read(path, system: system) { MirrorMark(try StoreMetadata(from: $0.connection)) }
+        let path = try ReadOnlyStore.checkFile(path, system)
+        let mark = try ReadOnlyStore.read(path, system: system) { MirrorMark(try StoreMetadata(from: $0.connection)) }
         guard mark?.identifier == record.identifier else {
             throw diverged(
                 "The store at this path is not the second store of this mirror.", path,

@@ -108,7 +108,7 @@ extension MirroredStore {
         return try locked { try withWorkFolder { try verify(route, in: $0) } }
     }
 
-    func verify(_ route: MirrorRoute, in folder: String) throws -> MirrorVerification {
+    func verify(_ route: MirrorMapping, in folder: String) throws -> MirrorVerification {
         let (still, fresh) = (Path.join(folder, "still"), try freshPath(for: route, in: folder))
         try requireFile(route.replica)
         try copy(route.primary, besideDataOf: route.primary, to: still)
@@ -128,7 +128,7 @@ extension MirroredStore {
         return result
     }
 
-    private func compare(_ route: MirrorRoute, _ fresh: String, with still: String) throws -> MirrorVerification {
+    private func compare(_ route: MirrorMapping, _ fresh: String, with still: String) throws -> MirrorVerification {
         let comparison = try MirrorComparison(fresh: fresh, replica: route.replica)
         defer { comparison.connection.close() }
         let connection = comparison.connection
@@ -150,7 +150,7 @@ extension MirroredStore {
 
     /// Returns the tables and columns in which both stores must agree: everything that a fresh migration makes, or, on
     /// the way back, only the columns that the mapping fills.
-    private func tables(of route: MirrorRoute, _ fresh: String, with still: String) throws -> [(
+    private func tables(of route: MirrorMapping, _ fresh: String, with still: String) throws -> [(
         name: String, columns: [String], numbers: [Int]
     )] {
         let connection = try Connection(fresh, mode: .readOnly)
@@ -168,7 +168,7 @@ extension MirroredStore {
             + history.filter { !$0.columns.isEmpty }.map { ($0.name, $0.columns.map(\.name), []) }
     }
 
-    private func metadataDifferences(_ connection: Connection, _ route: MirrorRoute) throws -> [String] {
+    private func metadataDifferences(_ connection: Connection, _ route: MirrorMapping) throws -> [String] {
         let (fresh, replica) = (
             try StoreMetadata(from: connection), try StoreMetadata(from: connection, schema: "replica")
         )

@@ -23,7 +23,7 @@ extension MirroredStore {
                 remedy: "Undo it with \(option: .undo), or end the mirror.")
         }
         let route = try forward()
-        let back = route.mapping.map { MirrorReversal($0, from: route.from.model, to: route.to.model) }
+        let back = route.mapping.map { ReverseMapping($0, from: route.from.model, to: route.to.model) }
         let obstacles = try locked { try self.obstacles(to: back, of: route) }
         let losses = obstacles.isEmpty ? back?.losses ?? [] : obstacles
         guard losses.isEmpty || acceptingLosses else { throw losing(losses, isAll: !obstacles.isEmpty) }
@@ -84,12 +84,12 @@ extension MirroredStore {
     // MARK: - Changing direction
 
     /// Returns the reasons why no change could be copied back after a cut-over; empty if changes can be.
-    private func obstacles(to back: MirrorReversal?, of route: MirrorRoute) throws -> [String] {
+    private func obstacles(to back: ReverseMapping?, of route: MirrorMapping) throws -> [String] {
         if let obstacle = try script(of: route, over: snapshot(of: store)).1 { return [obstacle] }
         guard let back else { return [Self.noWayBack] }
         guard back.obstacles.isEmpty else { return back.obstacles }
         let second = try snapshot(of: record.second)
-        let (script, reason) = try script(of: MirrorRoute(back, of: route), over: second)
+        let (script, reason) = try script(of: MirrorMapping(back, of: route), over: second)
         return script == nil ? [reason ?? Self.noWayBack] : []
     }
 
@@ -106,7 +106,7 @@ extension MirroredStore {
     /// Brings the store that follows up to date, verifies that both stores are equal, and swaps their roles.
     ///
     /// - Parameter isTakenBack: whether to mark the store that was followed so far as the one that follows.
-    private func turn(_ route: MirrorRoute, isTakenBack: Bool) throws {
+    private func turn(_ route: MirrorMapping, isTakenBack: Bool) throws {
         try requireAlone(route.primary)
         let before = try facts(of: route.primary)
         try withWorkFolder { folder in

@@ -28,7 +28,7 @@ extension MirroredStore {
         try context.versions.checkReleased()
         var (kept, planned) = (request, request)
         kept.models = try request.models?.resolved(system)
-        let path = try StoreProbe.checkFile(request.store, system)
+        let path = try ReadOnlyStore.checkFile(request.store, system)
         let second = Path.join(try system.resolve(Path.folder(of: destination)), Path.name(of: destination))
         (planned.store, planned.work) = (path, .plan)
         let prepared = try StoreSession(planned, context, on: system).prepared
@@ -37,7 +37,7 @@ extension MirroredStore {
                 .usage, "The store is already of version \(prepared.plan.to.name).", place: request.store,
                 remedy: "Name another version with \(option: .to(nil)).")
         }
-        let uuid = try StoreProbe.read(path, system: system) { try StoreMetadata(from: $0.connection).uuid }
+        let uuid = try ReadOnlyStore.read(path, system: system) { try StoreMetadata(from: $0.connection).uuid }
         var record = MirrorRecord(
             identifier: system.uniqueName(), state: .starting, second: second, uuid: uuid,
             from: prepared.plan.from.name, to: prepared.plan.to.name, plan: prepared.plan.digest.hexadecimal,
@@ -60,7 +60,7 @@ extension MirroredStore {
     private func checkSpace(_ prepared: PreparedMigration) throws {
         guard let migration = try prepared.migration() else { return }
         if let refusal = migration.lossRefusal { throw refusal }
-        let state = try StoreProbe.read(store, system: system) { try StoreState($0.connection) }
+        let state = try ReadOnlyStore.read(store, system: system) { try StoreState($0.connection) }
         try SpaceRequirement(mirroring: sidecar, at: record.second, by: migration, on: state, system)
             .check(for: "The mirror", system)
     }

@@ -10,7 +10,7 @@ extension MirroredStore {
     ///
     /// - Parameter overwriting: whether to discard rows that something else has written there.
     /// - Throws: `fileNotFound`, `mirrorDiverged`.
-    func checkReplica(_ route: MirrorRoute, overwriting: Bool) throws -> MirrorMark {
+    func checkReplica(_ route: MirrorMapping, overwriting: Bool) throws -> MirrorMark {
         try requireFile(route.replica)
         let isSeen = try isAsSeen(route.replica)
         let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience)
@@ -44,7 +44,7 @@ extension MirroredStore {
 
     /// - Throws: `mirrorDiverged` if the store is not the one that the mirror follows; the errors of a store that
     ///   cannot be migrated in its present state.
-    func checkPrimary(_ snapshot: StoreSnapshot, _ route: MirrorRoute) throws {
+    func checkPrimary(_ snapshot: StoreSnapshot, _ route: MirrorMapping) throws {
         try PreparedMigration.refuse(snapshot, options)
         guard snapshot.metadata.uuid == record.uuid else {
             throw diverged(
@@ -63,10 +63,10 @@ extension MirroredStore {
     /// but undoes changes that were already copied.
     ///
     /// - Throws: `mirrorDiverged`.
-    func checkRestores(_ primary: StoreSnapshot, _ route: MirrorRoute) throws {
+    func checkRestores(_ primary: StoreSnapshot, _ route: MirrorMapping) throws {
         let replica = try snapshot(of: route.replica)
         guard primary.metadata.entries[RestoreMark.key] != replica.metadata.entries[RestoreMark.key] else { return }
-        throw MirrorReading.ahead("One of the two stores was restored from a backup since.")
+        throw ChangeReader.ahead("One of the two stores was restored from a backup since.")
     }
 
     func diverged(_ message: String, _ place: String, _ remedy: Remedy) -> MigrationError {
@@ -130,21 +130,21 @@ extension MirroredStore {
     }
 
     /// Returns the path for a fresh migration, named like the store that follows, and makes its folder.
-    func freshPath(for route: MirrorRoute, in folder: String) throws -> String {
+    func freshPath(for route: MirrorMapping, in folder: String) throws -> String {
         let own = Path.join(folder, "fresh")
         try system.makeFolder(own)
         return Path.join(own, Path.name(of: route.replica))
     }
 
     /// Migrates a copy along a route, as the engine would migrate the store itself, and verifies it.
-    func migrate(_ path: String, by route: MirrorRoute) throws {
+    func migrate(_ path: String, by route: MirrorMapping) throws {
         var run = run
         (run.keepsBackup, run.backupFolder) = (false, nil)
         guard route.keepsUnfilled, let mapping = route.mapping else {
             _ = try StoreSession(StoreRequest(path, to: record.to, .migrate, run), context, on: system).run(observer)
             return
         }
-        let bound = try StoreProbe.read(path, system: system) { probe in
+        let bound = try ReadOnlyStore.read(path, system: system) { probe in
             try BoundPlan(
                 mapping, from: route.from, to: route.to, over: StoreSnapshot(probe.connection),
                 connection: probe.connection, experimental: true)

@@ -34,7 +34,7 @@ extension MirroredStore {
     ///   - source: the store that is followed, or a copy of it.
     ///   - fresh: the path of a fresh migration of `source`; nil to make one if it is needed.
     func follow(
-        _ route: MirrorRoute, reading source: String, in folder: String, all: Bool, overwriting: Bool,
+        _ route: MirrorMapping, reading source: String, in folder: String, all: Bool, overwriting: Bool,
         fresh: String? = nil
     ) throws -> MirrorSync {
         let start = system.monotonicNanoseconds
@@ -70,7 +70,7 @@ extension MirroredStore {
     }
 
     /// Returns the statements that sync single objects, or the reason why there are none.
-    func script(of route: MirrorRoute, over snapshot: StoreSnapshot) throws -> (PartialScript?, String?) {
+    func script(of route: MirrorMapping, over snapshot: StoreSnapshot) throws -> (PartialScript?, String?) {
         guard let mapping = route.mapping else { return (nil, route.obstacle) }
         if let obstacle = route.obstacle { return (nil, obstacle) }
         let replica = try self.snapshot(of: route.replica)
@@ -81,7 +81,7 @@ extension MirroredStore {
     }
 
     /// Returns an error about a value that the other version requires and the new rows lack; nil if there is none.
-    func missingValue(in step: MirrorStep, _ route: MirrorRoute) throws -> MigrationError? {
+    func missingValue(in step: MirrorStep, _ route: MirrorMapping) throws -> MigrationError? {
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
         let connection = try Connection(step.fresh, mode: .readWrite)
         defer { connection.close() }
@@ -106,7 +106,8 @@ extension MirroredStore {
     }
 
     func readParts(
-        _ route: MirrorRoute, _ script: PartialScript, _ snapshot: StoreSnapshot, _ source: String, _ mark: MirrorMark,
+        _ route: MirrorMapping, _ script: PartialScript, _ snapshot: StoreSnapshot, _ source: String,
+        _ mark: MirrorMark,
         in folder: String, all: Bool, overwriting: Bool
     ) throws -> MirrorStep {
         let path = Path.join(folder, "rows")
@@ -123,7 +124,7 @@ extension MirroredStore {
             guard StoreVerification.isPlainName(name) else { throw StoreVerification.strangeFile(name, route.primary) }
             return try external.contents(of: name, on: system) ?? system.read(Path.join(external.folder, name))
         }) { try connection.register(function) }
-        var reading = MirrorReading(connection, script, mark)
+        var reading = ChangeReader(connection, script, mark)
         return try connection.transaction(.deferred) {
             guard try connection.catalogue(schema: "source").digest == snapshot.catalogueDigest else {
                 throw MigrationError(
@@ -155,7 +156,8 @@ extension MirroredStore {
 
     /// Migrates the whole store afresh, so that every row is compared.
     func readWhole(
-        _ route: MirrorRoute, _ source: String, _ mark: MirrorMark, in folder: String, overwriting: Bool, fresh: String?
+        _ route: MirrorMapping, _ source: String, _ mark: MirrorMark, in folder: String, overwriting: Bool,
+        fresh: String?
     ) throws -> MirrorStep {
         let path = try fresh ?? freshPath(for: route, in: folder)
         var transaction: Int64?
@@ -167,7 +169,7 @@ extension MirroredStore {
             transaction = try Self.lastTransaction(of: source)
         }
         if let last = transaction, let known = mark.transaction, known > last, !overwriting {
-            throw MirrorReading.ahead(
+            throw ChangeReader.ahead(
                 "It has the transaction \(known), but the store that it follows ends with \(last).")
         }
         let connection = try Connection(path, mode: .readWrite)
@@ -188,7 +190,7 @@ extension MirroredStore {
     }
 
     /// Writes the rows, the metadata and the mark in one transaction.
-    func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark) throws -> MirrorChanges {
+    func write(_ step: MirrorStep, _ route: MirrorMapping, _ mark: MirrorMark) throws -> MirrorChanges {
         let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { connection.close() }
         watch(connection)
@@ -213,7 +215,7 @@ extension MirroredStore {
         }
     }
 
-    private func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark, _ connection: Connection) throws
+    private func write(_ step: MirrorStep, _ route: MirrorMapping, _ mark: MirrorMark, _ connection: Connection) throws
         -> MirrorApplication
     {
         let present = try StoreMetadata(from: connection)
@@ -242,7 +244,7 @@ extension MirroredStore {
     }
 
     /// Removes the files of deleted rows after the commit. A file that stays does no harm.
-    private func removeFiles(_ files: Set<String>, _ route: MirrorRoute, _ connection: Connection) {
+    private func removeFiles(_ files: Set<String>, _ route: MirrorMapping, _ connection: Connection) {
         guard !files.isEmpty, let named = try? ExternalStorage.names(in: connection) else { return }
         let storage = ExternalStorage(store: route.replica)
         let gone = try? storage.droppable(files.subtracting(named), of: route.replica, on: system)
@@ -251,7 +253,7 @@ extension MirroredStore {
 
     /// Returns the present metadata with the application's entries of the source. The entries that identify the version
     /// stay.
-    private func merged(_ source: StoreMetadata, into present: StoreMetadata, _ route: MirrorRoute) -> StoreMetadata {
+    private func merged(_ source: StoreMetadata, into present: StoreMetadata, _ route: MirrorMapping) -> StoreMetadata {
         var metadata = present
         for key in present.applicationEntries.keys where source.entries[key] == nil { metadata.entries[key] = nil }
         for (key, value) in source.applicationEntries { metadata.entries[key] = value }
@@ -259,7 +261,7 @@ extension MirroredStore {
     }
 
     /// Copies the files that new rows refer to, durably, before the rows are written.
-    func bringFiles(of step: MirrorStep, _ route: MirrorRoute) throws {
+    func bringFiles(of step: MirrorStep, _ route: MirrorMapping) throws {
         let storage = ExternalStorage(store: route.replica)
         var isNew = false
         for name in try externalNames(of: step, route) where try storage.file(name, on: system) == nil {
@@ -281,7 +283,7 @@ extension MirroredStore {
         }
     }
 
-    private func externalNames(of step: MirrorStep, _ route: MirrorRoute) throws -> Set<String> {
+    private func externalNames(of step: MirrorStep, _ route: MirrorMapping) throws -> Set<String> {
         let connection = try Connection(step.fresh, mode: .readWrite)
         defer { connection.close() }
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)

@@ -76,7 +76,7 @@ package struct MirroredStore: Sendable {
         // The record of the mirror stays even if the store is gone.
         let path = try StoreRecords(of: store, system).store
         guard let record = try MirrorRecord.read(StoreRecords(store: path), system) else {
-            _ = try StoreProbe.checkFile(store, system)
+            _ = try ReadOnlyStore.checkFile(store, system)
             throw MigrationError(
                 .usage, "The store has no mirror.", place: store,
                 remedy: "Start one: \(.startMirror, .anyStore, .model("MODEL"), .at("PATH")).")
@@ -123,7 +123,7 @@ package struct MirroredStore: Sendable {
     }
 
     /// Returns the route from the first store to the second.
-    func forward() throws -> MirrorRoute {
+    func forward() throws -> MirrorMapping {
         var plan = try MigrationPlan(
             context.versions, from: record.from, to: record.to, answers: context.answers, registered: registered)
         if plan.digest.hexadecimal != record.plan, let other = try? planOverStore() { plan = other }
@@ -133,12 +133,12 @@ package struct MirroredStore: Sendable {
                 "The mapping from \(record.from) to \(record.to) is not the one with which the mirror was started.",
                 place: store, remedy: "Use that model and mapping, or stop the mirror and start a new one.")
         }
-        return try MirrorRoute(
+        return try MirrorMapping(
             plan, hasRules: !context.registry.rules.isEmpty, store: store, second: record.second, as: record.part)
     }
 
     /// Returns the route in the present state.
-    func route() throws -> MirrorRoute {
+    func route() throws -> MirrorMapping {
         let forward = try forward()
         guard record.state == .cutOver else { return forward }
         guard !record.isOneWay, let mapping = forward.mapping else {
@@ -146,7 +146,7 @@ package struct MirroredStore: Sendable {
                 .unsupported, "The cut-over was one-way: the first store does not follow.",
                 place: store, remedy: "Use the second store; \(.stopMirror) ends the mirror.")
         }
-        return MirrorRoute(MirrorReversal(mapping, from: forward.from.model, to: forward.to.model), of: forward)
+        return MirrorMapping(ReverseMapping(mapping, from: forward.from.model, to: forward.to.model), of: forward)
     }
 
     /// Runs `body` while no other run of Moult can change either store.

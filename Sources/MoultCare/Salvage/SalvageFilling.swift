@@ -9,7 +9,7 @@ struct SalvageFilling {
     let source: DamagedStore
     /// The layout of the damaged store: which data is in which table and column.
     let damaged: StoreLayout
-    let maker: StoreMaker
+    let maker: StoreCreator
     let losses: SalvageLosses
     /// Nil if external data is not requested.
     let data: SalvagedData?

@@ -38,8 +38,8 @@ package struct StoreSalvage {
                 .fileNotFound, "There is no file at \(store).", place: store, remedy: "Check the path of the store.")
         }
         let store = try system.resolve(store)
-        if let encrypted = try StoreProbe.encrypted(store, system) { throw encrypted }
-        let foreign = StoreProbe.foreignSideFile(of: store, system)
+        if let encrypted = try ReadOnlyStore.encrypted(store, system) { throw encrypted }
+        let foreign = ReadOnlyStore.foreignSideFile(of: store, system)
         let unfinished = try StagedStore(at: path, taking: newPaths(of: store, path), system)
         defer { unfinished.remove() }
         let files = SalvageFiles(unfinished)
@@ -74,8 +74,8 @@ package struct StoreSalvage {
     private func copy(_ store: String, to copy: String) throws -> String? {
         var tries = 1
         try StoreLock.checkUnused(store, system)
-        while try !StoreProbe.copy(store, to: copy, system) {
-            guard tries < 3 else { throw StoreProbe.disturbed(store) }
+        while try !ReadOnlyStore.copy(store, to: copy, system) {
+            guard tries < 3 else { throw ReadOnlyStore.disturbed(store) }
             tries += 1
             for suffix in ["", "-wal", "-journal"] { try system.remove(copy + suffix) }
         }
@@ -183,7 +183,7 @@ package struct StoreSalvage {
         let source = try DamagedStore(recovered, place: store)
         let version = try version ?? source.ownVersion()
         let damaged = source.layout(of: version.model)
-        let maker = try StoreMaker(
+        let maker = try StoreCreator(
             version, framework: source.framework ?? FrameworkLevel.newest.number, history: source.hasHistory,
             uuid: source.uuid, experimental: true, namesOf: damaged)
         try maker.make(at: files.new, .like(store), on: system)

@@ -168,7 +168,7 @@ extension VersionRegistry {
     /// - Throws: `storeUnknown` if the store has no registered version; `incompatibleVersion` for a target that is not
     ///   registered; other errors for a file that is not a store.
     public func status(ofStoreAt url: URL, target: SemanticVersion? = nil) throws -> StoreVersionStatus {
-        try StoreProbe.read(url.path) { try status(of: StoreSnapshot($0.connection), target: target) }
+        try ReadOnlyStore.read(url.path) { try status(of: StoreSnapshot($0.connection), target: target) }
     }
 
     private func status(of snapshot: StoreSnapshot, target: SemanticVersion?) throws -> StoreVersionStatus {

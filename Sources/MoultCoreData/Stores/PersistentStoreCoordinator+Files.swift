@@ -21,7 +21,7 @@ extension PersistentStoreCoordinator {
         let path = try system.resolve(url.path)
         try checkIsNotOpen(path)
         do {
-            try StoreProbe.read(path) { _ in }
+            try ReadOnlyStore.read(path) { _ in }
         } catch let error as MigrationError {
             guard options.forcesDestruction else { throw error }
             try removeFiles(of: path, naming: [], system)
@@ -99,7 +99,7 @@ extension PersistentStoreCoordinator {
             throw MigrationError(
                 .usage, "A store cannot be replaced by itself.", place: path, remedy: "Give two different stores.")
         }
-        if exists { try StoreProbe.read(path) { _ in } }
+        if exists { try ReadOnlyStore.read(path) { _ in } }
         try StoreCopy(from: from, to: path, exists: exists).run()
     }
 
@@ -143,7 +143,7 @@ extension PersistentStoreCoordinator {
     private static func storedMetadata(at url: URL) throws -> StoreMetadata {
         let system = POSIXSystem()
         guard try system.exists(url.path), OpenStoreRegistry.shared.contains(try system.resolve(url.path)) else {
-            return try StoreProbe.read(url.path) { try StoreMetadata(from: $0.connection) }
+            return try ReadOnlyStore.read(url.path) { try StoreMetadata(from: $0.connection) }
         }
         let connection = try Connection(try system.resolve(url.path), mode: .readOnly, busyTimeout: 5_000)
         defer { connection.close() }

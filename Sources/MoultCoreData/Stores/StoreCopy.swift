@@ -22,7 +22,7 @@ struct StoreCopy {
         if OpenStoreRegistry.shared.contains(source) {
             connection = try Connection(source, mode: .readOnly, busyTimeout: 5_000)
         } else {
-            let probe = try StoreProbe(source)
+            let probe = try ReadOnlyStore(source)
             defer { probe.close() }
             return try copy(from: probe.connection)
         }

@@ -132,7 +132,7 @@ package struct StoreLoader {
                 remedy: "Create the folder first.")
         }
         try checkHashes()
-        let maker = try StoreMaker(
+        let maker = try StoreCreator(
             modelVersion(), history: options.tracksHistory, experimental: options.run.isExperimental)
         let start = system.monotonicNanoseconds
         while true {

@@ -15,7 +15,7 @@ public final class ModelContainer: Sendable {
     /// The configurations of the SQLite stores: one called `default` if none were given, and none in a container for a
     /// migration's code.
     public let configurations: Set<ModelConfiguration>
-    let stack: ModelStack
+    let stack: ContainerStorage
     @MainActor private var main: ModelContext?
 
     package var coordinator: ObjectCoordinator { stack.coordinator }
@@ -83,7 +83,7 @@ public final class ModelContainer: Sendable {
     }
 
     /// Creates a container over open stores.
-    init(_ stack: ModelStack) {
+    init(_ stack: ContainerStorage) {
         schema = stack.schema
         (migrationPlan, configurations) = stack.origin
         self.stack = stack

@@ -63,7 +63,7 @@ extension ModelContext {
     }
 }
 
-extension ModelGraph {
+extension ContextStorage {
     var hasRefusals: Bool { refusals.values.contains { !$0.isEmpty } }
 
     /// Throws the errors that could not be thrown where they occurred.

@@ -9,7 +9,7 @@ import MoultObjects
 /// A context has one model per row as long as the model is in use, and keeps changed models alive. A context and its
 /// models belong to one thread or actor at a time; pass identities to other threads.
 public final class ModelContext {
-    let graph: ModelGraph
+    let graph: ContextStorage
     private weak var given: ModelContainer?
     /// The changed models, kept alive until the next save.
     private var kept: [AnyObject] = []
@@ -28,7 +28,7 @@ public final class ModelContext {
 
     /// Creates an empty context over the stores of a container.
     public init(_ container: ModelContainer) {
-        graph = ModelGraph(container.stack)
+        graph = ContextStorage(container.stack)
         given = container
         graph.context = self
         // Objects without unsaved changes show what other contexts save.
@@ -114,7 +114,7 @@ public final class ModelContext {
     /// placeholder of an internal class, and the next save throws ``SwiftDataError/unknownSchema``.
     public func model(for id: PersistentIdentifier) -> any PersistentModel {
         let id = graph.identity(id)
-        let backing = AbsentBacking(PersistentIdentifier(id))
+        let backing = MissingBackingData(PersistentIdentifier(id))
         noting { try copy(id) }
         if let object = try? objects.object(with: id) {
             if let found = try? graph.shown(object) { return found }

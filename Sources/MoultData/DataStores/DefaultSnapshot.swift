@@ -105,7 +105,7 @@ extension DefaultSnapshot: Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: DataStoreSnapshotCodingKey.self)
         try container.encode(persistentIdentifier, forKey: .persistentIdentifier)
-        let backing = AbsentBacking(persistentIdentifier, attributes)
+        let backing = MissingBackingData(persistentIdentifier, attributes)
         for property in try Self.properties(persistentIdentifier, encoder.codingPath) {
             let key = DataStoreSnapshotCodingKey.modeledProperty(property.name)
             switch property.shape {
@@ -169,7 +169,7 @@ final class SnapshotBacking: BackingData {
 
     /// Returns a model that has only its identity.
     private func model(_ id: PersistentIdentifier) -> (any PersistentModel)? {
-        SnapshotClasses.type(id.entityName)?.init(backingData: AbsentBacking(id))
+        SnapshotClasses.type(id.entityName)?.init(backingData: MissingBackingData(id))
     }
 }
 

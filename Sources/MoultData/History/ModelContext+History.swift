@@ -58,9 +58,9 @@ extension SwiftDataError {
 
 /// Makes transactions from the stores' history tables.
 private struct HistoryReading {
-    let graph: ModelGraph
+    let graph: ContextStorage
 
-    init(_ graph: ModelGraph) { self.graph = graph }
+    init(_ graph: ContextStorage) { self.graph = graph }
 
     /// Returns the transactions that may match, in the order of their saves.
     func transactions(_ wanted: WantedHistory) throws -> [DefaultHistoryTransaction] {
@@ -127,7 +127,7 @@ private struct HistoryReading {
     }
 
     private func change<Model: PersistentModel>(
-        _ change: HistoryRecord.Change, _ transaction: Int64, _ binding: ModelBinding, _ type: Model.Type
+        _ change: HistoryRecord.Change, _ transaction: Int64, _ binding: ModelClassInfo, _ type: Model.Type
     ) -> HistoryChange {
         let id = PersistentIdentifier(change.object)
         switch change.kind {
@@ -153,9 +153,9 @@ private struct HistoryReading {
     }
 
     private func tombstone<Model: PersistentModel>(
-        _ change: HistoryRecord.Change, _ id: PersistentIdentifier, _ binding: ModelBinding
+        _ change: HistoryRecord.Change, _ id: PersistentIdentifier, _ binding: ModelClassInfo
     ) -> HistoryTombstone<Model> {
-        let backing = AbsentBacking(id, change.tombstone)
+        let backing = MissingBackingData(id, change.tombstone)
         var values: [AnyKeyPath: Any] = [:]
         for case let property? in binding.properties {
             guard property.isWhole(in: change.tombstone, backing) else { continue }

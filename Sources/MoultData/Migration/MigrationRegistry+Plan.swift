@@ -91,7 +91,7 @@ struct StageCode: @unchecked Sendable {
 
     /// Runs the code with a context over the working copy, then saves the changes that the code has not saved.
     func run(on coordinator: ObjectCoordinator) throws {
-        let container = ModelContainer(ModelStack(schema, coordinator, []))
+        let container = ModelContainer(ContainerStorage(schema, coordinator, []))
         try withExtendedLifetime(container) {
             let context = ModelContext(container)
             try BackupManager.$migrating.withValue(coordinator.migratedStore) { try body(context) }

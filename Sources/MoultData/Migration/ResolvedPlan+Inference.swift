@@ -135,7 +135,7 @@ struct TransformInference {
     private let drops: (Question) -> Bool
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
-    private(set) var correspondence: Correspondence
+    private(set) var correspondence: EntityMatching
     /// The inferred mapping; nil if something prevents it.
     private(set) var mapping: ResolvedMapping?
 
@@ -154,7 +154,7 @@ struct TransformInference {
         self.newer = try Self.relaxedForCode(newer, transforms, everywhere: judgesLater)
         (self.transforms, self.history) = (transforms, history)
         (self.answers, self.asksAboutRenames) = (answers, asksAboutRenames)
-        correspondence = try Correspondence(
+        correspondence = try EntityMatching(
             from: self.older, to: self.newer, answers: Answers(answers), history: history)
         try run()
     }
@@ -163,7 +163,7 @@ struct TransformInference {
         var known = 0
         repeat {
             known = answers.count
-            correspondence = try Correspondence(from: older, to: newer, answers: Answers(answers), history: history)
+            correspondence = try EntityMatching(from: older, to: newer, answers: Answers(answers), history: history)
             let inferred = try InferredMapping(correspondence)
             (questions, refusals, mapping) = (inferred.questions, inferred.refusals, inferred.mapping)
             for answer in questions.compactMap(answerLeftToCode) where !answers.contains(answer) {

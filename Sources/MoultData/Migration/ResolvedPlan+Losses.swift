@@ -201,6 +201,6 @@ enum StoredJSON {
     }
 
     private static func encoded<Value: Decodable & Encodable>(_ type: Value.Type) throws -> [UInt8] {
-        try CodableForm.json(of: BlankDecoder().decode(type))
+        try CodableForm.json(of: DefaultValueDecoder().decode(type))
     }
 }

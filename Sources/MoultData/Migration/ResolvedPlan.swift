@@ -136,7 +136,7 @@ extension ResolvedPlan {
     private func label(_ position: Int) -> String { "\(types[position]) (\(name(of: position)))" }
 
     private func differences(_ older: ModelVersion, _ newer: ModelVersion) -> String {
-        guard let correspondence = try? Correspondence(from: older, to: newer) else { return "" }
+        guard let correspondence = try? EntityMatching(from: older, to: newer) else { return "" }
         let sentences = ModelDiff(correspondence).changes.map(\.sentence)
         return sentences.isEmpty ? "" : " What differs is not in it: \(sentences.joined(separator: " "))"
     }
@@ -242,7 +242,7 @@ extension ResolvedPlan {
             !versions.contains(where: { $0.hashes.isCompatible(with: current.hashes) })
         else { return }
         var differences: [String] = []
-        if let correspondence = try? Correspondence(from: newest, to: current) {
+        if let correspondence = try? EntityMatching(from: newest, to: current) {
             differences = ModelDiff(correspondence).changes.map(\.sentence)
         }
         report(

@@ -28,7 +28,7 @@ extension SchemaMigrationPlan {
     public static func validate(storeAt url: URL) throws {
         var plan = ResolvedPlan(self)
         if let error = plan.error(countedIn: url) { throw error }
-        let snapshot = try StoreProbe.read(url.path) { try StoreSnapshot($0.connection) }
+        let snapshot = try ReadOnlyStore.read(url.path) { try StoreSnapshot($0.connection) }
         let part = Self.part(of: snapshot.hashes, in: ModelVersions(versions: plan.versions))
         if let part { plan = ResolvedPlan(self, holding: [part: Set(snapshot.hashes.entities.keys)]) }
         // Use the options that a container uses to open the store.
@@ -70,7 +70,7 @@ extension ResolvedPlan {
         guard !places.isEmpty, versions.count == schemas.count, try !PersistentStoreCoordinator.isOpen(url) else {
             return
         }
-        try StoreProbe.read(url.path) { probe in
+        try ReadOnlyStore.read(url.path) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             let known = ModelVersions(versions: versions)
             guard

@@ -145,7 +145,7 @@ struct UnknownStore {
 
     private func differences(_ nearest: VersionStatus.Nearest?, _ versions: ModelVersions) -> String {
         guard let nearest, let carried = snapshot.cachedModel,
-            let correspondence = try? Correspondence(
+            let correspondence = try? EntityMatching(
                 from: versions.versions[nearest.position], to: ModelVersion(names: ["the store"], model: carried))
         else { return "" }
         return " Since then: " + ModelDiff(correspondence).changes.map(\.sentence).joined(separator: " ")

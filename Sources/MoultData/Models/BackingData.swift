@@ -87,7 +87,7 @@ public final class OwnValues: BackingData {
     @exclusivity(unchecked) package private(set) var refusals: [String: MigrationError] = [:]
 
     /// The graph of a destination's context, if any; ``_wasWritten(by:)`` offers the model to it.
-    private var host: WeakReference<ModelGraph>?
+    private var host: WeakReference<ContextStorage>?
 
     private static let count = Atomic<Int64>(0)
     private lazy var number = Self.count.add(1, ordering: .relaxed).newValue
@@ -166,7 +166,7 @@ public struct _Kept {
 }
 
 /// The values of a model that no store here holds: none, or those that were kept.
-final class AbsentBacking: BackingData {
+final class MissingBackingData: BackingData {
     let persistentModelID: PersistentIdentifier
     private let kept: [String: AttributeValue]
 

@@ -8,8 +8,8 @@ import MoultObjects
 /// and saved or was rolled back before its first save, reading returns the last known value.
 final class ObjectBacking: BackingData {
     let object: Object
-    let graph: ModelGraph
-    /// The context keeps a changed model alive as long as this equals ``ModelGraph/releases``.
+    let graph: ContextStorage
+    /// The context keeps a changed model alive as long as this equals ``ContextStorage/releases``.
     private var keptSince = -1
     /// The last to-one destinations of an object that was never saved: the required ones, or all of them once it is
     /// rolled back.
@@ -20,7 +20,7 @@ final class ObjectBacking: BackingData {
     /// The other models of the object, kept by the backing of its main model.
     private var others: [WeakReference<AnyObject>] = []
 
-    init(_ object: Object, _ graph: ModelGraph, next first: (any PersistentModel)? = nil) {
+    init(_ object: Object, _ graph: ContextStorage, next first: (any PersistentModel)? = nil) {
         (self.object, self.graph, self.first) = (object, graph, first)
     }
 

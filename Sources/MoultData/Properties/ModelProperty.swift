@@ -33,7 +33,7 @@ public protocol _ModelProperty<Value>: Sendable {
 
 extension _ModelProperty {
     /// Zero, an empty value or the first value of the type; nil if there is no such value.
-    public var blank: Value? { StandIn.value(of: Value.self) }
+    public var blank: Value? { Placeholder.value(of: Value.self) }
     /// Always true.
     public func canRead(_ value: AttributeValue) -> Bool { true }
     /// Returns whether ``canRead(_:)`` accepts the value of the property's only column; false if the column is NULL.
@@ -63,7 +63,7 @@ extension _ModelProperty {
         backing._noteUnreadable(key)
         if let initial = backing._initialValue(key) as? Value { return initial }
         if let value = blank { return value }
-        // A context does not return objects with such a value (ModelGraph.isShowable).
+        // A context does not return objects with such a value (ContextStorage.isShowable).
         preconditionFailure(
             "\(backing.persistentModelID.entityName).\(key) of \(backing.persistentModelID) has no value, and "
                 + "\(Value.self) cannot be created without one: give the property an initial value.")

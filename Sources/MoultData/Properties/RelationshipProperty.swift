@@ -8,7 +8,7 @@ public struct _ToOneProperty<Value: PersistentModel>: _ModelProperty {
         if let model = backing.toOne(key) as? Value { return model }
         backing._noteUnreadable(key)
         let id = PersistentIdentifier(ObjectID(temporary: 0, entityName: Value.schemaMetadata.name))
-        return Value(backingData: AbsentBacking(id))
+        return Value(backingData: MissingBackingData(id))
     }
 
     /// Sets the destination.

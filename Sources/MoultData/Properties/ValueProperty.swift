@@ -165,7 +165,7 @@ public struct _TransformedProperty<Value>: _ModelProperty {
     }
 
     /// A stand-in for the type, or the transformer's result for empty data.
-    public var blank: Value? { StandIn.value(of: Value.self) ?? transformer.found?.value(of: Data()) as? Value }
+    public var blank: Value? { Placeholder.value(of: Value.self) ?? transformer.found?.value(of: Data()) as? Value }
 
     /// Returns a transformable attribute, optional if the type is.
     public func shape(_ name: String) -> _PropertyShape {

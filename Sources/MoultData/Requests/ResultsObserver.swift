@@ -132,7 +132,7 @@ struct WeakContextObserver: @unchecked Sendable {
     weak var observer: (any ContextObserver)?
 }
 
-extension ModelGraph {
+extension ContextStorage {
     /// Notifies the observers of a change.
     func noteObservers() {
         guard !observers.isEmpty else { return }

@@ -100,7 +100,7 @@ enum MetadataKind {
 private func enumCaseName<Value>(_ value: Value) -> UnsafePointer<CChar>?
 
 /// A decoder that records which keys a type decodes, and with which types. The decoded values are blank
-/// (``BlankDecoder``).
+/// (``DefaultValueDecoder``).
 struct FieldRecorder: Decoder {
     /// The record of one type's decoding.
     final class Notes {
@@ -126,12 +126,12 @@ struct FieldRecorder: Decoder {
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         notes.isIrregular = true
-        return BlankDecoder().unkeyedContainer()
+        return DefaultValueDecoder().unkeyedContainer()
     }
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer {
         notes.isIrregular = true
-        return BlankDecoder().singleValueContainer()
+        return DefaultValueDecoder().singleValueContainer()
     }
 }
 
@@ -149,24 +149,24 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         notes.fields.append((key.stringValue, type))
-        return try BlankDecoder().decode(type)
+        return try DefaultValueDecoder().decode(type)
     }
 
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
     ) -> KeyedDecodingContainer<Nested> {
         notes.isIrregular = true
-        return BlankDecoder().container(keyedBy: type)
+        return DefaultValueDecoder().container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
         notes.isIrregular = true
-        return BlankDecoder().unkeyedContainer()
+        return DefaultValueDecoder().unkeyedContainer()
     }
 
     func superDecoder() -> any Decoder {
         notes.isIrregular = true
-        return BlankDecoder()
+        return DefaultValueDecoder()
     }
 
     func superDecoder(forKey key: Key) -> any Decoder { superDecoder() }

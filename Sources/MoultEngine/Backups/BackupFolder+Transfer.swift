@@ -142,7 +142,7 @@ package struct CopiedStore {
     /// - Parameter wasClosed: whether the app had closed the store, so that nothing was left in a WAL.
     /// - Throws: `backupInvalid` with the reason; what examining a file that is not a store throws.
     package init(_ path: String, wasClosed: Bool = false, _ system: any System = POSIXSystem()) throws {
-        self.path = try StoreProbe.checkFile(path, system)
+        self.path = try ReadOnlyStore.checkFile(path, system)
         self.system = system
         let log = try WriteAheadLog(beside: self.path, system)
         guard try log != nil || wasClosed || !Self.usesWAL(self.path, system) else {
@@ -168,7 +168,7 @@ package struct CopiedStore {
 
     /// Opens a private copy, which SQLite may recover from a dead process.
     func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-        try StoreProbe.read(path, system: system) { try body($0.connection) }
+        try ReadOnlyStore.read(path, system: system) { try body($0.connection) }
     }
 
     /// Whether the store uses WAL mode: the file format version is 2 in both bytes (the SQLite file format, section

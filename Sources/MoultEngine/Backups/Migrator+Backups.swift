@@ -13,7 +13,7 @@ extension Migrator {
         _ store: String, version: String, for reason: StoreBackup.Manifest.Reason = .request,
         _ observer: MigrationObserver = .none
     ) throws -> StoreBackup {
-        let path = try StoreProbe.checkFile(store, system)
+        let path = try ReadOnlyStore.checkFile(store, system)
         try StorePrecheck.checkFile(path, system)
         let observer = observer.timed(
             by: Estimate(restoring: 0, over: try system.status(of: path)?.size ?? 0), system)
@@ -31,7 +31,7 @@ extension Migrator {
         _ path: String, for store: String, version: String = "", wasClosed: Bool = false
     ) throws -> StoreBackup {
         let sidecar = try sidecar(of: store)
-        if try system.exists(sidecar.store) { try StoreProbe.checkKind(sidecar.store, system) }
+        if try system.exists(sidecar.store) { try ReadOnlyStore.checkKind(sidecar.store, system) }
         try sidecar.make(system)
         let owner = try RunOwner.take(sidecar, system)
         return try withExtendedLifetime(owner) {
@@ -186,7 +186,7 @@ extension Migrator {
     /// Removes Moult files that are no longer needed, including an expired only backup of a version. Returns the names
     /// of the removed backups.
     private func free(_ store: String) throws -> [String] {
-        let path = try StoreProbe.checkFile(store, system)
+        let path = try ReadOnlyStore.checkFile(store, system)
         let lock = try StoreLock(path, system, patience: options.patience)
         defer { lock.release() }
         _ = try Recovery.heal(lock, system)

@@ -6,7 +6,7 @@ import MoultStore
 extension Migrator {
     /// Whether a deferred migration has left work to do; false for an unreadable store.
     package func hasDeferredWork(_ store: String) -> Bool {
-        (try? StoreProbe.read(store, system: system) { try StoreMetadata(from: $0.connection).hasDeferredWork })
+        (try? ReadOnlyStore.read(store, system: system) { try StoreMetadata(from: $0.connection).hasDeferredWork })
             ?? false
     }
 
@@ -16,7 +16,7 @@ extension Migrator {
     /// - Throws: `storeUnknown` if neither identifies its model; `deferredWork` if another tool has deferred work in an
     ///   unknown way.
     package func deferredTasks(of store: String, versions: ModelVersions? = nil) throws -> [DeferredTask] {
-        try StoreProbe.read(store, system: system) { probe in
+        try ReadOnlyStore.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             guard snapshot.metadata.hasDeferredWork else { return [] }
             try snapshot.checkDeferredWork()

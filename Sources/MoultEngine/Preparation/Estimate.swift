@@ -168,7 +168,7 @@ package struct RunNeeds: Sendable, Equatable {
 extension Migrator {
     /// - Throws: what reading a damaged store throws.
     package func needs(of migration: Pass, on store: String) throws -> RunNeeds {
-        try StoreProbe.read(store, system: system) { probe in
+        try ReadOnlyStore.read(store, system: system) { probe in
             let state = try StoreState(probe.connection)
             let estimate = Estimate(
                 migration, try migration.script.costs(over: probe.connection), size: state.size)

@@ -113,7 +113,7 @@ extension PreparedMigration {
     }
 
     private func counted(_ pass: MigrationPass) throws -> [MigrationLoss] {
-        try StoreProbe.read(store, system: system) { probe in
+        try ReadOnlyStore.read(store, system: system) { probe in
             try Self.bind(pass, of: plan, over: StoreSnapshot(probe.connection), probe.connection, options)
                 .losses(options.choice)
         }

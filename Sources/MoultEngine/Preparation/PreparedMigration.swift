@@ -93,7 +93,7 @@ package struct PreparedMigration: Sendable {
     ) throws {
         // Read the file before any connection is open: reading it later would drop the connection's locks.
         let header = try? system.read(store, prefix: 100)
-        let look = try StoreProbe.read(store, system: system) {
+        let look = try ReadOnlyStore.read(store, system: system) {
             try Look($0.connection, at: $0.path, header: header, versions, to: target, options, system)
         }
         self.init(look, versions, options, system)
@@ -107,7 +107,7 @@ package struct PreparedMigration: Sendable {
         recognising recognise: (Connection) throws -> (versions: ModelVersions, target: String?, options: Options)?
     ) throws {
         let header = try? system.read(store, prefix: 100)
-        let read = try StoreProbe.read(store, system: system) { probe in
+        let read = try ReadOnlyStore.read(store, system: system) { probe in
             try recognise(probe.connection).map { asked in
                 let look = try Look(
                     probe.connection, at: probe.path, header: header, asked.versions, to: asked.target, asked.options,
@@ -273,7 +273,7 @@ package struct PreparedMigration: Sendable {
     }
 
     /// The way in which each table is migrated in the first pass; empty if there is nothing to do, or it is deferred.
-    package var tableWays: [TableWay] {
+    package var tableWays: [TableStrategy] {
         get throws { try bound?.tableWays(options.choice) ?? [] }
     }
 
@@ -288,7 +288,7 @@ package struct PreparedMigration: Sendable {
         do {
             // Damage explains other errors. An earlier call has already checked for it.
             if bound != nil, !continuesEarlierCall {
-                try StoreProbe.read(store, system: system) { try $0.connection.checkSoundness(place: $0.path) }
+                try ReadOnlyStore.read(store, system: system) { try $0.connection.checkSoundness(place: $0.path) }
             }
             return .success(try migration())
         } catch let error as MigrationError {
@@ -422,7 +422,7 @@ extension PreparedMigration {
     /// - Throws: `dataConflict`.
     private func checkEntityNumbers(_ bound: BoundPlan) throws {
         let shape = StoreShape(bound.source, withObjects: false)
-        let found = try StoreProbe.read(store, system: system) { probe in
+        let found = try ReadOnlyStore.read(store, system: system) { probe in
             let found = try StoreVerifier(probe.connection, shape: shape).rows(.strangers)
             // Damage would explain them.
             if !found.isEmpty { try probe.connection.checkSoundness(place: probe.path) }

@@ -257,11 +257,11 @@ package struct RuleAudit: Sendable {
         try names.check(rules, place: place)
         let counted = Set(rules.compactMap(\.countedSourceEntityName))
         let counts = try source.map { source in
-            try StoreProbe.read(source.path, system: system) { probe in
+            try ReadOnlyStore.read(source.path, system: system) { probe in
                 try ObjectStore(probing: probe, source.version, on: system).counts(of: counted)
             }
         }
-        (self.store, findings, binding, refusal) = try StoreProbe.read(store, system: system) { probe in
+        (self.store, findings, binding, refusal) = try ReadOnlyStore.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             let refusal = Result { try PreparedMigration.refuseToChangeObjects(snapshot) }
             let binding = BoundPlan.Binding(snapshot)
@@ -293,7 +293,7 @@ package struct RuleAudit: Sendable {
 }
 
 extension ObjectStore {
-    fileprivate convenience init(probing probe: StoreProbe, _ version: ModelVersion, on system: any System) throws {
+    fileprivate convenience init(probing probe: ReadOnlyStore, _ version: ModelVersion, on system: any System) throws {
         try self.init(
             over: probe.connection, model: version.model, external: ExternalStorage(store: probe.path), on: system)
     }

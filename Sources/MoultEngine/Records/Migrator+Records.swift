@@ -11,7 +11,7 @@ extension Migrator {
         let sidecar = try sidecar(of: store)
         guard options.backupFolder == nil, try !system.exists(sidecar.folder) else { return sidecar }
         do {
-            _ = try StoreProbe.checkFile(store, system)
+            _ = try ReadOnlyStore.checkFile(store, system)
         } catch let error as MigrationError where error.code == .storeCorrupted {
             // There are no records of it.
         }
@@ -50,7 +50,7 @@ extension Migrator {
     ///
     /// - Parameter versions: called after the store is read.
     package func versionName(of store: String, in versions: () throws -> ModelVersions?) throws -> String {
-        let snapshot = try StoreProbe.read(store, system: system) { try StoreSnapshot($0.connection) }
+        let snapshot = try ReadOnlyStore.read(store, system: system) { try StoreSnapshot($0.connection) }
         let identifiers = snapshot.metadata.versionIdentifiers
         if let versions = try versions(),
             let place = versions.place(of: snapshot.hashes, identifiers: identifiers)

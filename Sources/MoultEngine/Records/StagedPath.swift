@@ -135,7 +135,7 @@ package enum StagedPath {
 
     private static func parts(of entry: String) -> (name: String, process: Int32, start: String)? {
         // An unfinished database may have left side files.
-        let side = StoreProbe.sideFileSuffixes.first { entry.hasSuffix(suffix + $0) } ?? ""
+        let side = ReadOnlyStore.sideFileSuffixes.first { entry.hasSuffix(suffix + $0) } ?? ""
         guard entry.hasSuffix(suffix + side) else { return nil }
         let words = entry.dropLast(suffix.count + side.count)
         guard let dot = words.lastIndex(of: ".") else { return nil }
@@ -266,7 +266,7 @@ package struct StagedStore {
     }
 }
 
-extension StoreMaker {
+extension StoreCreator {
     /// Makes a store that gets its name after it is filled and synchronised: a process that dies earlier leaves nothing
     /// at the path.
     ///

@@ -24,7 +24,7 @@ package struct StoreRecords: Sendable, Hashable {
         } else if try system.exists(folder) {
             self.init(store: Path.join(try system.resolve(folder), Path.name(of: path)))
         } else {
-            throw try StoreProbe.missing(path, system)
+            throw try ReadOnlyStore.missing(path, system)
         }
     }
 

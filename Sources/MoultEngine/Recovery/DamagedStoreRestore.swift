@@ -31,7 +31,7 @@ struct DamagedStoreRestore {
         try journal.write(sidecar, system)
         do {
             guard !observer.isCancelled() else { throw Executor.cancelled(store) }
-            try putAside()
+            try moveAside()
             try migrator.restoreExternalFiles(backup, sidecar)
             guard !isMissing else {
                 try putInPlace(restored)
@@ -45,9 +45,9 @@ struct DamagedStoreRestore {
 
     /// Copies the present files. For a missing store, moves the side files at its path, which SQLite would apply to the
     /// new store.
-    private func putAside() throws {
+    private func moveAside() throws {
         let name = Path.name(of: store)
-        let suffixes = try ([""] + StoreProbe.sideFileSuffixes).filter { suffix in
+        let suffixes = try ([""] + ReadOnlyStore.sideFileSuffixes).filter { suffix in
             // SQLite rebuilds the WAL index when it opens the store.
             try suffix != "-shm" && system.exists(store + suffix)
         }
@@ -180,7 +180,7 @@ enum StoreCondition: Sendable, Equatable {
             return
         }
         do {
-            self = try StoreProbe.read(store, system: system) { probe in
+            self = try ReadOnlyStore.read(store, system: system) { probe in
                 try probe.connection.checkPages(place: store)
                 return .sound(uuid: try StoreState(probe.connection).uuid)
             }
@@ -228,7 +228,7 @@ extension Recovery {
         // For a present store these are copies. The side files of a missing store were moved.
         let name = Path.name(of: sidecar.store)
         if try system.exists(Path.join(aside, name)) { return }
-        for suffix in StoreProbe.sideFileSuffixes {
+        for suffix in ReadOnlyStore.sideFileSuffixes {
             let (kept, path) = (Path.join(aside, name) + suffix, sidecar.store + suffix)
             guard try system.exists(kept) else { continue }
             // A file that another process has made there since belongs to that process.

@@ -76,12 +76,12 @@ extension Migrator {
     /// Checks that the path is missing or an ordinary file with one name; nothing else is replaced.
     private func checkPath(_ path: String) throws {
         if try system.exists(path) {
-            try StoreProbe.checkKind(path, system)
+            try ReadOnlyStore.checkKind(path, system)
             return try StorePrecheck.checkFile(path, system)
         }
         guard try system.list(Path.folder(of: path)).contains(Path.name(of: path)) else { return }
         // A symbolic link to nothing.
-        _ = try StoreProbe.checkFile(path, system)
+        _ = try ReadOnlyStore.checkFile(path, system)
     }
 
     private func journal(

@@ -289,6 +289,6 @@ extension Migrator {
         guard let journal = try? Journal.read(sidecar, system), journal.state == .committing,
             journal.restoredUUID == nil, try system.exists(store)
         else { return false }
-        return try StoreProbe.read(store, system: system) { try Recovery.isNew(StoreState($0.connection), journal) }
+        return try ReadOnlyStore.read(store, system: system) { try Recovery.isNew(StoreState($0.connection), journal) }
     }
 }

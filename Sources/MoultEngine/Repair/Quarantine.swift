@@ -275,7 +275,7 @@ package final class Restoration: StepAction {
         of entries: [Int64]? = nil, run: String? = nil, into store: String, at version: ModelVersion,
         system: any System = POSIXSystem()
     ) throws {
-        (self.store, binding) = try StoreProbe.read(store, system: system) { probe in
+        (self.store, binding) = try ReadOnlyStore.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             try PreparedMigration.refuseToChangeObjects(snapshot)
             return (probe.path, BoundPlan.Binding(snapshot))

@@ -43,13 +43,13 @@ package final class StoreRepair: Sendable {
         _ store: String, at version: ModelVersion, rules: Set<RepairRule> = RepairRule.byDefault,
         system: any System = POSIXSystem()
     ) throws {
-        (self.store, binding, schema, unnamed, found) = try StoreProbe.read(store, system: system) { probe in
+        (self.store, binding, schema, unnamed, found) = try ReadOnlyStore.read(store, system: system) { probe in
             // An index that is the only evidence of rows is never rebuilt.
             try probe.connection.checkPages(place: probe.path)
             let snapshot = try StoreSnapshot(probe.connection)
             // Another process may have migrated the store since its version was looked up.
             guard ModelVersions(versions: [version]).position(matching: snapshot.hashes) != nil else {
-                throw StoreProbe.disturbed(probe.path)
+                throw ReadOnlyStore.disturbed(probe.path)
             }
             // Moving files away touches no row.
             if rules != [.externalFiles] { try PreparedMigration.refuseToChangeObjects(snapshot) }

@@ -64,7 +64,7 @@ extension Migrator {
         }
         for _ in 0..<5 {
             let before = try files(support)
-            let isWhole = try StoreProbe.read(store, system: system) { probe in
+            let isWhole = try ReadOnlyStore.read(store, system: system) { probe in
                 for made in [copy.store, copy.support] { try system.removeTree(made) }
                 let wanted = try before.union(files(support))
                 try BackupFolder(Path.folder(of: copy.store), system)
@@ -112,7 +112,7 @@ extension Migrator {
             try connection.keepWALOnClose(false)
             try connection.writeBackLog(system)
         }
-        for suffix in StoreProbe.sideFileSuffixes {
+        for suffix in ReadOnlyStore.sideFileSuffixes {
             guard let status = try system.status(of: copy + suffix), status.size > 0, suffix != "-shm" else { continue }
             throw MigrationError(
                 .inputOutput, "The log of the new store could not be written back.", place: copy + suffix,

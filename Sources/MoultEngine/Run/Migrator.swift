@@ -22,7 +22,7 @@ package struct Migrator: Sendable {
     ///
     /// Recovers an earlier run that died first. When this throws, the store is unchanged and the working files are
     /// gone; a process that dies leaves them to the next run. No probe of the store may be open in this process:
-    /// closing it would drop the locks of the run (``StoreProbe``).
+    /// closing it would drop the locks of the run (``ReadOnlyStore``).
     ///
     /// - Throws: `lossNotAccepted`, `locked`, `readOnly`, `hardLinked`, `insufficientStorage`, `tooManyAttempts` and
     ///   what `precondition` throws before any change; `cancelled`, `migrationFailed` and what `verify` throws
@@ -55,7 +55,7 @@ package struct Migrator: Sendable {
 
     /// Checks a store's surroundings and locks it.
     func lock(_ store: String) throws -> StoreLock {
-        let path = try StoreProbe.checkFile(store, system)
+        let path = try ReadOnlyStore.checkFile(store, system)
         try StorePrecheck.checkFile(path, system)
         return try StoreLock(path, system, patience: options.patience)
     }
@@ -219,7 +219,7 @@ package struct RehearsalOutcome: Sendable, Equatable {
     /// The same space by volume.
     package var volumes: [SpaceRequirement.Volume]
     /// The way in which the store was read; `readOnly` if its side files may have changed.
-    package var way: StoreProbe.Way
+    package var way: ReadOnlyStore.Way
     /// The findings of rules, and the changes that their fixes would make.
     package var rules: [RuleReport] = []
     /// The outcomes for objects of entity mappings with migration policies, pass by pass.
@@ -238,7 +238,7 @@ extension Migrator {
     package func rehearse(
         _ migration: Pass, on store: String, scratch: String? = nil, _ observer: MigrationObserver = .none
     ) throws -> RehearsalOutcome {
-        try StoreProbe.read(store, system: system, folder: scratch) { probe in
+        try ReadOnlyStore.read(store, system: system, folder: scratch) { probe in
             let temporary = try TemporaryFolder("rehearsal", in: scratch, system)
             let folder = temporary.path
             defer { temporary.remove() }
@@ -276,7 +276,7 @@ extension Migrator {
     }
 
     private func rehearse(
-        _ migration: Pass, _ probe: StoreProbe, _ folder: String, _ trail: StepUndoLog,
+        _ migration: Pass, _ probe: ReadOnlyStore, _ folder: String, _ trail: StepUndoLog,
         _ observer: MigrationObserver
     ) throws -> RehearsalOutcome {
         let before = try StoreState(probe.connection)

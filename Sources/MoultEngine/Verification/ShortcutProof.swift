@@ -51,7 +51,7 @@ package struct ShortcutProof {
 
     private func copy(_ store: String, to folder: String) throws -> String {
         try system.makeFolder(folder)
-        return try StoreProbe.read(store, system: system) { probe in
+        return try ReadOnlyStore.read(store, system: system) { probe in
             let path = Path.join(folder, Path.name(of: probe.path))
             try BackupFolder(folder, system).copyPages(from: probe.connection, to: path, .own, .none)
             let (from, to) = (ExternalStorage(store: probe.path), ExternalStorage(store: path))

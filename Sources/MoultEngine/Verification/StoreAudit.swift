@@ -25,11 +25,11 @@ package struct StoreAudit: Sendable {
         _ store: String, model: ManagedObjectModel, requiring version: ModelVersion? = nil, full: Bool = false,
         withValues: Bool = false, indexes: [IndexFault]? = nil, system: any System = POSIXSystem()
     ) throws {
-        self = try StoreProbe.read(store, system: system) { probe in
+        self = try ReadOnlyStore.read(store, system: system) { probe in
             if let version, let hashes = try StoreMetadata(from: probe.connection).hashes,
                 ModelVersions(versions: [version]).position(matching: hashes) == nil
             {
-                throw StoreProbe.disturbed(probe.path)
+                throw ReadOnlyStore.disturbed(probe.path)
             }
             var audit = try Self(
                 probe.connection, ExternalStorage(store: probe.path), model: model, full: full, withValues: withValues,
@@ -111,7 +111,7 @@ package struct StoreAudit: Sendable {
     }
 
     /// Returns notes about unnamed files, which only take up space.
-    private static func unnamedFiles(_ probe: StoreProbe, _ system: any System) throws -> [Finding] {
+    private static func unnamedFiles(_ probe: ReadOnlyStore, _ system: any System) throws -> [Finding] {
         let external = ExternalStorage(store: probe.path)
         let unnamed = try external.unnamed(in: probe.connection, of: probe.path, on: system)
         guard !unnamed.names.isEmpty else { return [] }

@@ -20,7 +20,7 @@ final class RowWriter {
     var isIndexed = true
     private let system: any System
     private var statements: [String: Statement] = [:]
-    private var places: [RelationshipReference: ListPlaces] = [:]
+    private var places: [RelationshipReference: OrderKeys] = [:]
     private var entities: [String: EntityColumns] = [:]
     private var lastEntity: EntityColumns?
 
@@ -114,7 +114,7 @@ final class RowWriter {
         guard let orderColumn else { return nil }
         let known =
             places[list]
-            ?? ListPlaces(table: table, ownerColumn: ownerColumn, orderColumn: orderColumn, isIndexed: isIndexed)
+            ?? OrderKeys(table: table, ownerColumn: ownerColumn, orderColumn: orderColumn, isIndexed: isIndexed)
         places[list] = known
         return try known.next(for: owner, self)
     }

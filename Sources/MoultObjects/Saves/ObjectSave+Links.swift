@@ -99,7 +99,7 @@ extension ObjectSave {
             try writer.set(rows.table, member, [(rows.column, nil), (rows.entityColumn, nil), (rows.order, nil)])
             touch(member, of: list, rows)
         }
-        let places = rows.order == nil ? nil : SparseOrder.places(for: members.map { present[$0] ?? nil })
+        let places = rows.order == nil ? nil : OrderKeyAllocator.places(for: members.map { present[$0] ?? nil })
         for (position, member) in members.enumerated() {
             let place = places?[position]
             if let known = present[member] {
@@ -130,7 +130,7 @@ extension ObjectSave {
             if pair.isReflexive, member != list.key { try remove(pair, member, list.key) }
             touch(member, of: list)
         }
-        let places = pair.order == nil ? nil : SparseOrder.places(for: members.map { present[$0] ?? nil })
+        let places = pair.order == nil ? nil : OrderKeyAllocator.places(for: members.map { present[$0] ?? nil })
         for (position, member) in members.enumerated() {
             let place = places?[position]
             if let known = present[member] {

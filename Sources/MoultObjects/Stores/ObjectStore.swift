@@ -118,7 +118,7 @@ package final class ObjectStore {
         var version = ModelVersion(names: ["memory"], model: model)
         if let configuration { version = try version.restricted(to: configuration) }
         let connection = try Connection(":memory:", mode: .create)
-        try StoreMaker(version, history: history, uuid: identifier.uuidString, experimental: true).fill(connection)
+        try StoreCreator(version, history: history, uuid: identifier.uuidString, experimental: true).fill(connection)
         try self.init(connection, path: "", version.model, as: .whole, isReadOnly: false, external: nil, system)
     }
 

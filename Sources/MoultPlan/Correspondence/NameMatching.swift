@@ -107,7 +107,7 @@ package struct RenamingHistory: Sendable, Equatable {
     package func names(of property: String, in entity: String) -> Set<String> { properties[entity]?[property] ?? [] }
 
     /// Returns the history up to the next version.
-    package func advanced(along correspondence: Correspondence) -> RenamingHistory {
+    package func advanced(along correspondence: EntityMatching) -> RenamingHistory {
         var next = RenamingHistory()
         let hasNames = !entities.isEmpty || !properties.isEmpty || correspondence.source.hasRenamingIdentifiers
         for (entity, source) in correspondence.entitySources {
@@ -126,7 +126,7 @@ package struct RenamingHistory: Sendable, Equatable {
         return next
     }
 
-    private func advancedProperties(of entity: String, from source: String, along correspondence: Correspondence)
+    private func advancedProperties(of entity: String, from source: String, along correspondence: EntityMatching)
         -> [String: Set<String>]
     {
         let former = properties[source] ?? [:]

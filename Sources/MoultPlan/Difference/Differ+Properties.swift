@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 
 extension Differ {
-    mutating func compareProperties(of pair: Correspondence.Pair) {
+    mutating func compareProperties(of pair: EntityMatching.Pair) {
         let entity = pair.destination.description
         for attribute in entity.attributes {
             let id = PropertyID(entity: entity.name, name: attribute.name)
@@ -41,7 +41,7 @@ extension Differ {
     }
 
     private mutating func reportMoves(
-        of id: PropertyID, from sources: [PropertyID], to pair: Correspondence.Pair, _ renamed: ModelChange.Kind,
+        of id: PropertyID, from sources: [PropertyID], to pair: EntityMatching.Pair, _ renamed: ModelChange.Kind,
         _ moved: ModelChange.Kind, isHashed: Bool
     ) {
         for source in sources {

@@ -3,7 +3,7 @@ import MoultModel
 
 /// Lists every difference between two corresponding models, entity by entity.
 struct Differ {
-    let correspondence: Correspondence
+    let correspondence: EntityMatching
     private(set) var changes: [ModelChange] = []
     /// By property that the source declares, its fate.
     private(set) var fates: [PropertyID: Fate] = [:]
@@ -25,7 +25,7 @@ struct Differ {
         var losesData: Bool { !losers.isEmpty }
     }
 
-    init(_ correspondence: Correspondence) { self.correspondence = correspondence }
+    init(_ correspondence: EntityMatching) { self.correspondence = correspondence }
 
     mutating func run() {
         tracePropertiesThroughEntities()
@@ -54,7 +54,7 @@ struct Differ {
 
     /// Compares the facts of two entities, attributes or relationships.
     mutating func compare<Subject>(
-        _ old: Subject, _ new: Subject, by facts: [Fact<Subject>], entity: String, member: String? = nil,
+        _ old: Subject, _ new: Subject, by facts: [ComparedProperty<Subject>], entity: String, member: String? = nil,
         isHashed: (ModelChange.Kind) -> Bool = { _ in true }
     ) where Subject: Equatable {
         guard old != new else { return }
@@ -99,7 +99,7 @@ struct Differ {
     }
 
     /// Whether an entity without a hierarchy is unchanged, including the destinations of its relationships.
-    private func isUntouched(_ pair: Correspondence.Pair) -> Bool {
+    private func isUntouched(_ pair: EntityMatching.Pair) -> Bool {
         let entity = pair.source
         guard entity === pair.destination, !entity.isInHierarchy(of: correspondence.source.model),
             !entity.isInHierarchy(of: correspondence.destination.model)
@@ -140,7 +140,7 @@ struct Differ {
             + Quantity.count(entity.relationships.count, "relationship") + parent
     }
 
-    private mutating func compare(_ pair: Correspondence.Pair) {
+    private mutating func compare(_ pair: EntityMatching.Pair) {
         let (old, new) = (pair.source.description, pair.destination.description)
         if old.name != new.name { report(ModelChange(.entityRenamed, entity: new.name, old: old.name, isHashed: true)) }
         compareParents(old, new)

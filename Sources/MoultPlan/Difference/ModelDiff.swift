@@ -16,10 +16,10 @@ package struct ModelDiff: Sendable, Equatable {
         from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()
     ) throws(MigrationError) {
-        self.init(try Correspondence(from: older, to: newer, answers: answers, history: history))
+        self.init(try EntityMatching(from: older, to: newer, answers: answers, history: history))
     }
 
-    package init(_ correspondence: Correspondence) {
+    package init(_ correspondence: EntityMatching) {
         var differ = Differ(correspondence)
         differ.run()
         from = correspondence.from

@@ -3,7 +3,7 @@ import MoultModel
 
 extension Inference {
     /// Returns the source of an attribute's values, in the objects of one entity.
-    mutating func source(of attribute: AttributeDescription, in pair: Correspondence.Pair) -> AttributeSource {
+    mutating func source(of attribute: AttributeDescription, in pair: EntityMatching.Pair) -> AttributeSource {
         let place = Place(attribute.name, in: pair.destination)
         let answer = correspondence.answers.property(attribute.name, declaredBy: place.entity)
         guard let name = correspondence.source(of: attribute.name, in: pair.destination.name),
@@ -23,7 +23,7 @@ extension Inference {
 
     /// Returns the value for an object without one: the default value, or else the value from an answer.
     private mutating func firstValue(
-        of attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
+        of attribute: AttributeDescription, at place: Place, in pair: EntityMatching.Pair
     ) -> AttributeValue? {
         if attribute.isOptional || attribute.defaultValue != nil { return attribute.defaultValue }
         guard let answer = correspondence.answers.property(attribute.name, declaredBy: place.entity),
@@ -45,14 +45,14 @@ extension Inference {
 
     /// Returns the source of a new attribute: its default value in every object, whether or not it is optional, or nil.
     private mutating func startAnew(
-        _ attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
+        _ attribute: AttributeDescription, at place: Place, in pair: EntityMatching.Pair
     ) -> AttributeSource {
         .constant(firstValue(of: attribute, at: place, in: pair))
     }
 
     /// Refuses a required attribute without a default, unless the entity is abstract and so has no objects.
     private mutating func refuseMissingDefault(
-        _ attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
+        _ attribute: AttributeDescription, at place: Place, in pair: EntityMatching.Pair
     ) {
         guard !pair.source.description.isAbstract else { return }
         let name = correspondence.source(of: attribute.name, in: pair.destination.name)
@@ -109,7 +109,7 @@ struct Place: CustomStringConvertible {
 
     /// Returns the question whether to drop values that cannot be kept.
     func conversion(
-        _ sentence: String, old: String, evidence: String, isOfLinks: Bool = false, in correspondence: Correspondence
+        _ sentence: String, old: String, evidence: String, isOfLinks: Bool = false, in correspondence: EntityMatching
     ) -> Question {
         Question(
             kind: .conversion, from: correspondence.from, to: correspondence.to, entity: entity, property: property,
@@ -177,7 +177,7 @@ extension AttributeValue {
 
 extension Inference {
     /// Returns the source of a relationship's destinations, in the objects of one entity.
-    mutating func source(of relationship: RelationshipDescription, in pair: Correspondence.Pair) -> RelationshipSource {
+    mutating func source(of relationship: RelationshipDescription, in pair: EntityMatching.Pair) -> RelationshipSource {
         let place = Place(relationship.name, in: pair.destination)
         let answer = correspondence.answers.property(relationship.name, declaredBy: place.entity)
         let name = correspondence.source(of: relationship.name, in: pair.destination.name)

@@ -3,7 +3,7 @@ import MoultModel
 
 /// Infers the mapping of corresponding models, with a question or a refusal for each property without a clear source.
 struct Inference {
-    let correspondence: Correspondence
+    let correspondence: EntityMatching
     /// Whether the mapping leads to an older version. Then the rows decide which values fit.
     let isWayBack: Bool
     /// By destination entity, without the unchanged ones.
@@ -16,7 +16,7 @@ struct Inference {
     /// The reports made so far. A property that several entities inherit is reported once.
     private var spokenOf: Set<String> = []
 
-    init(_ correspondence: Correspondence, isWayBack: Bool = false) {
+    init(_ correspondence: EntityMatching, isWayBack: Bool = false) {
         self.correspondence = correspondence
         self.isWayBack = isWayBack
     }
@@ -114,7 +114,7 @@ package struct InferredMapping: Sendable, Equatable {
     package var mapping: ResolvedMapping? { questions.isEmpty && refusals.isEmpty ? draft : nil }
 
     /// - Throws: `usage` if an answer does not fit any question about the versions.
-    package init(_ correspondence: Correspondence) throws(MigrationError) { try self.init(Inference(correspondence)) }
+    package init(_ correspondence: EntityMatching) throws(MigrationError) { try self.init(Inference(correspondence)) }
 
     /// Infers the way back to an older version from the renaming identifiers and answers of the way forward. The rows
     /// decide whether the values of the newer version fit the older one.
@@ -128,13 +128,13 @@ package struct InferredMapping: Sendable, Equatable {
         back newer: ModelVersion, to older: ModelVersion, in versions: ModelVersions, answers: Answers = .none
     ) throws(MigrationError) {
         let (first, last) = (versions.position(matching: older.hashes), versions.position(matching: newer.hashes))
-        let forward: Correspondence
+        let forward: EntityMatching
         if let first, let last, first < last {
-            forward = try Correspondence(versions, from: first, to: last, answers: answers)
+            forward = try EntityMatching(versions, from: first, to: last, answers: answers)
         } else {
-            forward = try Correspondence(from: older, to: newer, answers: answers)
+            forward = try EntityMatching(from: older, to: newer, answers: answers)
         }
-        let back = try Correspondence(
+        let back = try EntityMatching(
             wayBackAlong: forward, answers: EdgeAnswers(answers.about(newer, older).filter(\.isForWayBack)))
         try self.init(Inference(back, isWayBack: true))
     }
@@ -164,7 +164,7 @@ extension ResolvedMapping {
         inferring older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()
     ) throws(MigrationError) {
-        let correspondence = try Correspondence(from: older, to: newer, answers: answers, history: history)
+        let correspondence = try EntityMatching(from: older, to: newer, answers: answers, history: history)
         self = try InferredMapping(correspondence).requireMapping(from: older.name, to: newer.name)
     }
 }

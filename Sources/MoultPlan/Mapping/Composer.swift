@@ -212,7 +212,7 @@ struct ComposedEdges {
     private(set) var mapping: ResolvedMapping
     private(set) var questions: [Question] = []
     private(set) var usedAnswers: Set<Answer> = []
-    private var removedParts = RemovedParts()
+    private var removedParts = RemovedProperties()
 
     init(at start: Int, model: ResolvedModel) {
         self.start = start
@@ -242,7 +242,7 @@ struct ComposedEdges {
         case .joined(let mapping): joined = mapping
         case .apart(let reason): return reason
         }
-        var restored = RestoredParts(
+        var restored = ReaddedProperties(
             start: startModel, newer: edge.newer, end: versions[edge.end], versions: versions, answers: answers)
         try restored.restore(from: removedParts, along: edge.mapping, into: &joined)
         questions += restored.questions

@@ -116,7 +116,7 @@ private struct MappingSide {
 
     /// Returns the changes in these entities since the mapping was made, as sentences.
     private func changes(since old: ModelVersion, in new: ModelVersion, of entities: [String]) -> String {
-        guard let correspondence = try? Correspondence(from: old, to: new) else { return "" }
+        guard let correspondence = try? EntityMatching(from: old, to: new) else { return "" }
         let sentences = ModelDiff(correspondence).hashed.filter { entities.contains($0.entity ?? "") }.map(\.sentence)
         return sentences.isEmpty ? "" : " Since then: \(sentences.joined(separator: " "))"
     }

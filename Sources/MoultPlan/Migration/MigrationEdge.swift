@@ -10,7 +10,7 @@ package struct MigrationEdge: Sendable, Equatable {
     package var means: Means
     /// The stage that is registered for the edge, if any.
     package var stage: RegisteredStage?
-    let correspondence: Correspondence
+    let correspondence: EntityMatching
 
     /// The means by which the edge is migrated.
     package enum Means: Sendable, Equatable {
@@ -63,7 +63,7 @@ package struct MigrationEdge: Sendable, Equatable {
             return .backup(reason: "objects that move into the hierarchy of \(root) get new keys.")
         }
         // Only applying answers can throw, and the reverse edge has none.
-        let back = try? InferredMapping(Correspondence(reversing: correspondence))
+        let back = try? InferredMapping(EntityMatching(reversing: correspondence))
         if let mapping = back?.mapping { return .mapping(mapping) }
         let reason = back?.refusals.first?.message ?? back?.questions.first?.sentence
         return .backup(reason: reason ?? "the reverse mapping cannot be inferred.")

@@ -24,10 +24,10 @@ struct PathWalker {
     }
 
     private mutating func correspondence(_ older: Int, _ newer: Int, history: RenamingHistory)
-        throws(MigrationError) -> Correspondence
+        throws(MigrationError) -> EntityMatching
     {
         let (from, to) = (versions.versions[older], versions.versions[newer])
-        return try Correspondence(
+        return try EntityMatching(
             from: model(older), named: from.name, to: model(newer), named: to.name,
             answers: EdgeAnswers(answers.about(from, to)), history: history)
     }
@@ -49,9 +49,9 @@ struct PathWalker {
     // MARK: - Edges
 
     /// Returns the correspondence of each neighbouring pair of versions between two positions.
-    mutating func correspondences(from: Int, to: Int) throws(MigrationError) -> [Correspondence] {
+    mutating func correspondences(from: Int, to: Int) throws(MigrationError) -> [EntityMatching] {
         var history = try history(upTo: from)
-        var steps: [Correspondence] = []
+        var steps: [EntityMatching] = []
         for older in from..<to {
             let step = try correspondence(older, older + 1, history: history)
             history = history.advanced(along: step)
@@ -107,14 +107,14 @@ struct PathWalker {
         return best[to] ?? []
     }
 
-    private func edge(_ hop: Hop, _ correspondence: Correspondence) throws(MigrationError) -> MigrationEdge {
+    private func edge(_ hop: Hop, _ correspondence: EntityMatching) throws(MigrationError) -> MigrationEdge {
         MigrationEdge(
             older: hop.older, newer: hop.newer, diff: ModelDiff(correspondence),
             means: try means(of: hop.stage, correspondence), stage: hop.stage, correspondence: correspondence)
     }
 
     private func means(
-        of stage: RegisteredStage?, _ correspondence: Correspondence
+        of stage: RegisteredStage?, _ correspondence: EntityMatching
     ) throws(MigrationError) -> MigrationEdge.Means {
         if let stage, let mapping = stage.mapping { return .registered(stage, try mapping.get()) }
         let inferred = try InferredMapping(correspondence)

@@ -74,7 +74,7 @@ package struct Answer: Sendable, Hashable, Codable {
             case "\n": "\\n"
             case "\t": "\\t"
             case "\r": "\\r"
-            case _ where scalar.steersTerminal: scalar.jsonEscape
+            case _ where scalar.isControl: scalar.jsonEscape
             default: String(scalar)
             }
         }

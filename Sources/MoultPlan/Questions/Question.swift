@@ -133,7 +133,7 @@ struct QuestionList {
 
     // MARK: - Entities
 
-    mutating func askAboutEntities(ambiguities: [String: [String]], in correspondence: Correspondence) {
+    mutating func askAboutEntities(ambiguities: [String: [String]], in correspondence: EntityMatching) {
         let removed = correspondence.source.names.filter { correspondence.entityDestinations[$0] == nil }
             .compactMap { correspondence.source[$0] }.filter { !$0.description.isAbstract }
         for name in correspondence.destination.names where correspondence.entitySources[name] == nil {
@@ -147,7 +147,7 @@ struct QuestionList {
             guard let added = correspondence.destination[name], !added.description.isAbstract,
                 correspondence.answers.entity(name) == nil
             else { continue }
-            let candidates = removed.compactMap { Resemblance.candidate($0, for: added) }
+            let candidates = removed.compactMap { RenameCandidates.candidate($0, for: added) }
             guard !candidates.isEmpty else { continue }
             askWhich(
                 .rename, entity: name, property: nil, sentence: "Is the entity \(name) new, or was it renamed?",
@@ -158,7 +158,7 @@ struct QuestionList {
     // MARK: - Properties
 
     mutating func askAboutProperties(
-        of entities: [String], ambiguities: [String: [String: [String]]], in correspondence: Correspondence
+        of entities: [String], ambiguities: [String: [String: [String]]], in correspondence: EntityMatching
     ) {
         for entity in entities {
             guard let pair = correspondence.pair(entity) else { continue }
@@ -172,12 +172,12 @@ struct QuestionList {
                 sources[name] == nil
                     && correspondence.source(of: name, in: pair.destination.declaringEntity(of: name)) == nil
             }
-            let added = Resemblance.Added(
+            let added = RenameCandidates.Added(
                 attributes: pair.destination.attributes.values.filter { isAdded($0.name) },
                 relationships: pair.destination.relationships.values.filter { isAdded($0.name) })
             // Without a removed property, an added one has no candidates.
             guard !added.isEmpty, matched.count < pair.source.sameNames.count else { continue }
-            let resemblance = Resemblance(correspondence, pair: pair, matched: matched)
+            let resemblance = RenameCandidates(correspondence, pair: pair, matched: matched)
             for (name, candidates) in resemblance.candidates(for: added) where ambiguous[name] == nil {
                 let declaring = pair.destination.declaringEntity(of: name)
                 guard correspondence.answers.property(name, declaredBy: declaring) == nil else { continue }
@@ -188,7 +188,7 @@ struct QuestionList {
         }
     }
 
-    private mutating func askAboutIdentifiers(_ ambiguous: [String: [String]], in pair: Correspondence.Pair) {
+    private mutating func askAboutIdentifiers(_ ambiguous: [String: [String]], in pair: EntityMatching.Pair) {
         for (name, candidates) in ambiguous.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
             let declaring = pair.destination.declaringEntity(of: name)
             askWhich(

@@ -5,7 +5,7 @@ extension EntityTable {
     /// Creates the table that Core Data makes for the tree of entities below `root`.
     init(
         root: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering, level: FrameworkLevel,
-        keeping stored: StoredNames = StoredNames()
+        keeping stored: PhysicalNames = PhysicalNames()
     ) {
         let tree = numbering.tree(of: root, in: model)
         var names = ColumnNames(taken: ["Z_PK", "Z_ENT", "Z_OPT"])
@@ -83,7 +83,7 @@ struct PlannedColumn {
     /// Returns the columns for an entity's own properties: its attributes by name, then its block of foreign keys.
     static func columns(
         declaredBy entity: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering,
-        keeping stored: StoredNames
+        keeping stored: PhysicalNames
     ) -> [PlannedColumn] {
         var columns = attributeColumns(of: entity)
         columns += toOneColumns(of: entity, model, numbering)
@@ -163,7 +163,7 @@ struct PlannedColumn {
     /// the number of the destination, then by the inverse's name in descending order, unless the store has another
     /// order.
     private static func orderColumns(
-        of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering, _ stored: StoredNames
+        of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering, _ stored: PhysicalNames
     ) -> [PlannedColumn] {
         let ordered = entity.relationships.filter { !$0.isToMany && !$0.isTransient }
             .compactMap { relationship -> (relationship: RelationshipDescription, number: Int, inverse: String)? in

@@ -6,7 +6,7 @@ extension JoinTable {
     ///
     /// - Parameter stored: the names chosen by an existing store.
     static func all(
-        of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: StoredNames = StoredNames()
+        of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: PhysicalNames = PhysicalNames()
     ) -> [JoinTable] {
         let columnNames = keyColumnNames(of: model, numbering: numbering, keeping: stored)
         var tables: [JoinTable] = []
@@ -40,7 +40,7 @@ extension JoinTable {
     /// owns the table in the store, or else the one with the greater name.
     private static func owns(
         _ reference: RelationshipReference, over inverse: RelationshipReference, in model: ManagedObjectModel,
-        keeping stored: StoredNames
+        keeping stored: PhysicalNames
     ) -> Bool {
         if reference.entity == inverse.entity {
             let isGreater = !reference.name.precedesInByteOrder(inverse.name)
@@ -61,7 +61,7 @@ extension JoinTable {
     /// one entity may clash. The column that has the suffix in the store keeps it; otherwise the second relationship by
     /// name gets it.
     private static func keyColumnNames(
-        of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: StoredNames
+        of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: PhysicalNames
     ) -> [RelationshipReference: String] {
         var columns: [RelationshipReference: String] = [:]
         for entity in numbering.entities {

@@ -13,10 +13,10 @@ extension StoreLayout {
     package init(
         model: ManagedObjectModel, framework: Int = FrameworkLevel.newest.number, history: Bool = false
     ) throws {
-        try self.init(model: model, framework: framework, history: history, keeping: StoredNames())
+        try self.init(model: model, framework: framework, history: history, keeping: PhysicalNames())
     }
 
-    init(model: ManagedObjectModel, framework: Int, history: Bool, keeping stored: StoredNames) throws {
+    init(model: ManagedObjectModel, framework: Int, history: Bool, keeping stored: PhysicalNames) throws {
         let level = FrameworkLevel(framework)
         try Self.check(level, history: history)
         let numbering = EntityNumbering(of: model)

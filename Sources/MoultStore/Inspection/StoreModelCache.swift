@@ -123,7 +123,7 @@ extension ModelBundle {
     /// - Throws: the errors of ``ModelBundle/init(contentsOf:order:)``; for a store, those of opening it and of
     ///   ``StoreModelCache/version(of:in:)``.
     package init(modelOrStoreAt path: String, order: [String]? = nil, system: any System = POSIXSystem()) throws {
-        guard try StoreProbe.isDatabase(path, system) else {
+        guard try ReadOnlyStore.isDatabase(path, system) else {
             try self.init(contentsOf: path, order: order)
             return
         }
@@ -139,7 +139,7 @@ extension ModelVersion {
     ///   ``StoreModelCache/version(of:in:)``.
     package init(ownOfStore path: String, system: any System = POSIXSystem()) throws {
         do {
-            self = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection).ownVersion() }
+            self = try ReadOnlyStore.read(path, system: system) { try StoreSnapshot($0.connection).ownVersion() }
         } catch var error as MigrationError where [.modelNotFound, .modelInvalid].contains(error.code) {
             // Replace the path of the private copy.
             error.place = path
@@ -148,7 +148,7 @@ extension ModelVersion {
     }
 }
 
-extension StoreProbe {
+extension ReadOnlyStore {
     /// Returns whether the file at a path starts with the header of an SQLite database.
     package static func isDatabase(_ path: String, _ system: any System = POSIXSystem()) throws -> Bool {
         guard try system.status(of: path)?.kind == .file else { return false }

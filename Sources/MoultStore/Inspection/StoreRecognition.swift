@@ -102,7 +102,7 @@ extension ModelVersions {
     ///
     /// - Throws: `storeUnknown` if the store matches none of the versions; the errors of reading the store.
     package func version(ofStore store: String) throws -> ModelVersion {
-        let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
+        let hashes = try ReadOnlyStore.read(store) { try StoreSnapshot($0.connection).hashes }
         guard let place = place(of: hashes) else { throw MigrationError.storeUnknown(nearest: nearest(to: hashes)) }
         return place.version
     }
@@ -110,7 +110,7 @@ extension ModelVersions {
     /// Returns the versions of the model at a path. If that model is another store, the version inside `store` is
     /// inserted first, because it may be the origin of the model.
     package func onTheWay(of store: String, to path: String) throws -> ModelVersions {
-        guard try StoreProbe.isDatabase(path),
+        guard try ReadOnlyStore.isDatabase(path),
             var own = try? ModelVersion(ownOfStore: store), position(matching: own.hashes) == nil
         else { return self }
         // Do not migrate from a store of another app, which would delete everything.

@@ -230,7 +230,7 @@ extension ExternalStorage {
     private func namesOfOthers(than store: String, on system: any System) -> Set<String>? {
         do {
             return try others(than: store, on: system).reduce(into: []) { names, path in
-                names.formUnion(try StoreProbe.read(path, system: system) { try Self.names(in: $0.connection) })
+                names.formUnion(try ReadOnlyStore.read(path, system: system) { try Self.names(in: $0.connection) })
             }
         } catch {
             return nil

@@ -102,14 +102,14 @@ package struct BoundPlan: Sendable {
         try snapshot.requireExpectedCatalogue(for: source.model)
         let fresh = try StoreLayout(
             model: target.model, framework: snapshot.framework.number, history: snapshot.keepsHistory,
-            keeping: StoredNames(of: old).carried(by: mapping, from: source.model, to: target.model))
+            keeping: PhysicalNames(of: old).carried(by: mapping, from: source.model, to: target.model))
         let renamed = RenamedColumns(mapping, from: old, to: fresh)
         let definitions = try KeptDefinitions(
             old, to: fresh, version: target.name,
             roots: KeptDefinitions.roots(mapping, from: source.model, to: target.model), renamed: renamed,
             isPending: snapshot.metadata.hasDeferredWork)
         let new = fresh.adding(definitions)
-        let keptObjects = try KeptObjects(
+        let keptObjects = try UserSchemaObjects(
             snapshot.catalogue, from: old, to: new, losing: definitions.columns.map(\.place))
         let historyGaps = HistoryGaps(PersistentHistory(of: old), in: snapshot)
         if makesHistory { try historyGaps.requirePossible(in: snapshot.catalogue) }
@@ -226,10 +226,10 @@ package struct BoundPlan: Sendable {
     package var source: StoreLayout { lowering.source }
     package var destination: StoreLayout { lowering.destination }
     /// The store's foreign objects, and the decision which of them are kept.
-    package var keptObjects: KeptObjects { lowering.keptObjects }
+    package var keptObjects: UserSchemaObjects { lowering.keptObjects }
 
     /// Returns how each table is changed for the new version; empty if work is deferred.
-    package func tableWays(_ choice: StoreScript.Choice) throws -> [TableWay] {
+    package func tableWays(_ choice: StoreScript.Choice) throws -> [TableStrategy] {
         guard !isDeferred else { return [] }
         return try lowering(choice).ways()
     }
@@ -246,7 +246,7 @@ package struct BoundPlan: Sendable {
         // Objects that depend on an app's own column are kept with it, unless SQLite then cannot alter the table.
         let own = lowering.ownDefinitions
         var other = lowering
-        other.keptObjects = try KeptObjects(
+        other.keptObjects = try UserSchemaObjects(
             lowering.catalogue, from: source, to: destination.keeping(own), losing: keptObjects.lostColumns)
         return own.isEmpty || other.ownDefinitions != own ? lowering : other
     }

@@ -140,7 +140,7 @@ package struct HistoryColumns: Sendable, Hashable {
 
 extension HistoryColumns {
     /// Returns nil if every slot keeps its position.
-    init?(_ contribution: StoreLowering.Contribution, from source: StoreLayout, to destination: StoreLayout) {
+    init?(_ contribution: StoreLowering.RowSource, from source: StoreLayout, to destination: StoreLayout) {
         let old = HistorySlots(of: contribution.source, in: source)
         let new = HistorySlots(of: contribution.destination, in: destination)
         let places = Dictionary(old.slots.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })

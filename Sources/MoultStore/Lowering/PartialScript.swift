@@ -205,7 +205,7 @@ extension StoreLowering {
 
     /// Returns whether a value may change without counting as a write of the object: a value computed by triggers, or
     /// the key of an owner whose to-many has no inverse.
-    private func isUncounted(_ column: EntityTable.Column, _ contributions: [Contribution]) -> Bool {
+    private func isUncounted(_ column: EntityTable.Column, _ contributions: [RowSource]) -> Bool {
         switch column.role {
         case .attribute(let entity, let name):
             destination.model.entity(entity)?.attribute(name)?.derivation != nil
@@ -214,7 +214,7 @@ extension StoreLowering {
         }
     }
 
-    private func isUnfilled(_ column: EntityTable.Column, _ contributions: [Contribution]) -> Bool {
+    private func isUnfilled(_ column: EntityTable.Column, _ contributions: [RowSource]) -> Bool {
         switch column.role {
         case .primaryKey, .entity, .optimisticLock: return false
         case .unknown: return true

@@ -54,9 +54,9 @@ extension StoreLowering {
     }
 
     /// An app's own definitions in each table that is kept.
-    var ownDefinitions: [String: OwnDefinitions] {
+    var ownDefinitions: [String: UserTableAdditions] {
         let all = changes.map { ($0.table.name, $0.way.own) } + joinChanges.map { ($0.table.name, $0.own) }
-        return Dictionary(all.filter { $0.1 != OwnDefinitions() }, uniquingKeysWith: { first, _ in first })
+        return Dictionary(all.filter { $0.1 != UserTableAdditions() }, uniquingKeysWith: { first, _ in first })
     }
 
     /// - Parameter others: the other statements that read or write rows.
@@ -64,8 +64,8 @@ extension StoreLowering {
     private func refuse(_ tables: [TableChange], _ joins: [JoinChange], _ others: [StoreScript.Statement]) throws {
         let present = Set(source.joinTables.map(\.name))
         let ways =
-            tables.filter { !$0.isOfCatalogue }.map { TableWay($0) }
-            + joins.map { TableWay($0, isNew: !present.contains($0.table.name)) }.filter { $0.kind == .rebuilt }
+            tables.filter { !$0.isOfCatalogue }.map { TableStrategy($0) }
+            + joins.map { TableStrategy($0, isNew: !present.contains($0.table.name)) }.filter { $0.kind == .rebuilt }
         let reasons = ways.map(\.sentence) + others.map(\.sentence) + keptObjects.obstacles.map { "Impossible: \($0)." }
         guard !reasons.isEmpty else { return }
         throw MigrationError(

@@ -5,8 +5,8 @@ import MoultSQLite
 
 /// Lowers a mapping between two versions to the statements that convert a store from one layout to the other.
 ///
-/// Each table is changed in the cheapest safe way (``TableWay``): it is left untouched, its columns are altered, its
-/// rows are updated, or it is rebuilt. A rebuilt table has the text of a new store and is filled from `source`, the
+/// Each table is changed in the cheapest safe way (``TableStrategy``): it is left untouched, its columns are altered,
+/// its rows are updated, or it is rebuilt. A rebuilt table has the text of a new store and is filled from `source`, the
 /// unchanged backup, by one `INSERT … SELECT`. Keys are kept.
 struct StoreLowering: Sendable {
     /// The store before the migration.
@@ -20,7 +20,7 @@ struct StoreLowering: Sendable {
     let rowCounts: [String: Int64]
 
     /// The store's foreign objects, and the decision which of them are kept.
-    var keptObjects: KeptObjects { didSet { forgetChanges() } }
+    var keptObjects: UserSchemaObjects { didSet { forgetChanges() } }
     /// The missing parts of persistent history.
     let historyGaps: HistoryGaps
 
@@ -38,7 +38,7 @@ struct StoreLowering: Sendable {
     let leadingColumns: Set<[String]>
 
     /// An entity mapping that migrates rows, resolved on both sides.
-    struct Contribution: Sendable {
+    struct RowSource: Sendable {
         let mapping: ResolvedEntityMapping
         let source: EntityDescription
         let destination: EntityDescription
@@ -53,9 +53,9 @@ struct StoreLowering: Sendable {
     }
 
     /// The entity mappings that take objects, including those with policies.
-    private(set) var carriers: [Contribution]
+    private(set) var carriers: [RowSource]
     /// Contributions filled by SQL rather than by a policy.
-    private(set) var contributions: [Contribution] = []
+    private(set) var contributions: [RowSource] = []
     /// The positions in ``carriers`` by the root entity of the objects they create, followed by the number of carriers
     /// that take each source entity.
     private var placesByRoot: [String: [Int]] = [:]
@@ -77,7 +77,7 @@ struct StoreLowering: Sendable {
     init(
         source: StoreLayout, destination: StoreLayout, mapping: ResolvedMapping, catalogue: Catalogue,
         rowCounts: [String: Int64], highestKeys: [String: Int64], disjoint: Set<[Int]>,
-        keeping keptObjects: KeptObjects = KeptObjects(), historyGaps: HistoryGaps = HistoryGaps(),
+        keeping keptObjects: UserSchemaObjects = UserSchemaObjects(), historyGaps: HistoryGaps = HistoryGaps(),
         isPending: Bool = false, sortsPairs: Bool = true
     ) throws {
         self.sortsPairs = sortsPairs
@@ -104,7 +104,7 @@ struct StoreLowering: Sendable {
     static func contribution(
         of mapping: ResolvedEntityMapping, at position: Int, from source: StoreLayout, to destination: StoreLayout,
         schema: String
-    ) throws -> Contribution? {
+    ) throws -> RowSource? {
         guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else { return nil }
         guard let old = source.model.entity(from), let oldNumber = source.entityNumbers[from],
             let new = destination.model.entity(to), let number = destination.entityNumbers[to]
@@ -116,7 +116,7 @@ struct StoreLowering: Sendable {
         var lowered = mapping
         // A policy creates the values, but the contribution still determines which objects it takes.
         if mapping.policy != nil { (lowered.attributes, lowered.predicate) = ([:], nil) }
-        return Contribution(
+        return RowSource(
             mapping: mapping, source: old, destination: new, sourceNumber: oldNumber, destinationNumber: number,
             values: try MappedValues(
                 lowered, old, new, from: source, to: destination, schema: schema, number: position),
@@ -141,7 +141,7 @@ struct StoreLowering: Sendable {
             mapping.entityMappings.compactMap { mapping in mapping.destinationEntityName.map { ($0, mapping) } },
             uniquingKeysWith: { first, _ in first })
         for table in destination.tables {
-            var blocks: [(table: String, members: [Contribution], shift: Int64)] = []
+            var blocks: [(table: String, members: [RowSource], shift: Int64)] = []
             let members = placesByRoot[table.rootEntityName] ?? []
             // If several hierarchies are merged, the one of the root's own objects keeps its keys.
             let root = roots[table.rootEntityName]
@@ -184,19 +184,19 @@ struct StoreLowering: Sendable {
     private mutating func forgetChanges() { (knownChanges, knownJoinChanges) = (Once(), Once()) }
 
     /// Returns the contributions that create rows in the table of `root`.
-    func contributions(toTableOf root: String) -> [Contribution] {
+    func contributions(toTableOf root: String) -> [RowSource] {
         carriers(toTableOf: root).filter { $0.mapping.policy == nil }
     }
 
     /// Returns the contributions that create objects of an entity or its descendants.
-    func contributions(to entity: EntityDescription) -> [Contribution] {
+    func contributions(to entity: EntityDescription) -> [RowSource] {
         contributions(toTableOf: destination.model.root(of: entity).name).filter {
             destination.model.isKind($0.destination, of: entity)
         }
     }
 
     /// Returns the carriers that create objects in the table of `root`.
-    func carriers(toTableOf root: String) -> [Contribution] { placesByRoot[root, default: []].map { carriers[$0] } }
+    func carriers(toTableOf root: String) -> [RowSource] { placesByRoot[root, default: []].map { carriers[$0] } }
 
     /// Returns whether only one entity mapping takes the objects of the source entity with that number.
     func isTakenOnce(_ sourceNumber: Int) -> Bool { countsBySource[sourceNumber] == 1 }
@@ -210,7 +210,7 @@ struct StoreLowering: Sendable {
         return first.filter { $0.value != 0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    static func numberMap(of contributions: [Contribution]) -> [Int: Int] {
+    static func numberMap(of contributions: [RowSource]) -> [Int: Int] {
         Dictionary(
             contributions.map { ($0.sourceNumber, $0.destinationNumber) }, uniquingKeysWith: { first, _ in first })
     }

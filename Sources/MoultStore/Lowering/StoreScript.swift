@@ -42,12 +42,12 @@ package struct StoreScript: Sendable, Equatable {
     package var historyColumns: [Int: HistoryColumns]
     /// The app's own definitions and objects that are kept: those in Core Data's tables, by name, and separate objects.
     package struct Kept: Sendable, Equatable {
-        package var definitions: [String: OwnDefinitions] = [:]
-        package var objects = KeptObjects()
+        package var definitions: [String: UserTableAdditions] = [:]
+        package var objects = UserSchemaObjects()
 
         package init() {}
 
-        init(definitions: [String: OwnDefinitions], objects: KeptObjects) {
+        init(definitions: [String: UserTableAdditions], objects: UserSchemaObjects) {
             (self.definitions, self.objects) = (definitions, objects)
         }
     }

@@ -43,7 +43,7 @@ package struct CrashTest: Sendable {
         let temporary = try TemporaryFolder("test", in: scratch, system)
         let folder = temporary.path
         defer { temporary.remove() }
-        let ground = try FaultGround(faultCase, in: system.resolve(folder), countsAllocations: countsAllocations)
+        let ground = try FaultFixture(faultCase, in: system.resolve(folder), countsAllocations: countsAllocations)
         let kinds = Fault.Kind.allCases.filter { countsAllocations || !$0.isOfMemory }
         var matrix = FaultMatrix()
         matrix.changing = ground.changing
@@ -171,7 +171,7 @@ package struct KillTest: Sendable {
         }
         let end = try state()
         guard end.rows == new.rows else {
-            let difference = FaultGround.difference(new.rows, end.rows)
+            let difference = FaultFixture.difference(new.rows, end.rows)
             throw Broken(words: "the next run does not make the new store: \(difference)")
         }
     }
@@ -182,7 +182,7 @@ struct StoreCopy {
     /// Copies the pages with SQLite, and the external data.
     static func make(of store: String, at copy: String) throws {
         let system = POSIXSystem()
-        try StoreProbe.read(store, system: system) { probe in
+        try ReadOnlyStore.read(store, system: system) { probe in
             _ = try system.remove(copy)
             try system.makeFile(copy, .own)
             let destination = try Connection(copy, mode: .readWrite)

@@ -77,7 +77,7 @@ struct StoreObjects {
 
     /// - Throws: `storeUnknown` for a store of none of the versions, and the errors of reading it.
     init(ofStoreAt path: String, in versions: ModelVersions) throws {
-        try StoreProbe.forEachObject(in: path, versions: versions) { row in
+        try ReadOnlyStore.forEachObject(in: path, versions: versions) { row in
             objects[row.entityName, default: [:]][row.primaryKey] = row
         }
     }

@@ -197,7 +197,7 @@ public enum SampleStore {
                 .modelNotFound, "The model has no version \(name ?? "").", place: path,
                 remedy: "Name one of \(models.versions.map(\.name).joined(separator: ", ")).")
         }
-        let maker = try StoreMaker(version)
+        let maker = try StoreCreator(version)
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout)
         try SampleData(seed: seed, count: count, isHostile: isHostile).fill(writer)

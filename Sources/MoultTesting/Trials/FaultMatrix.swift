@@ -72,7 +72,7 @@ package struct FaultRow: Sendable, Hashable, Codable {
     package var isWhole: Bool { taken >= moments }
 
     /// - Parameter last: the position of the new store among the states that a store may be in.
-    package mutating func add(_ outcome: Aftermath.Outcome, at number: Int, seed: UInt64, last: Int) {
+    package mutating func add(_ outcome: RecoveryCheck.Outcome, at number: Int, seed: UInt64, last: Int) {
         switch outcome {
         case .untouched: untouched += 1
         case .kept(let state):
@@ -87,12 +87,12 @@ package struct FaultRow: Sendable, Hashable, Codable {
 
 /// All trials of one kind of fault on one kind of migration.
 package struct FaultSeries {
-    package let ground: FaultGround
+    package let ground: FaultFixture
     package let kind: Fault.Kind
     private let seeds: [UInt64]
 
     /// - Parameter seeds: the seeds with which to try each moment, for faults that involve chance.
-    package init(_ ground: FaultGround, _ kind: Fault.Kind, seeds: [UInt64] = [0]) {
+    package init(_ ground: FaultFixture, _ kind: Fault.Kind, seeds: [UInt64] = [0]) {
         (self.ground, self.kind) = (ground, kind)
         self.seeds = [.powerLoss, .tornSector, .clock].contains(kind) ? seeds : [0]
     }
@@ -140,12 +140,12 @@ package struct FaultSeries {
 
 /// One run with one fault, and all checks after it.
 package struct FaultTrial {
-    private let ground: FaultGround
+    private let ground: FaultFixture
     private let fault: Fault
 
-    package init(_ ground: FaultGround, _ fault: Fault) { (self.ground, self.fault) = (ground, fault) }
+    package init(_ ground: FaultFixture, _ fault: Fault) { (self.ground, self.fault) = (ground, fault) }
 
-    package func run() throws -> Aftermath.Outcome {
+    package func run() throws -> RecoveryCheck.Outcome {
         try ground.reset()
         // A year back, or ten years ahead.
         let jump: Int64 = fault.seed % 2 == 0 ? -31_536_000 : 315_360_000
@@ -159,7 +159,7 @@ package struct FaultTrial {
             ? allocations >= fault.number : fault.kind == .clock ? clock.count >= fault.number : disk.hasMet
         guard hasMet else { return .untouched }
         if disk.filesLeftOpen != 0 { return .broken("\(disk.filesLeftOpen) files stay open") }
-        let ending = fault.kind.isDeath ? .died : Aftermath.Ending(result)
-        return try Aftermath(ground, faultPersists: fault.kind.persists).outcome(of: ending)
+        let ending = fault.kind.isDeath ? .died : RecoveryCheck.Ending(result)
+        return try RecoveryCheck(ground, faultPersists: fault.kind.persists).outcome(of: ending)
     }
 }

@@ -56,7 +56,7 @@ package struct AnonymousCopy {
         let places = [path, ExternalStorage(store: path).supportFolder]
         let copy = try StagedStore(at: path, taking: places, apartFrom: store, system)
         do {
-            let outcome = try StoreProbe.read(store, system: system) { probe in
+            let outcome = try ReadOnlyStore.read(store, system: system) { probe in
                 for left in [work(copy), copy.new, copy.support] { try system.removeTree(left) }
                 return try fill(copy, from: probe)
             }
@@ -72,7 +72,7 @@ package struct AnonymousCopy {
 
     private func work(_ copy: StagedStore) -> String { Path.join(copy.folder, "work") }
 
-    private func fill(_ copy: StagedStore, from probe: StoreProbe) throws -> Outcome {
+    private func fill(_ copy: StagedStore, from probe: ReadOnlyStore) throws -> Outcome {
         let work = work(copy)
         try system.makeFile(work, .own)
         let connection = try Connection(work, mode: .readWrite, followsLinks: false, isProven: true)

@@ -19,7 +19,8 @@ final class AnonymousDatabase {
     ///   - connection: a connection to the copy, which is changed.
     ///   - probe: the store itself.
     init(
-        _ connection: Connection, _ probe: StoreProbe, _ versions: ModelVersions?, _ rules: StandInRules, seed: UInt64
+        _ connection: Connection, _ probe: ReadOnlyStore, _ versions: ModelVersions?, _ rules: StandInRules,
+        seed: UInt64
     ) throws {
         snapshot = try StoreSnapshot(probe.connection)
         guard let layout = try StoreContents(probe, in: versions).layout else {

@@ -45,7 +45,7 @@ package struct SourceReport: ToolAnswer {
         let bundle = try ModelBundle(modelOrStoreAt: path)
         findings = bundle.findings
         say(findings)
-        let isStore = try StoreProbe.isDatabase(path)
+        let isStore = try ReadOnlyStore.isDatabase(path)
         let name = wish.map { Path.name(of: $0) } ?? ""
         let isFolder = ["momd", "xcdatamodeld"].contains { Path.name(of: bundle.path).hasSuffix("." + $0) }
         let isBundle =
@@ -187,7 +187,7 @@ package struct SchemaFiles: ToolAnswer {
     package func write(likeModelAt source: String?, replacing: Bool, _ system: some System = POSIXSystem()) throws {
         if !replacing { try checkReplaced(system) }
         let rights: FileRights =
-            try source.flatMap { try StoreProbe.isDatabase($0, system) ? .like($0) : nil } ?? .byUmask
+            try source.flatMap { try ReadOnlyStore.isDatabase($0, system) ? .like($0) : nil } ?? .byUmask
         try StagedPath.replace(files.map { ($0.path, Array($0.text.utf8)) }, makingFolders: true, rights, system)
     }
 

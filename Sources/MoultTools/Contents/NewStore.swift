@@ -20,7 +20,7 @@ package struct NewStore: ToolAnswer {
         _ version: ModelVersion, at path: String, _ sample: SampleData?, framework: Int?, history: Bool,
         experimental: Bool
     ) throws {
-        let maker = try StoreMaker(
+        let maker = try StoreCreator(
             version, framework: framework ?? FrameworkLevel.newest.number, history: history, experimental: experimental)
         objects = try maker.makeWhole(at: path) { part in try sample.map { try $0.fill(part, maker.layout) } ?? [:] }
             .sorted { $0.key.precedesInByteOrder($1.key) }
@@ -123,7 +123,7 @@ package struct FixtureReport: ToolAnswer {
             if isKept {
                 try Self.check(path, version)
             } else {
-                let maker = try StoreMaker(
+                let maker = try StoreCreator(
                     version, framework: framework ?? FrameworkLevel.newest.number, history: false, experimental: false)
                 // The next call would keep an incomplete store, so make it in one step.
                 try maker.makeWhole(at: path) { _ = try sample.fill($0, maker.layout) }
@@ -147,7 +147,7 @@ package struct FixtureReport: ToolAnswer {
         }
         let hashes: VersionHashes?
         do {
-            hashes = try StoreProbe.read(path) { try StoreMetadata(from: $0.connection).hashes }
+            hashes = try ReadOnlyStore.read(path) { try StoreMetadata(from: $0.connection).hashes }
         } catch let error as MigrationError
             where [.notAStore, .storeCorrupted, .metadataInvalid, .fileNotFound, .fileNotReadable].contains(error.code)
         {

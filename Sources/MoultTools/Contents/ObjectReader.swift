@@ -16,13 +16,13 @@ import MoultStore
 /// Paging is by key, so that the last page of a large store takes as long as the first.
 package struct ObjectReader {
     package let contents: StoreContents
-    private let probe: StoreProbe
+    private let probe: ReadOnlyStore
     private let uuid: UUID
 
     /// - Parameter versions: the versions among which to find the store's; nil to use the model inside the store, or
     ///   none.
     /// - Throws: `storeUnknown` if the store is of none of the versions.
-    package init(_ probe: StoreProbe, versions: ModelVersions?) throws {
+    package init(_ probe: ReadOnlyStore, versions: ModelVersions?) throws {
         contents = try StoreContents(probe, in: versions)
         self.probe = probe
         uuid = UUID(uuidString: try StoreSnapshot(probe.connection).metadata.uuid) ?? UUID()

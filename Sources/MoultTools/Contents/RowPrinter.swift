@@ -55,7 +55,7 @@ package struct RowPrinter {
         _ sql: String, of store: String, versions: ModelVersions?, _ format: RowFormat, isExact: Bool,
         _ output: RowOutput, while continues: () -> Bool
     ) throws -> Int {
-        let probe = try StoreProbe(store)
+        let probe = try ReadOnlyStore(store)
         defer { probe.close() }
         return try probe.undisturbed {
             let query = try StoreQuery(sql, over: probe, versions: versions)
@@ -143,13 +143,13 @@ extension SQLiteValue {
 
 /// A user's query on the views of a store. It cannot write.
 package struct StoreQuery {
-    private let probe: StoreProbe
+    private let probe: ReadOnlyStore
     private let statement: Statement
     /// The names of the result's columns, without duplicates.
     package let columns: [String]
 
     /// - Throws: `usage` with SQLite's message if the text is not a query.
-    package init(_ sql: String, over probe: StoreProbe, versions: ModelVersions?) throws {
+    package init(_ sql: String, over probe: ReadOnlyStore, versions: ModelVersions?) throws {
         self.probe = probe
         try StoreViews(StoreContents(probe, in: versions)).make(on: probe.connection, isTemporary: true)
         try probe.connection.execute("PRAGMA query_only = ON")

@@ -260,7 +260,7 @@ extension StoreContents {
     /// - Parameter versions: the versions among which to find the store's; nil or empty to use the model inside the
     ///   store, or none.
     /// - Throws: `storeUnknown` if the store is of none of the given versions.
-    package init(_ probe: StoreProbe, in versions: ModelVersions?) throws {
+    package init(_ probe: ReadOnlyStore, in versions: ModelVersions?) throws {
         let snapshot = try StoreSnapshot(probe.connection)
         let recognition = try StoreRecognition(of: snapshot, in: versions ?? ModelVersions(versions: []))
         if let versions, !versions.versions.isEmpty, recognition.position == nil {

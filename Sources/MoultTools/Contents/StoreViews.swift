@@ -140,7 +140,7 @@ package struct ReadableCopy {
     package func make(at path: String) throws {
         let part = try StagedPath.begin(path, isStore: true, system)
         do {
-            try StoreProbe.read(store, system: system) { probe in
+            try ReadOnlyStore.read(store, system: system) { probe in
                 try removeFiles(of: part)
                 try copy(probe, to: part)
                 let contents = try StoreContents(probe, in: versions)
@@ -158,7 +158,7 @@ package struct ReadableCopy {
         }
     }
 
-    private func copy(_ probe: StoreProbe, to part: String) throws {
+    private func copy(_ probe: ReadOnlyStore, to part: String) throws {
         if probe.way == .immutable {
             // Clone the file where the volume can. The probe shows whether another process wrote in the meantime.
             try system.copy(probe.path, to: part, .like(store))
@@ -172,7 +172,7 @@ package struct ReadableCopy {
     }
 
     private func removeFiles(of part: String) throws {
-        for suffix in [""] + StoreProbe.sideFileSuffixes { try system.remove(part + suffix) }
+        for suffix in [""] + ReadOnlyStore.sideFileSuffixes { try system.remove(part + suffix) }
     }
 }
 
@@ -185,7 +185,7 @@ package struct ViewsReport: ToolAnswer {
     /// - Parameter copy: the path for a copy of the store with the views; nil for none.
     /// - Throws: `usage` if the path is taken; any error from reading the store or writing the copy.
     package init(of store: String, versions: ModelVersions?, copy: String?) throws {
-        views = try StoreProbe.read(store) { StoreViews(try StoreContents($0, in: versions)) }
+        views = try ReadOnlyStore.read(store) { StoreViews(try StoreContents($0, in: versions)) }
         if let copy { try ReadableCopy(of: store, versions: versions).make(at: copy) }
         self.copy = copy
     }

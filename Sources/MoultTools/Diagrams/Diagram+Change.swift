@@ -250,7 +250,7 @@ extension Diagram {
 
     /// Creates a picture of the tables of a store that contains no model.
     package init(tablesOf path: String, choice: EntityChoice) throws {
-        self = try StoreProbe.read(path) { probe in
+        self = try ReadOnlyStore.read(path) { probe in
             try Diagram(tables: StoreContents(probe, in: nil), title: path, choice: choice)
         }
     }

@@ -50,7 +50,7 @@ package struct ExportWriter {
         let isStore = format == .sqlite
         let part = try StagedPath.begin(path, isStore: isStore, system)
         do {
-            let outcome = try StoreProbe.read(store, system: system) { probe in
+            let outcome = try ReadOnlyStore.read(store, system: system) { probe in
                 try system.removeTree(part)
                 let export = try StoreExport(selection, of: probe, versions: versions)
                 return isStore ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
@@ -184,7 +184,7 @@ package struct ExportReport: ToolAnswer {
         _ store: String, _ selection: ExportSelection, _ format: ExportFormat, isExact: Bool, versions: ModelVersions?,
         _ write: (String) -> Bool
     ) throws -> Int {
-        let probe = try StoreProbe(store)
+        let probe = try ReadOnlyStore(store)
         defer { probe.close() }
         return try probe.undisturbed {
             let export = try StoreExport(selection, of: probe, versions: versions)

@@ -34,12 +34,12 @@ package struct StoreExport {
     }
 
     package let parts: [ExportPart]
-    private let probe: StoreProbe
+    private let probe: ReadOnlyStore
 
     /// - Parameter versions: the versions among which to find the store's; nil to use the model inside the store.
     /// - Throws: `usage` for an unknown entity or column; `invalidPredicate`, `fetchUnsupported`; `modelNotFound` for a
     ///   predicate on a store without a model.
-    package init(_ selection: Selection, of probe: StoreProbe, versions: ModelVersions?) throws {
+    package init(_ selection: Selection, of probe: ReadOnlyStore, versions: ModelVersions?) throws {
         self.probe = probe
         let contents = try StoreContents(probe, in: versions)
         let entities = try Self.entities(selection, contents)
@@ -133,7 +133,7 @@ package struct StoreExport {
 
     /// Returns a query for the keys of the exported objects; nil for all objects of the entity.
     private static func keys(
-        of entity: EntityContents, _ selection: Selection, _ contents: StoreContents, _ probe: StoreProbe
+        of entity: EntityContents, _ selection: Selection, _ contents: StoreContents, _ probe: ReadOnlyStore
     ) throws -> String? {
         guard selection.predicate != nil || selection.limit != nil else { return nil }
         guard let layout = contents.layout, let predicate = selection.predicate else {

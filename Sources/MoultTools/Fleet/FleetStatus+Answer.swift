@@ -190,7 +190,7 @@ extension String {
             case ">": text += "&gt;"
             case "\"": text += "&quot;"
             // Characters that could mislead a reader's eye are spelled out.
-            case _ where String(scalar).steersTerminal: text += "\\u{\(String(scalar.value, radix: 16))}"
+            case _ where String(scalar).isControl: text += "\\u{\(String(scalar.value, radix: 16))}"
             default: text.unicodeScalars.append(scalar)
             }
         }

@@ -48,7 +48,8 @@ package struct GenerationReport: ToolAnswer {
         let changes = try files.map { (path: Path.join(folder, $0.name), bytes: Array($0.text.utf8)) }
             .filter { try !Self.isUnchanged($0.path, $0.bytes, replacing: replacing, system) }
         if !isRehearsal {
-            let rights: FileRights = try model.flatMap { try StoreProbe.isDatabase($0) ? .like($0) : nil } ?? .byUmask
+            let rights: FileRights =
+                try model.flatMap { try ReadOnlyStore.isDatabase($0) ? .like($0) : nil } ?? .byUmask
             try StagedPath.replace(changes, makingFolders: true, rights, system)
         }
         (self.folder, self.isRehearsal) = (folder, isRehearsal)

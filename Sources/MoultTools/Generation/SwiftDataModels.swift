@@ -89,7 +89,7 @@ package struct SwiftDataModels {
     private static func stage(
         _ older: ModelVersion, _ newer: ModelVersion, _ from: String, _ to: String
     ) throws -> [String] {
-        let correspondence = try Correspondence(from: older, to: newer)
+        let correspondence = try EntityMatching(from: older, to: newer)
         let inferred = try InferredMapping(correspondence)
         if inferred.mapping != nil { return [".lightweight(fromVersion: \(from).self, toVersion: \(to).self),"] }
         let reasons =

@@ -43,7 +43,7 @@ package final class StoreImport {
         throws
     {
         // Probe the store before opening it: afterwards no other access is allowed.
-        let (contents, model) = try StoreProbe.read(path, system: system) { probe in
+        let (contents, model) = try ReadOnlyStore.read(path, system: system) { probe in
             let hashes = try StoreSnapshot(probe.connection).hashes
             return (
                 try StoreContents(probe, in: ModelVersions(versions: [version])), try version.held(by: hashes).model

@@ -50,7 +50,7 @@ package struct LintedModels {
 
 extension ModelBundle {
     /// Whether the model is inside a store.
-    package var isInsideStore: Bool { get throws { try StoreProbe.isDatabase(path) } }
+    package var isInsideStore: Bool { get throws { try ReadOnlyStore.isDatabase(path) } }
 }
 
 extension LintResult {

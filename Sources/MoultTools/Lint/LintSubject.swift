@@ -116,7 +116,7 @@ package struct LintStep: Sendable {
         var chain = node.namesakes + [node]
         chain.reverse()
         while let older = chain.popLast(), let newer = chain.last {
-            let correspondence = try Correspondence(from: older, to: newer)
+            let correspondence = try EntityMatching(from: older, to: newer)
             steps.append(
                 LintStep(
                     older: older, newer: newer, diff: ModelDiff(correspondence),
@@ -167,7 +167,7 @@ extension StoreRows {
     /// - Throws: `storeUnknown` for a store of another app, or of none of the versions.
     init(ofStore path: String, _ context: StoreSession.Context) throws {
         let versions = context.versions
-        let (version, counts) = try StoreProbe.read(path) { probe in
+        let (version, counts) = try ReadOnlyStore.read(path) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             let known = Set(versions.versions.flatMap { $0.model.entities.map(\.name) })
             guard !known.isDisjoint(with: snapshot.hashes.entities.keys) else {

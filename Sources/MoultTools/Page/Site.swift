@@ -26,7 +26,7 @@ package actor Site {
 
     let settings: Settings
     private(set) var access: Access
-    private var reading: (probe: StoreProbe, reader: ObjectReader)?
+    private var reading: (probe: ReadOnlyStore, reader: ObjectReader)?
     private(set) var job: Job?
     /// The action of the last confirmation, with the name in its form.
     private var offer: (name: String, action: Action)?
@@ -128,15 +128,15 @@ package actor Site {
             let result = Swift.Result { try body(reader) }
             if probe.way != .immutable || probe.isUndisturbed { return try result.get() }
         }
-        throw StoreProbe.disturbed(settings.store)
+        throw ReadOnlyStore.disturbed(settings.store)
     }
 
     /// Returns the probe of the last request, unless another process has written to the store since; otherwise a new
     /// one.
-    private func opened() throws -> (StoreProbe, ObjectReader) {
+    private func opened() throws -> (ReadOnlyStore, ObjectReader) {
         if let reading, reading.probe.isUndisturbed { return reading }
         close()
-        let probe = try StoreProbe(settings.store)
+        let probe = try ReadOnlyStore(settings.store)
         do {
             let versions = settings.models == nil ? nil : try? project().versions
             let reader: ObjectReader

@@ -256,7 +256,7 @@ extension Answer {
 extension ModelVersions {
     /// Returns the position of a store's version; nil if it matches none of the versions.
     package func position(ofStore store: String) throws -> Int? {
-        let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
+        let snapshot = try ReadOnlyStore.read(store) { try StoreSnapshot($0.connection) }
         return position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
     }
 }

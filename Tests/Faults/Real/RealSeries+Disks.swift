@@ -16,19 +16,19 @@ extension RealSeries {
     }
 
     /// With room for so many pages, and once for none; the room of an undisturbed run is found on the way.
-    func fill(_ number: Int) throws -> Aftermath.Outcome {
+    func fill(_ number: Int) throws -> RecoveryCheck.Outcome {
         let system = BoastingSystem(temporaryFolder: ground.temporaryFolder)
         let result = try withRoom((number - 1) * 8_192) { Result { try ground.faultCase.run(ground.store, system) } }
         if case .failure(let error as MigrationError) = result, error.code != .insufficientStorage {
             throw Broken(words: "a full volume is not named: \(error)")
         }
-        let outcome = try Aftermath(ground, faultPersists: true).outcome(of: .init(result))
+        let outcome = try RecoveryCheck(ground, faultPersists: true).outcome(of: .init(result))
         if case .kept = outcome, case .success = result { return .untouched }
         return outcome
     }
 
     /// The work is done by a user whom modes concern.
-    func turnReadOnly(after delay: Double) throws -> Aftermath.Outcome {
+    func turnReadOnly(after delay: Double) throws -> RecoveryCheck.Outcome {
         let nobody: uid_t? = getuid() == 0 ? 65_534 : nil
         if let nobody { try give(ground.field, to: nobody) }
         let worker = try Worker(ground, user: nobody)
@@ -39,7 +39,7 @@ extension RealSeries {
         let ending = try worker.end()
         for folder in folders { chmod(folder, 0o755) }
         if case .died = ending { throw Broken(words: "the process dies in a folder that turns read-only") }
-        let outcome = try Aftermath(ground, faultPersists: true).outcome(of: ending)
+        let outcome = try RecoveryCheck(ground, faultPersists: true).outcome(of: ending)
         if case .kept = outcome, !wasAlive { return .untouched }
         return outcome
     }
@@ -51,7 +51,7 @@ extension RealSeries {
     }
 
     /// Idle, reading, writing: the run is refused with its number, or need not wait for it.
-    func neighbour(_ number: Int) throws -> Aftermath.Outcome {
+    func neighbour(_ number: Int) throws -> RecoveryCheck.Outcome {
         guard let store = ground.faultCase.opened(ground.store) else { return .untouched }
         let neighbour = try SQLiteProcess(store)
         let said = try neighbour.run(
@@ -67,6 +67,6 @@ extension RealSeries {
         }
         _ = try neighbour.run("ROLLBACK")
         neighbour.end()
-        return try Aftermath(ground).outcome(of: .init(result))
+        return try RecoveryCheck(ground).outcome(of: .init(result))
     }
 }

@@ -6,19 +6,19 @@ import MoultTesting
 /// Processes that are killed, that are stopped, and that meet each other.
 extension RealSeries {
     /// The lock of the dead one holds nobody up: the trial goes on with the next run.
-    func kill(after delay: Double) throws -> Aftermath.Outcome {
+    func kill(after delay: Double) throws -> RecoveryCheck.Outcome {
         let worker = try Worker(ground)
         sleep(delay)
         let wasAlive = worker.isRunning
         worker.kill()
-        let outcome = try Aftermath(ground).outcome(of: .died)
+        let outcome = try RecoveryCheck(ground).outcome(of: .died)
         if case .kept = outcome, !wasAlive { return .untouched }
         return outcome
     }
 
     /// While it is stopped, another run is refused with its number, or had nobody to wait for; when it goes on, one of
     /// the two has done the work.
-    func stop(after delay: Double) throws -> Aftermath.Outcome {
+    func stop(after delay: Double) throws -> RecoveryCheck.Outcome {
         let worker = try Worker(ground)
         sleep(delay)
         Foundation.kill(worker.identifier, SIGSTOP)
@@ -44,13 +44,13 @@ extension RealSeries {
         let ending = try worker.end()
         // One that had planned before the other's work ends with a refusal, over the new store.
         if case .failed(let error as Worker.Failure) = ending, error.isRefusal, case .success = other {
-            return try Aftermath(ground).outcome(of: .died)
+            return try RecoveryCheck(ground).outcome(of: .died)
         }
-        return try Aftermath(ground).outcome(of: ending)
+        return try RecoveryCheck(ground).outcome(of: ending)
     }
 
     /// Of three processes at once any does it; the others are refused or have nothing to do.
-    func together() throws -> Aftermath.Outcome {
+    func together() throws -> RecoveryCheck.Outcome {
         let workers = try (0..<3).map { _ in try Worker(ground) }
         var hasOne = false
         for worker in workers {
@@ -61,6 +61,6 @@ extension RealSeries {
             case .died: throw Broken(words: "one of three dies")
             }
         }
-        return try Aftermath(ground).outcome(of: hasOne ? .succeeded : .died)
+        return try RecoveryCheck(ground).outcome(of: hasOne ? .succeeded : .died)
     }
 }

@@ -6,7 +6,7 @@ import TestSupport
 
 /// The trials of one kind on the real machine: a process that does the work, and something that befalls it.
 final class RealSeries: TrialSeries {
-    let ground: FaultGround
+    let ground: FaultFixture
     private let kind: RealKind
     private let seeds: UInt64
     /// The volume of a trial that fills one.
@@ -21,7 +21,7 @@ final class RealSeries: TrialSeries {
         if kind == .full, volume == nil { return nil }
         let place = try POSIXSystem().resolve(volume?.path ?? folder) + "/\(kind)"
         try POSIXSystem().makeFolder(place, .byUmask)
-        ground = try FaultGround(faultCase, in: place, isReal: true)
+        ground = try FaultFixture(faultCase, in: place, isReal: true)
         whole = try (0..<3).map { _ in try time() }.min() ?? 0
     }
 
@@ -54,7 +54,7 @@ final class RealSeries: TrialSeries {
         return row
     }
 
-    func trial(at number: Int, seed: UInt64) throws -> Aftermath.Outcome {
+    func trial(at number: Int, seed: UInt64) throws -> RecoveryCheck.Outcome {
         try ground.reset()
         var luck = SeededGenerator(seed: seed << 32 + UInt64(number))
         // Evenly over the work, and a little beyond.

@@ -110,7 +110,7 @@ import Testing
             try lines(
                 path, "SELECT ZYEAR, ZPERSON, ZBRAMBLE, ZVARIATION, ZFLAVORS IS NULL FROM ZCOCKTAIL WHERE Z_PK = 1")
                 == ["1999|Michael Madrusan|bramble|Daiquiri|1"])
-        let model = try #require(try StoreProbe.read(path) { try StoreSnapshot($0.connection).cachedModel })
+        let model = try #require(try ReadOnlyStore.read(path) { try StoreSnapshot($0.connection).cachedModel })
         #expect(try StoreAudit(path, model: model).isSound)
     }
 

@@ -69,7 +69,8 @@ import Testing
         let path = try #require(Corpus.stores.first { $0.hasSuffix("/" + stores[number].file) })
         let copy = try ScratchFolder()
         return (
-            try StoreProbe.read(try copy.copyStore(path)) { try StoreSnapshot($0.connection) }, stores[number].version
+            try ReadOnlyStore.read(try copy.copyStore(path)) { try StoreSnapshot($0.connection) },
+            stores[number].version
         )
     }
 }

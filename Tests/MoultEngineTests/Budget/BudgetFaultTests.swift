@@ -77,7 +77,7 @@ struct BudgetFaultTests {
     }
 
     private func makeStore(at store: String, rows: Int) throws {
-        try StoreMaker(KillableVersions.make().versions[0]).make(at: store)
+        try StoreCreator(KillableVersions.make().versions[0]).make(at: store)
         let (items, links) = (rows * 6 / 10, rows * 4 / 10)
         _ = try SQLiteShell.run(
             store,

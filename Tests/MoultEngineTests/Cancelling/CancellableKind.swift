@@ -96,7 +96,7 @@ extension CancellableKind {
 
 extension CancellableKind {
     private static let policy = CancellableKind(name: "by a policy, with a quarantine") { store in
-        let maker = try StoreMaker(ModelVersion(names: ["1"], model: FaultCases.notes([])))
+        let maker = try StoreCreator(ModelVersion(names: ["1"], model: FaultCases.notes([])))
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         for number in 1...300 {
@@ -154,7 +154,7 @@ extension CancellableKind {
 
 extension CancellableKind {
     @Sendable private static func makeDeferrable(at store: String) throws {
-        let maker = try StoreMaker(DeferrableVersions.make().versions[0])
+        let maker = try StoreCreator(DeferrableVersions.make().versions[0])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         try SampleData(seed: 1, count: 1_000, isHostile: false).fill(writer)

@@ -16,7 +16,7 @@ struct DeferredStore {
     init(_ version: ModelVersion, rows: Int = 40, seed: UInt64 = 1, history: Bool = false) throws {
         folder = try ScratchFolder()
         path = folder.path + "/Forum.sqlite"
-        let maker = try StoreMaker(version, history: history)
+        let maker = try StoreCreator(version, history: history)
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout, speed: .reckless)
         try SampleData(seed: seed, count: rows, isHostile: false).fill(writer)
@@ -88,7 +88,7 @@ struct DeferredStore {
 
     var isPending: Bool {
         get throws {
-            try StoreProbe.read(path) { try StoreSnapshot($0.connection).metadata.hasDeferredWork }
+            try ReadOnlyStore.read(path) { try StoreSnapshot($0.connection).metadata.hasDeferredWork }
         }
     }
 }

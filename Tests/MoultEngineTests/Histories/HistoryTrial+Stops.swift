@@ -39,7 +39,7 @@ extension HistoryTrial {
     }
 
     private func position(of store: String) throws -> Int {
-        let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).metadata.hashes }
+        let hashes = try ReadOnlyStore.read(store) { try StoreSnapshot($0.connection).metadata.hashes }
         guard let hashes,
             let position = history.versions.versions.firstIndex(where: { $0.hashes.isCompatible(with: hashes) })
         else {

@@ -25,7 +25,7 @@ struct HistoryTrial {
         folder = try ScratchFolder()
         try FileManager.default.createDirectory(atPath: folder.path + "/start", withIntermediateDirectories: true)
         store = folder.path + "/start/World.sqlite"
-        let maker = try StoreMaker(history.versions.versions[from])
+        let maker = try StoreCreator(history.versions.versions[from])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         var random = HistoryRandom(seed: seed)

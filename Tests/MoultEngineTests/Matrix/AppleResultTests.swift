@@ -25,7 +25,7 @@ struct AppleResultTests {
         let store = try folder.copyStore(#require(Corpus.stores.first { $0.hasSuffix(before) }))
         let other = try ScratchFolder()
         let apple = try other.copyStore(#require(Corpus.stores.last { $0.hasSuffix(after) && !$0.contains("@") }))
-        let hashes = try StoreProbe.read(apple) { try #require(try StoreSnapshot($0.connection).metadata.hashes) }
+        let hashes = try ReadOnlyStore.read(apple) { try #require(try StoreSnapshot($0.connection).metadata.hashes) }
         let versions = try #require(
             Corpus.paths { $0.hasSuffix(model) }.lazy.compactMap { try? Corpus.versions($0) }
                 .first { $0.position(matching: hashes) != nil })

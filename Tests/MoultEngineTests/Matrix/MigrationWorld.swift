@@ -21,7 +21,7 @@ struct MigrationWorld {
         folder = try ScratchFolder()
         self.version = version
         store = folder.path + "/World.sqlite"
-        let maker = try StoreMaker(
+        let maker = try StoreCreator(
             version, framework: framework, experimental: true)
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
@@ -46,7 +46,7 @@ struct MigrationWorld {
         if files.fileExists(atPath: "\(original)/.World_SUPPORT") {
             try files.copyItem(atPath: "\(original)/.World_SUPPORT", toPath: "\(folder)/.World_SUPPORT")
         }
-        let plan = try StoreProbe.read(store) { probe in
+        let plan = try ReadOnlyStore.read(store) { probe in
             try BoundPlan(
                 mapping, from: version, to: target, over: StoreSnapshot(probe.connection), connection: probe.connection,
                 experimental: true)

@@ -22,7 +22,7 @@ final class MirrorFixture {
         second = folder.path + "/Library.store"
         versions = try MirroredVersions.make(to: version)
         (first, other) = (versions.versions[0].model, versions.versions[1].model)
-        try StoreMaker(versions.versions[0], history: history).make(at: store)
+        try StoreCreator(versions.versions[0], history: history).make(at: store)
         try write(saves: saves, seed: seed)
     }
 

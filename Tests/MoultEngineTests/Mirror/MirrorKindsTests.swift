@@ -111,7 +111,7 @@ struct MirrorKindsTests {  // tier: long
         try store.updateMetadata { $0["Team"] = .string("blue") }
         store.close()
         _ = try mirror.synchronise()
-        let metadata = try StoreProbe.read(fixture.second) { try StoreMetadata(from: $0.connection) }
+        let metadata = try ReadOnlyStore.read(fixture.second) { try StoreMetadata(from: $0.connection) }
         #expect(metadata.entries["Team"]?.string == "blue")
         #expect(try mirror.verify().isEqual)
     }
@@ -129,7 +129,7 @@ struct MirrorKindsTests {  // tier: long
                     model: try ManagedObjectModel(
                         entities: entities, configurations: [Configuration(name: "main", entityNames: $1)]))
             })
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         _ = try SQLiteShell.run(store, "INSERT INTO ZITEM VALUES (1, 1, 1, 'a'); UPDATE Z_PRIMARYKEY SET Z_MAX = 1")
         var options = RunOptions()
         options.configuration = "main"

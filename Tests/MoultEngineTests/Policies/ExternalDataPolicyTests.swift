@@ -99,7 +99,7 @@ import Testing
             ModelVersion(names: ["1"], model: try Self.model()),
             ModelVersion(names: ["2"], model: try Self.model(.init(name: "caption", type: .string))),
         ])
-        try StoreMaker(versions.versions[0]).make(at: folder + "/Photos.sqlite")
+        try StoreCreator(versions.versions[0]).make(at: folder + "/Photos.sqlite")
         let objects = try ObjectStore(folder + "/Photos.sqlite", model: versions.versions[0].model)
         let names = ["keep", "change", "small", "drop", "aside"]
         _ = try objects.insertAll(
@@ -138,7 +138,7 @@ import Testing
             ModelVersion(names: ["2"], model: try Self.model(caption)),
             ModelVersion(names: ["3"], model: try Self.model(caption, .init(name: "size", type: .integer64))),
         ])
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         let objects = try ObjectStore(store, model: versions.versions[0].model)
         let names = ["keep", "change", "small"]
         _ = try objects.insertAll(

@@ -27,7 +27,7 @@ struct PolicyConversionTests {
         let versions = ModelVersions(versions: [try Self.version(1, old), try Self.version(2, new)])
         let folder = try ScratchFolder()
         let store = folder.path + "/Rows.sqlite"
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         let rows = """
             (1,1,1,1,1,1,1,-7,99,9007199254740993,0.5), (2,1,1,0,0,0,0,32767,-2147483648,-1,0.0), \
             (3,1,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL)
@@ -64,7 +64,7 @@ struct PolicyConversionTests {
         ])
         let folder = try ScratchFolder()
         let store = folder.path + "/Rows.sqlite"
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         _ = try SQLiteShell.run(
             store,
             """

@@ -46,7 +46,7 @@ import Testing
         init() throws {
             folder = try ScratchFolder()
             (store, before) = (folder.path + "/s.sqlite", folder.path + "/before.sqlite")
-            try StoreMaker(PolicyLinkTests.version("1")).make(at: store)
+            try StoreCreator(PolicyLinkTests.version("1")).make(at: store)
             let keys = try SQLiteShell.run(
                 store, "SELECT group_concat(Z_NAME || ' ' || Z_ENT, ',') FROM Z_PRIMARYKEY"
             ).split { ", \n".contains($0) }.map(String.init)

@@ -106,7 +106,7 @@ struct PolicyNarrowingTests {  // tier: long
 
     /// Some random pairs, in the order of their making.
     private static func make(_ store: String, _ shape: Shape, _ version: ModelVersion) throws -> [(Int, Int)] {
-        let maker = try StoreMaker(version)
+        let maker = try StoreCreator(version)
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         func objects(_ name: String) throws -> [ObjectReference] {

@@ -21,7 +21,7 @@ final class PolicyWorld {
         folder = try ScratchFolder()
         store = folder.path + "/forum.sqlite"
         before = folder.path + "/before.sqlite"
-        try StoreMaker(Self.old.get()).make(at: store)
+        try StoreCreator(Self.old.get()).make(at: store)
         _ = try SQLiteShell.run(
             store,
             """

@@ -32,7 +32,7 @@ struct CorpusAuditTests {
             // Of two equal stores the page names the first.
             guard judged[name] != nil else { continue }
             stores += 1
-            let snapshot = try StoreProbe.read(path) { try StoreSnapshot($0.connection) }
+            let snapshot = try ReadOnlyStore.read(path) { try StoreSnapshot($0.connection) }
             let model = try #require(snapshot.corpusModel(of: path), "\(name)")
             let audit = try StoreAudit(path, model: model, full: true)
             #expect(Set(audit.findings.map { "\($0.code) \($0.place)" }) == judged[name]?.findings, "\(name)")

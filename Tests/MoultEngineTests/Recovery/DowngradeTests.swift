@@ -19,7 +19,7 @@ struct DowngradeTests {
     /// A store of the first version, migrated to the second.
     private func migrated() throws -> (LibraryFolder, ModelVersions, StoreBackup) {
         let (fixture, versions) = (try LibraryFolder(), try Self.versions())
-        try StoreMaker(versions.versions[0]).make(at: fixture.store)
+        try StoreCreator(versions.versions[0]).make(at: fixture.store)
         _ = try fixture.shell(
             """
             INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT value, 2, 1, 'Item ' || value
@@ -67,7 +67,7 @@ struct DowngradeTests {
         let versions = ModelVersions(
             versions: models.enumerated().map { ModelVersion(names: ["\($0 + 1)"], model: $1) })
         let fixture = try LibraryFolder()
-        try StoreMaker(versions.versions[0]).make(at: fixture.store)
+        try StoreCreator(versions.versions[0]).make(at: fixture.store)
         let columns = old.map { "Z" + $0.uppercased() }.joined(separator: ", ")
         let values = old.map { "'\($0)'" }.joined(separator: ", ")
         _ = try fixture.shell(
@@ -95,7 +95,7 @@ struct DowngradeTests {
         }
         _ = try Migrator().run(migration, on: fixture.store)
         #expect(try fixture.shell(Self.items) == before)
-        let state = try StoreProbe.read(fixture.store) { try StoreState($0.connection) }
+        let state = try ReadOnlyStore.read(fixture.store) { try StoreState($0.connection) }
         #expect(state.hashes?.entities.mapValues(\.base64) == backup.manifest.versionHashes)
         #expect(try StoreAudit(fixture.store, model: versions.versions[0].model).isSound)
         if case .none = try StoreDowngrade(fixture.store, versions: versions, to: "1").way {
@@ -144,7 +144,7 @@ struct DowngradeTests {
             ModelVersion(names: ["1"], model: try ManagedObjectModel(entities: [item])),
             ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: [thing])),
         ])
-        try StoreMaker(versions.versions[0]).make(at: folder.store)
+        try StoreCreator(versions.versions[0]).make(at: folder.store)
         _ = try SQLiteShell.run(
             folder.store,
             """
@@ -184,7 +184,7 @@ struct DowngradeTests {
 
     @Test func `a store that is behind is no matter for a downgrade`() throws {
         let (fixture, versions) = (try LibraryFolder(), try Self.versions())
-        try StoreMaker(versions.versions[0]).make(at: fixture.store)
+        try StoreCreator(versions.versions[0]).make(at: fixture.store)
         let error = #expect(throws: MigrationError.self) {
             try StoreDowngrade(fixture.store, versions: versions, to: "2")
         }
@@ -198,7 +198,7 @@ struct DowngradeTests {
 
     @Test func `what the way forward lost is part of the answer, with the backup that holds it`() throws {
         let (fixture, versions) = (try LibraryFolder(), try Self.withoutNotes())
-        try StoreMaker(versions.versions[0]).make(at: fixture.store)
+        try StoreCreator(versions.versions[0]).make(at: fixture.store)
         _ = try fixture.shell(
             """
             INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT value, 1, 1, 'Item ' || value FROM generate_series(1, 9);

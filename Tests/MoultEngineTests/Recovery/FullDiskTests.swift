@@ -40,7 +40,9 @@ struct FullDiskTests {
         _ = try writer.run("PRAGMA journal_mode = DELETE; PRAGMA cache_size = 2; BEGIN IMMEDIATE")
         _ = try writer.run("UPDATE ZITEM SET ZNAME = hex(zeroblob(900))")
         writer.kill()
-        let error = #expect(throws: MigrationError.self) { try StoreProbe(fixture.store, system: FullSystem()).close() }
+        let error = #expect(throws: MigrationError.self) {
+            try ReadOnlyStore(fixture.store, system: FullSystem()).close()
+        }
         #expect(error?.code == .insufficientStorage, "\(String(describing: error))")
     }
 

@@ -36,7 +36,7 @@ struct HostileNameTests {
         let folder = try ScratchFolder()
         let store = folder.path + "/names.sqlite"
         let versions = try Self.versions()
-        let maker = try StoreMaker(versions.versions[0], history: true)
+        let maker = try StoreCreator(versions.versions[0], history: true)
         try maker.make(at: store)
         let objects = try ObjectStore(store, model: versions.versions[0].model)
         let coordinator = ObjectCoordinator(model: versions.versions[0].model)

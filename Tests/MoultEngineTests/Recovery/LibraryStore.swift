@@ -17,7 +17,7 @@ final class LibraryStore {
         folder = try ScratchFolder()
         path = folder.path + "/Library.sqlite"
         version = ModelVersion(names: ["1"], model: try Self.model())
-        let maker = try StoreMaker(version, history: history)
+        let maker = try StoreCreator(version, history: history)
         layout = maker.layout
         try maker.make(at: path)
         try shell(rows)

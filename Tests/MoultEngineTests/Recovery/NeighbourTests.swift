@@ -58,11 +58,11 @@ struct NeighbourTests {
         let fixture = try EngineFixture(killable: 40, isWAL: false)
         _ = try fixture.shell("PRAGMA journal_mode = DELETE")
         let system = GrowingSystem()
-        #expect(try StoreProbe.checkFile(fixture.store, system) == POSIXSystem().resolve(fixture.store))
+        #expect(try ReadOnlyStore.checkFile(fixture.store, system) == POSIXSystem().resolve(fixture.store))
         #expect(system.isGrown.withLock { $0 })
         let short = fixture.folder.path + "/short.sqlite"
         try POSIXSystem().write(Array(POSIXSystem().read(fixture.store).dropLast(5_000)), to: short)
-        let error = #expect(throws: MigrationError.self) { try StoreProbe.checkFile(short, POSIXSystem()) }
+        let error = #expect(throws: MigrationError.self) { try ReadOnlyStore.checkFile(short, POSIXSystem()) }
         #expect(error?.code == .storeCorrupted && error?.message.contains("cut off") == true)
     }
 
@@ -94,12 +94,12 @@ struct NeighbourTests {
     @Test func `a store in the middle of a commit is looked at again, and not called damaged`() throws {
         let fixture = try EngineFixture(killable: 40, isWAL: false)
         _ = try fixture.shell("PRAGMA journal_mode = DELETE")
-        let tables = try StoreProbe.read(fixture.store, system: try CommittingSystem(fixture.store)) { probe in
+        let tables = try ReadOnlyStore.read(fixture.store, system: try CommittingSystem(fixture.store)) { probe in
             try probe.connection.catalogue().tables.count
         }
         #expect(tables > 3)
         let error = #expect(throws: MigrationError.self) {
-            _ = try StoreProbe(fixture.store, system: try CommittingSystem(fixture.store))
+            _ = try ReadOnlyStore(fixture.store, system: try CommittingSystem(fixture.store))
         }
         #expect(error?.code == .locked)
     }
@@ -127,14 +127,14 @@ struct NeighbourTests {
         let folder = try ScratchFolder()
         let store = folder.path + "/Flights.sqlite"
         let versions = try FlightVersions.make()
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         let first = try PreparedMigration(store, versions: versions, to: versions.versions[1].name)
         _ = try Migrator().run(try #require(try first.migration()), on: store)
         _ = try SQLiteShell.run(
             store,
             "INSERT INTO ZAIRCRAFT (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (77, 1, 1, 'late'); UPDATE Z_PRIMARYKEY SET Z_MAX = 77"
         )
-        let reached = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
+        let reached = try ReadOnlyStore.read(store) { try StoreSnapshot($0.connection).hashes }
         #expect(versions.position(matching: reached) == 1)
         let rest = try PreparedMigration(store, versions: ModelVersions(versions: Array(versions.versions[1...2])))
         _ = try Migrator().run(try #require(try rest.migration()), on: store)

@@ -20,7 +20,7 @@ struct OneSidedTests {
             let note = EntityDescription("Note = title String, state > State.note")
             let state = EntityDescription("State = version Integer64, note > Note.state")
             version = ModelVersion(names: ["One"], model: try ManagedObjectModel(entities: [note, state]))
-            try StoreMaker(version).make(at: path)
+            try StoreCreator(version).make(at: path)
             try shell(
                 """
                 INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZSTATE) SELECT value, 1, 1, value FROM generate_series(1, 20);

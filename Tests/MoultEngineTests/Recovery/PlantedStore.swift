@@ -19,7 +19,7 @@ final class PlantedStore {
         folder = try ScratchFolder()
         path = folder.path + "/Planted.sqlite"
         version = ModelVersion(names: ["1"], model: try Self.model())
-        let maker = try StoreMaker(version, history: true)
+        let maker = try StoreCreator(version, history: true)
         layout = maker.layout
         try maker.make(at: path)
         try plant(Self.rows)

@@ -32,7 +32,8 @@ struct RealWayBackTests {  // tier: long
         var seen: Set<String> = []
         let end = Date() + Tier.matrix.seconds
         for store in CorpusStores.distinct where Date() < end {
-            guard let hashes = try? StoreProbe.read(store, { try StoreSnapshot($0.connection).metadata.hashes }) else {
+            guard let hashes = try? ReadOnlyStore.read(store, { try StoreSnapshot($0.connection).metadata.hashes })
+            else {
                 continue
             }
             for versions in bundles {
@@ -85,7 +86,7 @@ struct RealWayBackTests {  // tier: long
         _ = try Migrator().run(migration, on: store)
         let after = try WitnessStore(store, model: model).objects
         // What becomes of what, by the two versions and those between them.
-        let way = try Correspondence(versions, from: older, to: newer)
+        let way = try EntityMatching(versions, from: older, to: newer)
         var compared = 0
         for (name, sources) in way.propertySources {
             guard let entity = way.entitySources[name], let objects = before[entity] else { continue }

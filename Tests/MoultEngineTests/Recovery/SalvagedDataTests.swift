@@ -30,7 +30,7 @@ struct SalvagedDataTests {
             EntityDescription(name: "Portrait", superentityName: "Photo"),
         ])
         version = ModelVersion(names: ["1"], model: model)
-        try StoreMaker(version).make(at: store)
+        try StoreCreator(version).make(at: store)
         let coordinator = ObjectCoordinator(model: model)
         let objects = try ObjectStore(store, model: model)
         try coordinator.add(objects)

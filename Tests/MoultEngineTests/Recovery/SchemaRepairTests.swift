@@ -20,7 +20,7 @@ struct SchemaRepairTests {  // tier: long
 
     private func freshObjects(_ library: LibraryStore, history: Bool = false) throws -> Set<String> {
         let path = library.folder.path + "/fresh.sqlite"
-        try StoreMaker(library.version, history: history).make(at: path)
+        try StoreCreator(library.version, history: history).make(at: path)
         return try objects(path)
     }
 
@@ -149,7 +149,7 @@ struct SchemaRepairTests {  // tier: long
                 Tag = items >> Item.tags
                 """))
         let path = folder.path + "/Lists.sqlite"
-        try StoreMaker(version).make(at: path)
+        try StoreCreator(version).make(at: path)
         _ = try SQLiteShell.run(
             path,
             """
@@ -184,7 +184,7 @@ struct SchemaRepairTests {  // tier: long
     @Test func `a column that is missing gets the model's default in the rows of its entity alone`() throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/Kinds.store"
-        try StoreMaker(Self.kinds()).make(at: path)
+        try StoreCreator(Self.kinds()).make(at: path)
         _ = try SQLiteShell.run(
             path,
             """
@@ -278,7 +278,7 @@ struct SchemaRepairTests {  // tier: long
         let version = ModelVersion(
             names: ["codes"],
             model: try ManagedObjectModel("Item unique=code = code Integer64 required =0, title String"))
-        try StoreMaker(version).make(at: path)
+        try StoreCreator(version).make(at: path)
         _ = try SQLiteShell.run(
             path,
             """

@@ -42,7 +42,7 @@ struct UnnamedFilesTests {
             ModelVersion(
                 names: ["2"], model: try ManagedObjectModel(entities: [Self.entity("Shot", hasImage: false)])),
         ])
-        try StoreMaker(versions.versions[0]).make(at: store)
+        try StoreCreator(versions.versions[0]).make(at: store)
         try withContext { context in
             for number in 0..<6 {
                 let object = try context.insert(number < 4 ? "Shot" : "Scan")

@@ -22,7 +22,7 @@ struct WayBackTests {
     private func forward(
         _ versions: ModelVersions, _ columns: String, _ rows: [String], _ answers: Answers = .none
     ) throws {
-        try StoreMaker(versions.versions[0]).make(at: path)
+        try StoreCreator(versions.versions[0]).make(at: path)
         let values = rows.enumerated().map { "(\($0 + 1), 1, 1, \($1))" }.joined(separator: ", ")
         _ = try shell(
             """
@@ -99,7 +99,7 @@ struct WayBackTests {
     @Test func `what both versions have under one name stays, though a version between did not have it`() throws {
         let versions = try ModelVersions(
             "Item = name String, note String", "Item = name String", "Item = name String, note String, extra Integer16")
-        try StoreMaker(versions.versions[2]).make(at: path)
+        try StoreCreator(versions.versions[2]).make(at: path)
         _ = try shell("INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZNAME, ZNOTE) VALUES (1, 1, 1, 'x', 'kept')")
         _ = try shell("UPDATE Z_PRIMARYKEY SET Z_MAX = 1")
         #expect(try back(versions) == nil)

@@ -19,7 +19,7 @@ struct QuarantineOrderTests {  // tier: long
         folder = try ScratchFolder()
         store = folder.path + "/Music.sqlite"
         version = ModelVersion(names: ["1"], model: try Self.model())
-        let maker = try StoreMaker(version)
+        let maker = try StoreCreator(version)
         layout = maker.layout
         try maker.make(at: store)
         let objects = try ObjectStore(store, model: version.model)

@@ -22,7 +22,7 @@ struct CatalogueReadTests {  // tier: long
         let folder = try ScratchFolder()
         let path = folder.path + "/Things.sqlite"
         let versions = try Self.versions(entities)
-        let maker = try StoreMaker(versions.versions[0])
+        let maker = try StoreCreator(versions.versions[0])
         try maker.make(at: path)
         let rows = maker.layout.tables.map { table in
             let number = maker.layout.entityNumbers[table.rootEntityName] ?? 0
@@ -78,7 +78,7 @@ struct CatalogueReadTests {  // tier: long
         func deferral(_ entities: Int) throws -> Deferral? {
             let path = "\(folder.path)/\(entities).sqlite"
             let versions = try Self.versions(entities)
-            let maker = try StoreMaker(versions.versions[0])
+            let maker = try StoreCreator(versions.versions[0])
             try maker.make(at: path)
             var options = PreparedMigration.Options(losses: .asTheVersionsSay())
             options.defersWork = true

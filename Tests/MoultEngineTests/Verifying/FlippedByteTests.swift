@@ -84,7 +84,7 @@ extension FlippedByteTests {
         #expect(copied?.code == .inputOutput && copied?.message.contains("is not read as it was written") == true)
         #expect(try Migrator().backups(of: fixture.store).list() == kept)
         // The copy of a store that is looked at is made once more.
-        #expect(try !StoreProbe.copy(fixture.store, to: fixture.folder.path + "/copy", system))
+        #expect(try !ReadOnlyStore.copy(fixture.store, to: fixture.folder.path + "/copy", system))
     }
 }
 

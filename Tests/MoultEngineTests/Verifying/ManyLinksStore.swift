@@ -21,7 +21,7 @@ struct ManyLinksStore {
     init(_ version: ModelVersion, count: Int, gap: Gap = .none) throws {
         folder = try ScratchFolder()
         path = folder.path + "/Posts.sqlite"
-        let maker = try StoreMaker(version, history: true)
+        let maker = try StoreCreator(version, history: true)
         try maker.make(at: path)
         _ = try SQLiteShell.run(path, Self.fill(count) + Self.pairs(maker.layout, count, gap))
         switch gap {

@@ -18,7 +18,7 @@ struct BulkTests {
         folder = try ScratchFolder()
         path = folder.path + "/Bulk.sqlite"
         let model = try Self.model()
-        try StoreMaker(ModelVersion(names: ["1"], model: model), history: true).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: model), history: true).make(at: path)
         store = try ObjectStore(path, model: model)
     }
 

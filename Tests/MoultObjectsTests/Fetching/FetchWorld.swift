@@ -23,7 +23,7 @@ final class FetchWorld {
     init(seed: UInt64, model: ManagedObjectModel, count: Int = 9, texts: [String]? = nil) throws {
         folder = try ScratchFolder()
         let path = folder.path + "/World.sqlite"
-        let maker = try StoreMaker(
+        let maker = try StoreCreator(
             ModelVersion(names: ["1"], model: model), uuid: Self.store.uuidString, experimental: true)
         try maker.make(at: path)
         layout = maker.layout

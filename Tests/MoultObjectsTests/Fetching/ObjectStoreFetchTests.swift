@@ -140,7 +140,7 @@ struct ObjectStoreFetchTests {
     @Test func `a search for a beginning, and for one of thousands, goes through the index`() throws {
         let version = ModelVersion(names: ["1"], model: try FetchModel.make(indexing: "name"))
         let path = world.folder.path + "/Indexed.sqlite"
-        try StoreMaker(version, experimental: true).make(at: path)
+        try StoreCreator(version, experimental: true).make(at: path)
         let store = try ObjectStore(path, model: version.model)
         let many = ExpressionValue.collection((0..<5_000).map { .string("name \($0)") })
         let keyPath = Expression.keyPath("name")

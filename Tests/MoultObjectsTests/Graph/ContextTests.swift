@@ -138,7 +138,7 @@ struct ContextTests {
         var stores: [ObjectStore] = []
         for (file, configuration) in [("a", "OnlyA"), ("b", "OnlyB"), ("second", "OnlyA")] {
             let path = "\(folder.path)/\(file).sqlite"
-            try StoreMaker(version.restricted(to: configuration)).make(at: path)
+            try StoreCreator(version.restricted(to: configuration)).make(at: path)
             stores.append(try ObjectStore(path, model: model, configuration: configuration))
             try coordinator.add(stores[stores.count - 1])
         }

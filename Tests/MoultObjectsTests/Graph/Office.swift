@@ -17,7 +17,7 @@ final class Office {
         folder = try ScratchFolder()
         path = folder.path + "/Office.sqlite"
         let model = try Self.model()
-        try StoreMaker(ModelVersion(names: ["1"], model: model)).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: model)).make(at: path)
         coordinator = ObjectCoordinator(model: model)
         try coordinator.add(try ObjectStore(path, model: model))
         context = ObjectContext(coordinator: coordinator)

@@ -28,7 +28,7 @@ struct CorpusSaveTests {
 
     @Test(arguments: Corpus.stores)
     func `writing again what is there changes no row, and new objects go without a trace`(path: String) throws {
-        let snapshot = try? StoreProbe.read(path) { try StoreSnapshot($0.connection) }
+        let snapshot = try? ReadOnlyStore.read(path) { try StoreSnapshot($0.connection) }
         guard let snapshot, let model = try StoreRecognition(of: snapshot).model,
             VersionHashes(of: model).isCompatible(with: snapshot.hashes)
         else { return }

@@ -136,7 +136,7 @@ struct HistorySaveTests {
         let path = try #require(Corpus.stores.first { $0.hasSuffix("SampleModel2_V2.sqlite") })
         let folder = try ScratchFolder()
         let copy = try folder.copyStore(path)
-        let model = try StoreProbe.read(copy) { try StoreSnapshot($0.connection).cachedModel }
+        let model = try ReadOnlyStore.read(copy) { try StoreSnapshot($0.connection).cachedModel }
         let store = try ObjectStore(copy, model: try #require(model))
         let shapes = """
             SELECT DISTINCT typeof(Z_PK), Z_ENT, typeof(Z_OPT), typeof(ZCHANGETYPE), typeof(ZENTITY), typeof(ZENTITYPK),

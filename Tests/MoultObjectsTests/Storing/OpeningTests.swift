@@ -72,7 +72,7 @@ struct OpeningTests {
         let folder = try ScratchFolder()
         let path = folder.path + "/One.sqlite"
         let part = try ModelVersion(names: ["1"], model: model).restricted(to: "One")
-        try StoreMaker(part).make(at: path)
+        try StoreCreator(part).make(at: path)
         let store = try ObjectStore(path, model: model, configuration: "One")
         #expect(store.shape(of: "A") != nil && store.shape(of: "B") == nil)
         #expect(error { _ = try ObjectStore(path, model: model) }?.code == .storeAhead)

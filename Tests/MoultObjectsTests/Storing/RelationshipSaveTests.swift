@@ -47,7 +47,7 @@ struct RelationshipSaveTests {
         let present = (0..<Int.random(in: 0..<9, using: &generator)).map { _ -> Int64? in
             Int.random(in: 0..<3, using: &generator) == 0 ? nil : Int64.random(in: -2...12, using: &generator)
         }
-        let places = SparseOrder.places(for: present)
+        let places = OrderKeyAllocator.places(for: present)
         #expect(places.count == present.count)
         #expect(zip(places, places.dropFirst()).allSatisfy { $0 < $1 })
         let fresh: [Int64] = places.indices.map { 2048 + 1024 * Int64($0) }

@@ -17,7 +17,7 @@ final class StoreFixture {
         folder = try ScratchFolder()
         path = folder.path + "/Fixture.sqlite"
         self.model = model
-        try StoreMaker(ModelVersion(names: ["1"], model: model), history: history).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: model), history: history).make(at: path)
         store = try ObjectStore(path, model: model)
     }
 

@@ -34,13 +34,13 @@ struct ActualLayoutSnapshotTests {
     }
 
     private func make(_ model: ManagedObjectModel) throws {
-        try StoreMaker(ModelVersion(names: ["1"], model: model)).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: model)).make(at: path)
     }
 
     /// The layout of the store after the sqlite3 shell has changed it.
     private func layout(_ model: ManagedObjectModel, after sql: String = "") throws -> StoreLayout {
         if !sql.isEmpty { _ = try SQLiteShell.run(path, "PRAGMA legacy_alter_table = ON; " + sql) }
-        return try StoreProbe.read(path) { probe in
+        return try ReadOnlyStore.read(path) { probe in
             try StoreLayout(actual: StoreSnapshot(probe.connection), model: model)
         }
     }

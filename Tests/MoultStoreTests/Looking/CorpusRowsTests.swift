@@ -39,7 +39,7 @@ import Testing
     }
 
     private func look(at copy: String, original: String) throws -> Looked {
-        try StoreProbe.read(copy) { probe in
+        try ReadOnlyStore.read(copy) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             let model = try #require(snapshot.corpusModel(of: original))
             let layout = try StoreLayout(actual: snapshot, model: model)

@@ -20,7 +20,7 @@ import Testing
     /// How many looks ended with an answer.
     private func look(_ path: String, model: ManagedObjectModel) throws -> Int {
         do {
-            return try StoreProbe.read(path) { probe in
+            return try ReadOnlyStore.read(path) { probe in
                 let snapshot = try StoreSnapshot(probe.connection)
                 _ = try StoreRecognition(
                     of: snapshot, in: ModelVersions(versions: [ModelVersion(names: ["a"], model: model)]))
@@ -35,7 +35,7 @@ import Testing
     }
 
     private func sound(_ path: String) throws -> ManagedObjectModel {
-        try #require(try StoreProbe.read(path) { try StoreSnapshot($0.connection) }.cachedModel)
+        try #require(try ReadOnlyStore.read(path) { try StoreSnapshot($0.connection) }.cachedModel)
     }
 
     @Test(arguments: stores)

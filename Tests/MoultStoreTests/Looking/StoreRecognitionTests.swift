@@ -36,12 +36,12 @@ struct StoreRecognitionTests {
     }
 
     private func make(_ version: ModelVersion, cache: Bool = false) throws {
-        try StoreMaker(version).make(at: path)
+        try StoreCreator(version).make(at: path)
         if !cache { _ = try SQLiteShell.run(path, "UPDATE Z_MODELCACHE SET Z_CONTENT = NULL") }
     }
 
     private func recognise(_ versions: ModelVersions, target: String? = nil) throws -> StoreRecognition {
-        try StoreProbe.read(path) { probe in
+        try ReadOnlyStore.read(path) { probe in
             try StoreRecognition(of: StoreSnapshot(probe.connection), in: versions, target: target)
         }
     }
@@ -89,7 +89,7 @@ struct StoreRecognitionTests {
         let found = try recognise(Self.versions(1...3))
         #expect(found.status == .behind(version: "V2", by: 1, target: "V3"))
         #expect(found.configuration == "Items")
-        let layout = try StoreProbe.read(path) { probe in
+        let layout = try ReadOnlyStore.read(path) { probe in
             try StoreLayout(actual: StoreSnapshot(probe.connection), model: try #require(found.model))
         }
         #expect(layout.tables.map(\.name) == ["ZITEM"])
@@ -97,8 +97,8 @@ struct StoreRecognitionTests {
 
         let log = folder.path + "/log.sqlite"
         let logs = try ManagedObjectModel(entities: [try #require(whole.entity("Log"))])
-        try StoreMaker(ModelVersion(names: ["log"], model: logs)).make(at: log)
-        let snapshot = try StoreProbe.read(log) { try StoreSnapshot($0.connection) }
+        try StoreCreator(ModelVersion(names: ["log"], model: logs)).make(at: log)
+        let snapshot = try ReadOnlyStore.read(log) { try StoreSnapshot($0.connection) }
         // The entity is the same in every version: no migration is due, whichever is aimed at.
         #expect(try StoreRecognition(of: snapshot, in: Self.versions(1...3)).status == .current(version: "V3"))
         let older = try StoreRecognition(of: snapshot, in: Self.versions(1...3), target: "V1")
@@ -173,7 +173,7 @@ struct StoreRecognitionTests {
     func `a store needs no model cache`(sql: String) throws {
         try make(Self.version(1), cache: true)
         _ = try SQLiteShell.run(path, sql)
-        let snapshot = try StoreProbe.read(path) { try StoreSnapshot($0.connection) }
+        let snapshot = try ReadOnlyStore.read(path) { try StoreSnapshot($0.connection) }
         #expect(snapshot.cachedModel == nil)
         #expect(snapshot.findings.filter { $0.code != "model-cache" || $0.severity == .error } == [])
         #expect(try recognise(Self.versions(1...1)).status == .current(version: "V1"))
@@ -204,7 +204,7 @@ struct CorpusRecognitionTests {  // tier: long
         let versions = try Corpus.versions(root + "/" + model)
         for number in numbers {
             let path = root + "/" + store.replacing("%", with: "\(number)")
-            let found = try StoreProbe.read(path) { probe in
+            let found = try ReadOnlyStore.read(path) { probe in
                 try StoreRecognition(of: StoreSnapshot(probe.connection), in: versions)
             }
             let expected = number == 1 ? name.replacing(" %", with: "") : name.replacing("%", with: "\(number)")
@@ -217,7 +217,7 @@ struct CorpusRecognitionTests {  // tier: long
         var cached = 0
         var matched = 0
         for path in Corpus.stores {
-            try StoreProbe.read(path) { probe in
+            try ReadOnlyStore.read(path) { probe in
                 let snapshot = try StoreSnapshot(probe.connection)
                 let candidates = ModelVersions(joining: StoreModels.versions(matching: snapshot, of: path))
                 let found = try StoreRecognition(of: snapshot, in: candidates)

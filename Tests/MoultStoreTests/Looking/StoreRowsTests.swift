@@ -20,10 +20,10 @@ struct StoreRowsTests {
         _ entity: String, of model: ManagedObjectModel, after sql: String, withSubentities: Bool = false
     ) throws -> [ObjectRow] {
         if try !POSIXSystem().exists(path) {
-            try StoreMaker(ModelVersion(names: ["1"], model: model)).make(at: path)
+            try StoreCreator(ModelVersion(names: ["1"], model: model)).make(at: path)
         }
         _ = try SQLiteShell.run(path, sql)
-        return try StoreProbe.read(path) { probe in
+        return try ReadOnlyStore.read(path) { probe in
             let layout = try StoreLayout(actual: StoreSnapshot(probe.connection), model: model)
             let reader = StoreReader(connection: probe.connection, layout: layout, store: path)
             var rows: [ObjectRow] = []

@@ -9,7 +9,7 @@ import Testing
 @Suite struct StoreSnapshotTests {  // tier: long
     @Test(.enabled(if: Corpus.isAvailable), arguments: Corpus.stores)
     func `a real store says who it is, as the sqlite3 shell reads it`(path: String) throws {
-        try StoreProbe.read(path) { probe in
+        try ReadOnlyStore.read(path) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             let copy = try ScratchFolder().witness(of: path)
             #expect(snapshot.metadata.uuid == (try copy("SELECT Z_UUID FROM Z_METADATA")))
@@ -95,7 +95,7 @@ import Testing
 
     @Test(.enabled(if: Corpus.isAvailable), arguments: CorpusStores.withModel)
     func `every table and column of a real store is explained by its own model`(path: String) throws {
-        try StoreProbe.read(path) { probe in
+        try ReadOnlyStore.read(path) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             let model = try #require(snapshot.cachedModel)
             let layout = try StoreLayout(actual: snapshot, model: model)

@@ -147,7 +147,7 @@ struct ExportTests {
             EntityDescription(name: "../A/b", attributes: [.init(name: "=x", type: .string)]),
             EntityDescription(name: "CON.", attributes: [.init(name: "y", type: .string)]),
         ])
-        let maker = try StoreMaker(ModelVersion(names: ["n"], model: model))
+        let maker = try StoreCreator(ModelVersion(names: ["n"], model: model))
         try maker.make(at: folder.path + "/s.sqlite")
         let outcome = try ExportWriter(.csv).write(
             folder.path + "/s.sqlite", .init(), versions: nil, to: folder.path + "/out")

@@ -48,7 +48,7 @@ struct SampleStore {
     init(count: Int = 40, isHostile: Bool = true) throws {
         folder = try ScratchFolder()
         model = try Self.makeModel()
-        let maker = try StoreMaker(ModelVersion(names: ["sample"], model: model))
+        let maker = try StoreCreator(ModelVersion(names: ["sample"], model: model))
         try maker.make(at: folder.path + "/sample.sqlite")
         let writer = try ObjectWriter(store: folder.path + "/sample.sqlite", layout: maker.layout, speed: .reckless)
         try SampleData(count: count, isHostile: isHostile).fill(writer)

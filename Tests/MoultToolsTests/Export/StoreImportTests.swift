@@ -15,7 +15,7 @@ struct StoreImportTests {  // tier: long
         init(_ model: ManagedObjectModel, in folder: ScratchFolder, _ name: String = "new.sqlite") throws {
             version = ModelVersion(names: ["sample"], model: model)
             path = folder.path + "/" + name
-            try StoreMaker(version).make(at: path)
+            try StoreCreator(version).make(at: path)
         }
 
         func take(_ path: String, entity: String? = nil, isExact: Bool = true) throws -> [String: Int] {

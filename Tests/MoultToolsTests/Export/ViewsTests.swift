@@ -21,10 +21,10 @@ struct ViewsTests {  // tier: long
         let path = folder.path + "/s.sqlite"
         let entity = EntityDescription(name: "sqlite_thing", attributes: [.init(name: "word", type: .string)])
         let version = ModelVersion(names: ["1"], model: try ManagedObjectModel(entities: [entity]))
-        try StoreMaker(version).make(at: path)
+        try StoreCreator(version).make(at: path)
         _ = try SQLiteShell.run(
             path, "INSERT INTO ZSQLITE_THING (Z_PK, Z_ENT, Z_OPT, ZWORD) VALUES (1, 1, 1, 'a')")
-        let script = try StoreProbe.read(path) { probe in
+        let script = try ReadOnlyStore.read(path) { probe in
             try StoreViews(StoreContents(probe, in: ModelVersions(versions: [version]))).script
         }
         #expect(script.contains("SQLite reserves names that begin with sqlite_."))
@@ -49,7 +49,7 @@ struct ViewsTests {  // tier: long
 
     @Test func `the script runs in a session that has the store open, and in one that has it attached`() throws {
         let store = try SampleStore(count: 5)
-        let views = try StoreProbe.read(store.path) { StoreViews(try StoreContents($0, in: nil)) }
+        let views = try ReadOnlyStore.read(store.path) { StoreViews(try StoreContents($0, in: nil)) }
         let script = store.folder.path + "/views.sql"
         try Data(views.script.utf8).write(to: URL(fileURLWithPath: script))
         let query = "SELECT count(*), sum(entity = 'Soup') FROM Dish;"
@@ -99,7 +99,7 @@ struct ViewsTests {  // tier: long
     func `a query reads; what writes, attaches, or is more than one statement is refused with SQLite's words`() throws {
         let store = try SampleStore(count: 5)
         func rows(_ sql: String) throws -> [[SQLiteValue]] {
-            let probe = try StoreProbe(store.path)
+            let probe = try ReadOnlyStore(store.path)
             defer { probe.close() }
             var rows: [[SQLiteValue]] = []
             try StoreQuery(sql, over: probe, versions: nil).forEachRow {
@@ -140,7 +140,7 @@ private struct ViewComparison {
 
     /// - Returns: how many values were compared.
     func run() throws -> Int {
-        let probe = try StoreProbe(path)
+        let probe = try ReadOnlyStore(path)
         defer { probe.close() }
         let snapshot = try StoreSnapshot(probe.connection)
         let model = try #require(self.model ?? snapshot.corpusModel(of: original))

@@ -27,7 +27,7 @@ struct FleetGround {
         let path = "\(path)/\(name)"
         try FileManager.default.createDirectory(
             atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path, withIntermediateDirectories: true)
-        try StoreMaker(versions.versions[version]).make(at: path)
+        try StoreCreator(versions.versions[version]).make(at: path)
         return path
     }
 

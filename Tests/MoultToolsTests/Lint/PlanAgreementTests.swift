@@ -45,7 +45,7 @@ struct PlanAgreementTests {
         let found = try ExampleModel.findings(at: model.path, Lint())
         let finding = try #require(found.first { $0.rule.code == rule.code })
         let versions = ModelVersions(try ModelBundle(contentsOf: model.path)).versions
-        let refusals = try InferredMapping(Correspondence(from: versions[0], to: versions[1])).refusals
+        let refusals = try InferredMapping(EntityMatching(from: versions[0], to: versions[1])).refusals
         let error = MigrationError.cannotInfer(refusals, from: "App", to: "App 2")
         let sentence = finding.message.replacing("App to App 2: ", with: "")
         #expect(error.message.contains("[INFER005] \(sentence) \(finding.remedy)"), "\(error.message)")

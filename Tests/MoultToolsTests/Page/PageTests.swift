@@ -105,7 +105,7 @@ struct PageTests {
                     .init(name: "s" + name, destinationEntityName: name, inverseName: "r" + name, maxCount: 0),
                 ])
         ])
-        let maker = try StoreMaker(ModelVersion(names: [name], model: model))
+        let maker = try StoreCreator(ModelVersion(names: [name], model: model))
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         try SampleData(count: 5, isHostile: true).fill(writer)
@@ -154,7 +154,7 @@ struct PageTests {
         for original in chosen {
             let folder = try ScratchFolder()
             let store = try folder.copyStore(original)
-            let probe = try StoreProbe(store)
+            let probe = try ReadOnlyStore(store)
             let contents = try StoreContents(probe, in: nil)
             probe.close()
             let visit = try await Visit.begun(Site.Settings(store: store))

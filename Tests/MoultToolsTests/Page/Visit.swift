@@ -93,7 +93,7 @@ struct ForumStore {
         folder = try ScratchFolder()
         let examples = packageRoot.appendingPathComponent("Examples").path
         try FileManager.default.copyItem(atPath: "\(examples)/Forum.xcdatamodeld", toPath: models)
-        let maker = try StoreMaker(try ModelVersions(contentsOf: models).versions[0])
+        let maker = try StoreCreator(try ModelVersions(contentsOf: models).versions[0])
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout, speed: .reckless)
         _ = try SampleData(seed: 1, count: count, isHostile: false).fill(writer)

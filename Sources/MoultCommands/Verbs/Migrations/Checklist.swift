@@ -164,7 +164,7 @@ extension Verb {
         _ store: String, _ bundle: ModelBundle, _ invocation: Invocation, _ console: Console
     ) throws -> [Item] {
         // A file that is not a store is an error; a store that cannot be migrated is an item of the list.
-        try StoreProbe(store).close()
+        try ReadOnlyStore(store).close()
         let versions = ModelVersions(bundle)
         let listing = try invocation.keeper(of: store).backups()
         let (backups, unreadable) = (listing.readable, listing.unreadable)

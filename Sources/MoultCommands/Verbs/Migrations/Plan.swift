@@ -105,7 +105,7 @@ extension Verb {
         let store = invocation[value: forStore]
         if let store, let model = invocation[Operand.model] { versions = try versions.onTheWay(of: store, to: model) }
         if store == nil, !invocation.all(set).isEmpty, let model = invocation[Operand.model],
-            try StoreProbe.isDatabase(model)
+            try ReadOnlyStore.isDatabase(model)
         {
             throw invocation.wrong(
                 "The model inside a store is a single version, so there are no questions. Name the store that you want to "

@@ -83,7 +83,7 @@ extension Verb {
         do {
             versions = try invocation.operandVersions(console)
         } catch let error as MigrationError where [.modelNotFound, .modelInvalid].contains(error.code) {
-            guard let path = invocation[Operand.model], try StoreProbe.isDatabase(path) else { throw error }
+            guard let path = invocation[Operand.model], try ReadOnlyStore.isDatabase(path) else { throw error }
             console.say("\(error.message) The tables are drawn.")
             return try Diagram(tablesOf: path, choice: choice)
         }

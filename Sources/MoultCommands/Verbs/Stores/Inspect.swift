@@ -89,7 +89,7 @@ extension Verb {
         let store = try invocation.required(Operand.store)
         // Report obstacles here rather than in the browser.
         let versions = try invocation.versionsIfKnown(console)
-        try StoreProbe(store).close()
+        try ReadOnlyStore(store).close()
         if invocation[allowChanges], invocation.registry.hasCode {
             throw invocation.wrong(
                 "The page runs without the code of \(Program.name), so --allow-changes could migrate wrongly.")

@@ -102,7 +102,7 @@ extension Verb {
         let versions = try invocation.versionsIfKnown(console) ?? ModelVersions(versions: [])
         let style = console.output.style
         do {
-            try StoreProbe.forEachObject(
+            try ReadOnlyStore.forEachObject(
                 of: invocation[value: entity], includingSubentities: invocation[withSubentities],
                 in: try invocation.required(Operand.store), versions: versions
             ) { row in

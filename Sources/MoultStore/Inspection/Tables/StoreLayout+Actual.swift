@@ -17,7 +17,7 @@ extension StoreLayout {
     package init(actual snapshot: StoreSnapshot, model: ManagedObjectModel) throws {
         var findings: [Finding] = []
         let numbering = try EntityNumbering(actual: snapshot, model: model, findings: &findings)
-        let reading = try LayoutReading(snapshot, model: model, numbering: numbering)
+        let reading = try LayoutReader(snapshot, model: model, numbering: numbering)
         try reading.gaps.requireTables()
         let bare = StoreLayout(
             model: model, level: snapshot.framework, entityNumbers: numbering.numbers, tables: reading.tables,
@@ -113,10 +113,10 @@ extension StoreLayout {
     /// Reads the layout. If anything is missing, it assigns no number or table by elimination, only by name.
     private static func reading(
         _ snapshot: StoreSnapshot, _ model: ManagedObjectModel, _ findings: inout [Finding]
-    ) throws -> (EntityNumbering, LayoutReading) {
+    ) throws -> (EntityNumbering, LayoutReader) {
         var found: [Finding] = []
         if let numbering = try? EntityNumbering(actual: snapshot, model: model, findings: &found),
-            let reading = try? LayoutReading(snapshot, model: model, numbering: numbering),
+            let reading = try? LayoutReader(snapshot, model: model, numbering: numbering),
             !reading.gaps.breaksReading
         {
             findings = found
@@ -124,7 +124,7 @@ extension StoreLayout {
         }
         var missing: [PrimaryKeyRow] = []
         let numbering = try EntityNumbering(completing: snapshot, model: model, missing: &missing, findings: &findings)
-        var reading = try LayoutReading(snapshot, model: model, numbering: numbering)
+        var reading = try LayoutReader(snapshot, model: model, numbering: numbering)
         reading.gaps.numbers = missing
         return (numbering, reading)
     }

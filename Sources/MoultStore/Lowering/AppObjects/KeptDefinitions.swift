@@ -100,7 +100,7 @@ package struct KeptDefinitions: Sendable, Equatable {
                 // A name now used by another column still refers to the old column.
                 let text = original.renamed.renaming(part.text, in: original.name) ?? part.text
                 let sql = target.sql(kept[target.name, default: []] + [text])
-                reasons[part] = ObjectTrial.words {
+                reasons[part] = SchemaObjectCheck.words {
                     try memory.run(sql)
                     try memory.execute("DROP TABLE \(target.name.quotedName)")
                 }
@@ -197,7 +197,7 @@ extension StoreLayout {
 
 /// The definitions that an app has added to a Core Data table that is kept: columns unknown to the model, and
 /// constraints.
-package struct OwnDefinitions: Sendable, Equatable {
+package struct UserTableAdditions: Sendable, Equatable {
     /// The columns whose values are kept.
     package private(set) var columns: [String] = []
     /// The text of the table including the definitions; nil if it is that of a new store.
@@ -251,7 +251,7 @@ extension TableDefinition.Part {
 
 extension StoreLayout {
     /// Returns the same tables with an app's own definitions.
-    func keeping(_ own: [String: OwnDefinitions]) -> StoreLayout {
+    func keeping(_ own: [String: UserTableAdditions]) -> StoreLayout {
         with(
             tables: tables.map { table in
                 EntityTable(

@@ -138,7 +138,7 @@ extension DeferredLowering {
 
 extension StoreLowering {
     /// Returns NULL if an order column has no lists to order; nil if an order would have to be created.
-    fileprivate func missingOrder(_ role: EntityTable.Column.Role, _ contribution: Contribution) -> ColumnSource? {
+    fileprivate func missingOrder(_ role: EntityTable.Column.Role, _ contribution: RowSource) -> ColumnSource? {
         let isEmpty =
             switch role {
             case .order(let entity, let name): links(entity, name, of: contribution).isEmpty

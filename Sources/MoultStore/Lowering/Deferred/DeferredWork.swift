@@ -17,7 +17,7 @@ package struct DeferredWork: Sendable {
     /// The definitions that an app has added to the tables by hand.
     let definitions: KeptDefinitions
     /// The objects of an app that contradict the final state of the store.
-    let objects: KeptObjects
+    let objects: UserSchemaObjects
     let triggers: [Catalogue.Entry]
     /// All names in the catalogue, in capitals.
     let names: Set<String>
@@ -32,7 +32,7 @@ package struct DeferredWork: Sendable {
         actual = try StoreLayout(actual: snapshot, model: version.model)
         let bare = try StoreLayout(
             model: version.model, framework: snapshot.framework.number, history: snapshot.hasHistory,
-            keeping: StoredNames(of: actual))
+            keeping: PhysicalNames(of: actual))
         definitions = try KeptDefinitions(
             actual, to: bare, version: version.name,
             roots: Dictionary(actual.tables.map { ($0.rootEntityName, $0.rootEntityName) }) { first, _ in first },
@@ -42,7 +42,7 @@ package struct DeferredWork: Sendable {
         let tasks = snapshot.metadata.hasDeferredWork ? Self.tasks(snapshot.catalogue, actual, fresh) : []
         objects =
             tasks.isEmpty
-            ? KeptObjects() : try KeptObjects(snapshot.catalogue, from: actual, to: fresh, isPending: true)
+            ? UserSchemaObjects() : try UserSchemaObjects(snapshot.catalogue, from: actual, to: fresh, isPending: true)
         triggers = snapshot.catalogue.entries.filter { $0.kind == .trigger && $0.sql != nil }
         names = Set(snapshot.catalogue.entries.map { $0.name.uppercased() })
         self.tasks =

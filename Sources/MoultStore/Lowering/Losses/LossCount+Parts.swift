@@ -25,7 +25,7 @@ extension LossCount {
     }
 
     private func loss(
-        of leaf: AttributeDescription, _ all: [StoreLowering.Contribution], _ isCarrier: [Bool]
+        of leaf: AttributeDescription, _ all: [StoreLowering.RowSource], _ isCarrier: [Bool]
     ) throws -> MigrationLoss? {
         guard let column = source.column(forAttribute: leaf.name, in: all[0].source) else { return nil }
         func any(_ wanted: Bool) -> SQLText {

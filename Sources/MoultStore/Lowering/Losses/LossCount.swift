@@ -11,7 +11,7 @@ struct LossCount {
     /// The name of the newer version.
     let version: String
     /// The contributions, with expressions over `main`.
-    let contributions: [StoreLowering.Contribution]
+    let contributions: [StoreLowering.RowSource]
 
     var source: StoreLayout { lowering.source }
 
@@ -153,7 +153,7 @@ struct LossCount {
     }
 
     func carriedRelationships(
-        _ loss: (RelationshipDescription, RelationshipPairs, StoreLowering.Contribution) throws -> MigrationLoss?
+        _ loss: (RelationshipDescription, RelationshipPairs, StoreLowering.RowSource) throws -> MigrationLoss?
     ) throws -> [MigrationLoss] {
         try contributions.filter { lowering.rowCounts[$0.source.name, default: 0] > 0 }.flatMap { contribution in
             try lowering.destination.model.relationships(of: contribution.destination).compactMap { relationship in

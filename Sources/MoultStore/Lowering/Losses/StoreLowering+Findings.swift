@@ -10,7 +10,7 @@ extension StoreLowering {
     /// - Parameters:
     ///   - contributions: the contributions, with expressions over the store itself (``LossCount/contributions``).
     ///   - connection: the store, as `main`, with the SQL functions that expressions call.
-    func findings(_ contributions: [Contribution], over connection: Connection) throws -> [Finding] {
+    func findings(_ contributions: [RowSource], over connection: Connection) throws -> [Finding] {
         try missingValues(contributions, connection)
             + unconvertedValues(contributions, connection) + inexactNumbers(contributions, connection)
             + roundedValues(contributions, connection)
@@ -22,7 +22,7 @@ extension StoreLowering {
     // MARK: - Notes and warnings
 
     /// Returns the contributions with expressions over the store itself, as `main`.
-    func contributionsOverStore() throws -> [Contribution] {
+    func contributionsOverStore() throws -> [RowSource] {
         try contributions.map { contribution in
             try Self.contribution(
                 of: contribution.mapping, at: contribution.position, from: source, to: destination, schema: "main")
@@ -65,7 +65,7 @@ extension StoreLowering {
 
     // MARK: - Obstacles
 
-    private func missingValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
+    private func missingValues(_ contributions: [RowSource], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             for attribute in destination.model.leaves(of: contribution.destination) {
@@ -85,7 +85,7 @@ extension StoreLowering {
     }
 
     /// Returns the value of an attribute that may be nil because its source is. A closure is not called in advance.
-    private func missable(_ attribute: AttributeDescription, _ contribution: Contribution) -> SQLText? {
+    private func missable(_ attribute: AttributeDescription, _ contribution: RowSource) -> SQLText? {
         switch contribution.mapping.attributes[attribute.name] {
         case .constant(nil) where mapping.isWayBack: return "NULL"
         case .attribute(let name, nil):
@@ -100,7 +100,7 @@ extension StoreLowering {
     }
 
     /// Returns findings for values without an equal value in the attribute's type.
-    private func unconvertedValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
+    private func unconvertedValues(_ contributions: [RowSource], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             for (name, condition) in contribution.values.failures.sorted(by: { $0.key < $1.key }) {
@@ -126,7 +126,7 @@ extension StoreLowering {
 
     /// Returns findings for whole numbers that a column of reals cannot store exactly. They are larger than an integer
     /// attribute that becomes a Float or Double may be, but SQLite does not enforce this.
-    private func inexactNumbers(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
+    private func inexactNumbers(_ contributions: [RowSource], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             let (old, new) = (source.table(for: contribution.source), destination.table(for: contribution.destination))
@@ -166,7 +166,7 @@ extension StoreLowering {
         }
     }
 
-    private func missingDestinations(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
+    private func missingDestinations(_ contributions: [RowSource], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             for relationship in destination.model.relationships(of: contribution.destination) {
@@ -289,14 +289,14 @@ extension StoreLowering {
         return (table, columns, members.map(\.sourceNumber))
     }
 
-    func links(_ name: String, of contribution: Contribution) -> [Links] {
+    func links(_ name: String, of contribution: RowSource) -> [Links] {
         destination.model.declaringEntity(of: name, in: contribution.destination).map {
             links($0.name, name, of: contribution)
         } ?? []
     }
 
     /// Returns how many of the rows `s` that a contribution takes meet a condition.
-    func count(_ contribution: Contribution, _ condition: SQLText, _ connection: Connection) throws -> Int64? {
+    func count(_ contribution: RowSource, _ condition: SQLText, _ connection: Connection) throws -> Int64? {
         guard let table = source.table(for: contribution.source)?.name else { return nil }
         let taken: SQLText = contribution.values.condition.map { " AND (\($0))" } ?? ""
         return try connection.integer(

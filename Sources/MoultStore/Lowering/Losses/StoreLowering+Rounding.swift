@@ -7,7 +7,7 @@ import MoultSQLite
 
 extension StoreLowering {
     /// Returns findings for computed decimals with more digits than a column can store.
-    func roundedValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
+    func roundedValues(_ contributions: [RowSource], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             for (name, condition) in contribution.values.roundings.sorted(by: { $0.key < $1.key }) {
@@ -30,7 +30,7 @@ extension StoreLowering {
 
     /// Returns findings for the model's default values that rows receive. Core Data's own column also stores the
     /// nearest number, but without any report.
-    func roundedDefaults(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
+    func roundedDefaults(_ contributions: [RowSource], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             for attribute in destination.model.leaves(of: contribution.destination)
@@ -54,7 +54,7 @@ extension StoreLowering {
 
     /// Returns the digits of the default value that rows receive, and the condition for those rows `s`.
     private func defaultValue(
-        of attribute: AttributeDescription, _ contribution: Contribution
+        of attribute: AttributeDescription, _ contribution: RowSource
     ) -> (digits: String, condition: SQLText)? {
         switch contribution.mapping.attributes[attribute.name] {
         case .constant(.decimal(let digits)?): return (digits, "1")

@@ -4,8 +4,8 @@ import MoultModel
 struct Links {
     /// The pairs, seen from the owner.
     let pairs: RelationshipPairs
-    let owners: [StoreLowering.Contribution]
-    let destinations: [StoreLowering.Contribution]
+    let owners: [StoreLowering.RowSource]
+    let destinations: [StoreLowering.RowSource]
 
     /// The same links, seen from the other end.
     var flipped: Links { Links(pairs: pairs.flipped, owners: destinations, destinations: owners) }
@@ -38,7 +38,7 @@ extension StoreLowering {
     private func ownLinks(_ name: String, of owner: String, to target: String) -> [Links] {
         guard let entity = destination.model.entity(owner) else { return [] }
         var order: [OwnPairs] = []
-        var owners: [OwnPairs: [Contribution]] = [:]
+        var owners: [OwnPairs: [RowSource]] = [:]
         for contribution in contributions(to: entity) {
             guard let pairs = ownPairs(for: name, of: contribution) else { continue }
             if owners[pairs] == nil { order.append(pairs) }
@@ -59,7 +59,7 @@ extension StoreLowering {
 
     /// Returns the pairs that the mapping itself gives the relationship; nil if the mapping leaves it to the inverse,
     /// or if a policy creates the links.
-    private func ownPairs(for name: String, of contribution: Contribution) -> OwnPairs? {
+    private func ownPairs(for name: String, of contribution: RowSource) -> OwnPairs? {
         if contribution.mapping.policy != nil { return nil }
         switch contribution.mapping.relationships[name] {
         case .relationship(let old):
@@ -73,7 +73,7 @@ extension StoreLowering {
     }
 
     /// Returns the mappings that turn objects of `old` or its descendants into objects of `new` or its descendants.
-    private func carriers(of old: String, into new: String, by name: String?) -> [Contribution] {
+    private func carriers(of old: String, into new: String, by name: String?) -> [RowSource] {
         guard let old = source.model.entity(old), let new = destination.model.entity(new) else { return [] }
         return carriers(toTableOf: destination.model.root(of: new).name).filter {
             source.model.isKind($0.source, of: old) && destination.model.isKind($0.destination, of: new)
@@ -84,14 +84,14 @@ extension StoreLowering {
     // MARK: - Translation of keys
 
     /// Returns whether each object becomes at most one object with the same key, determined by its entity alone.
-    func keepsKeys(_ carriers: [Contribution]) -> Bool {
+    func keepsKeys(_ carriers: [RowSource]) -> Bool {
         carriers.allSatisfy { $0.shift == 0 && $0.values.condition == nil }
             && Set(carriers.map(\.sourceNumber)).count == carriers.count
     }
 
     /// Returns a query in parentheses for the keys of source objects as `old`, each with the key and entity number of
     /// the resulting object.
-    func translation(_ carriers: [Contribution]) -> SQLText {
+    func translation(_ carriers: [RowSource]) -> SQLText {
         let parts = carriers.compactMap { carrier -> SQLText? in
             guard let table = source.table(for: carrier.source)?.name else { return nil }
             let condition: SQLText = carrier.values.condition.map { " AND (\($0))" } ?? ""
@@ -106,7 +106,7 @@ extension StoreLowering {
 
     /// Returns the source numbers of `entity` and its descendants that one of the mappings migrates; nil if these are
     /// all of them, so that no condition is needed.
-    func numbers(of entity: String, carriedBy carriers: [Contribution]) -> [Int]? {
+    func numbers(of entity: String, carriedBy carriers: [RowSource]) -> [Int]? {
         guard let entity = source.model.entity(entity) else { return [] }
         let fitting = Set(carriers.map(\.sourceNumber)).intersection(source.numbers(ofEntityAndDescendants: entity))
         let mayHaveRows = ([entity] + source.model.descendants(of: entity)).filter { !$0.isAbstract }
@@ -114,7 +114,7 @@ extension StoreLowering {
     }
 }
 
-extension StoreLowering.Contribution {
+extension StoreLowering.RowSource {
     /// Returns the key in the destination for a key of the source.
     func key(_ key: SQLText) -> SQLText { shift == 0 ? key : "\(key) + \(shift)" }
 }

@@ -19,7 +19,7 @@ struct JoinChange {
     /// Whether its pairs are kept unchanged, even if the table's text changes.
     var keepsPairs = false
     /// The app's own definitions in a table that is kept.
-    var own = OwnDefinitions()
+    var own = UserTableAdditions()
     /// The order columns without an order in the source, each with the key column that identifies its lists.
     let ordersToMake: [(order: String, key: String)]
 }
@@ -48,7 +48,7 @@ extension StoreLowering {
             return JoinChange(table: table, kind: .untouched, keepsPairs: true, ordersToMake: [])
         }
         if keepsPairs, reasonToRebuild == nil, let old = source.joinTable(named: table.name),
-            let own = OwnDefinitions(old, becoming: table)
+            let own = UserTableAdditions(old, becoming: table)
         {
             return JoinChange(table: table, kind: .untouched, keepsPairs: true, own: own, ordersToMake: [])
         }

@@ -82,9 +82,9 @@ extension StoreLowering {
     ///
     /// - Parameter contributions: the contributions, with conditions over the store itself
     ///   (``contributionsOverStore()``).
-    func carriedPairs(_ links: Links, _ contributions: [Contribution]) -> SQLText {
+    func carriedPairs(_ links: Links, _ contributions: [RowSource]) -> SQLText {
         let pairs = links.pairs
-        let ends: [(key: SQLText, entity: String, carriers: [Contribution])] = [
+        let ends: [(key: SQLText, entity: String, carriers: [RowSource])] = [
             ("p.\(name: pairs.ownerColumn)", pairs.ownerEntity, links.owners),
             ("p.\(name: pairs.destinationColumn)", pairs.destinationEntity, links.destinations),
         ]
@@ -97,8 +97,8 @@ extension StoreLowering {
 
     /// Returns a query for the ends `o` and `d` of the pairs that remain after each to-one has chosen its destination.
     func keptPairs(
-        _ links: Links, as relationship: RelationshipDescription, of contribution: Contribution,
-        _ contributions: [Contribution]
+        _ links: Links, as relationship: RelationshipDescription, of contribution: RowSource,
+        _ contributions: [RowSource]
     ) -> SQLText {
         let pairs = links.pairs
         let (owner, destination): (SQLText, SQLText) = (
@@ -118,7 +118,7 @@ extension StoreLowering {
     }
 
     /// Returns whether several objects may have had the same destination, but at most one can in the new version.
-    func isNarrowed(_ links: Links, as relationship: RelationshipDescription, of contribution: Contribution) -> Bool {
+    func isNarrowed(_ links: Links, as relationship: RelationshipDescription, of contribution: RowSource) -> Bool {
         guard destination.model.isTakenOnce(by: relationship),
             // If several links supply destinations, each end chooses among all of them.
             let declaring = destination.model.declaringEntity(of: relationship.name, in: contribution.destination),
@@ -129,7 +129,7 @@ extension StoreLowering {
 
     /// Returns whether an object with a destination may have none in the new version.
     func mayLoseDestination(
-        _ links: Links, as relationship: RelationshipDescription, of contribution: Contribution
+        _ links: Links, as relationship: RelationshipDescription, of contribution: RowSource
     ) -> Bool {
         isNarrowed(links, as: relationship, of: contribution)
             || keys(of: links.pairs.destinationEntity, takenBy: links.destinations, []) != nil
@@ -137,7 +137,7 @@ extension StoreLowering {
 
     /// Returns the keys of the objects that mappings take; nil if they take every object of `entity`.
     private func keys(
-        of entity: String, takenBy carriers: [Contribution], _ contributions: [Contribution]
+        of entity: String, takenBy carriers: [RowSource], _ contributions: [RowSource]
     ) -> SQLText? {
         let isPicked = carriers.contains { $0.values.condition != nil }
         guard isPicked || numbers(of: entity, carriedBy: carriers) != nil else { return nil }

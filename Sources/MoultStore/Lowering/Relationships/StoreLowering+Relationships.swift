@@ -3,7 +3,7 @@ import MoultPlan
 
 extension StoreLowering {
     /// Returns the links of a to-one relationship in the rows of a contribution.
-    func links(_ entity: String, _ name: String, of contribution: Contribution) -> [Links] {
+    func links(_ entity: String, _ name: String, of contribution: RowSource) -> [Links] {
         links(of: .init(entity: entity, name: name)).filter { links in
             links.owners.contains { $0.position == contribution.position }
         }
@@ -37,7 +37,7 @@ extension StoreLowering {
     /// Returns the key of a to-one relationship's destination.
     ///
     /// - Parameter relationship: the relationship; nil for one without an inverse that the other end declares.
-    func toOneKey(_ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution)
+    func toOneKey(_ links: [Links], _ relationship: RelationshipDescription?, _ contribution: RowSource)
         -> ColumnSource
     {
         if let inverse = contendedInverse(of: relationship, links) {
@@ -59,7 +59,7 @@ extension StoreLowering {
 
     /// Returns the entity number of a to-one relationship's destination, in the numbering of the new version.
     func toOneEntity(
-        _ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution
+        _ links: [Links], _ relationship: RelationshipDescription?, _ contribution: RowSource
     ) -> ColumnSource {
         if let inverse = contendedInverse(of: relationship, links) {
             return mutual("number", links, inverse, contribution)
@@ -104,7 +104,7 @@ extension StoreLowering {
         return cases.isEmpty ? .null : .expression("CASE \(number.sql)\(cases.joined(separator: "")) END")
     }
 
-    private func sourceEntityNumber(_ links: Links, _ contribution: Contribution) -> ColumnSource {
+    private func sourceEntityNumber(_ links: Links, _ contribution: RowSource) -> ColumnSource {
         let pairs = links.pairs
         if pairs.row == .owner, let table = source.table(named: pairs.table),
             let column = table.entityColumn(besideKey: pairs.destinationColumn)
@@ -133,7 +133,7 @@ extension StoreLowering {
     }
 
     /// Returns the links of a to-many without an inverse, seen from its destination, whose row contains the key.
-    func inverselessLinks(_ reference: RelationshipReference, _ contribution: Contribution) -> [Links] {
+    func inverselessLinks(_ reference: RelationshipReference, _ contribution: RowSource) -> [Links] {
         links(of: reference).filter { links in
             links.destinations.contains { $0.position == contribution.position }
         }.map(\.flipped)
@@ -156,7 +156,7 @@ extension StoreLowering {
     ///   - key: the destination's key, as SQL over the row `s`.
     func agreed(
         _ value: ColumnSource, key: SQLText, _ links: Links, of relationship: RelationshipDescription?,
-        _ contribution: Contribution
+        _ contribution: RowSource
     ) -> ColumnSource {
         guard let relationship, let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
             keepsKeys(links.owners), keepsKeys(links.destinations),
@@ -175,7 +175,7 @@ extension StoreLowering {
 
     /// Returns whether several source objects may have the same destination.
     func mayLeadToOne(
-        _ pairs: RelationshipPairs, _ relationship: RelationshipDescription, _ contribution: Contribution
+        _ pairs: RelationshipPairs, _ relationship: RelationshipDescription, _ contribution: RowSource
     ) -> Bool {
         switch pairs.row {
         case .destination: return false
@@ -212,7 +212,7 @@ extension StoreLowering {
     }
 
     /// Returns whether a mapping takes all of its objects, which no other mapping takes, without a condition or policy.
-    private func isAlone(_ contribution: Contribution) -> Bool {
+    private func isAlone(_ contribution: RowSource) -> Bool {
         contribution.values.condition == nil && contribution.mapping.policy == nil
             && isTakenOnce(contribution.sourceNumber)
     }
@@ -220,7 +220,7 @@ extension StoreLowering {
     /// Returns a column of ``translation(_:)`` for the destination that the object created from a row `s` chooses, if
     /// the destination also chooses the object. Both ends thus have the same link, or none.
     func mutual(
-        _ column: SQLText, _ links: [Links], _ inverse: RelationshipReference, _ contribution: Contribution
+        _ column: SQLText, _ links: [Links], _ inverse: RelationshipReference, _ contribution: RowSource
     ) -> ColumnSource {
         let own = contribution.key("s.Z_PK")
         let choices = links.map { links -> (value: SQLText, asked: SQLText) in

@@ -39,7 +39,7 @@ struct TableChange {
 
     let table: EntityTable
     let way: StoreLowering.Way
-    let contributions: [StoreLowering.Contribution]
+    let contributions: [StoreLowering.RowSource]
     /// The order columns without an order in the source, each with the key column that identifies its lists.
     let ordersToMake: [(order: String, key: String)]
 
@@ -51,7 +51,7 @@ struct TableChange {
 extension StoreLowering {
     func change(of table: EntityTable) -> TableChange {
         let contributions = contributions(toTableOf: table.rootEntityName)
-        var blocks: [(from: EntityTable, members: [Contribution])] = []
+        var blocks: [(from: EntityTable, members: [RowSource])] = []
         for contribution in contributions {
             guard let from = source.table(for: contribution.source) else { continue }
             let block = blocks.firstIndex { block in
@@ -68,7 +68,7 @@ extension StoreLowering {
     }
 
     private func fill(
-        _ table: EntityTable, from: EntityTable, _ members: [Contribution],
+        _ table: EntityTable, from: EntityTable, _ members: [RowSource],
         _ ordersToMake: inout [(order: String, key: String)]
     ) -> TableChange.Fill {
         let columns = table.columns.filter { $0.role != .primaryKey }.map { column in
@@ -90,7 +90,7 @@ extension StoreLowering {
     /// Returns the key column that identifies the lists of an order column, if the source has no order for them; nil
     /// for any other column.
     private func keyOfOrder(
-        _ column: EntityTable.Column, in table: EntityTable, _ values: [ColumnSource?], _ members: [Contribution]
+        _ column: EntityTable.Column, in table: EntityTable, _ values: [ColumnSource?], _ members: [RowSource]
     ) -> String? {
         switch column.role {
         case .order(let entity, let name):
@@ -103,7 +103,7 @@ extension StoreLowering {
     }
 
     /// Returns the condition for the rows of a table that some contributions take; nil for all.
-    private func condition(_ members: [Contribution], in from: EntityTable) -> SQLText? {
+    private func condition(_ members: [RowSource], in from: EntityTable) -> SQLText? {
         let numbers = members.map(\.sourceNumber).sorted()
         let picked = members.filter { $0.values.condition != nil }
         guard !picked.isEmpty else {
@@ -115,14 +115,14 @@ extension StoreLowering {
         }.conditions(joinedBy: "OR")
     }
 
-    func has(_ entity: String, _ contribution: Contribution) -> Bool {
+    func has(_ entity: String, _ contribution: RowSource) -> Bool {
         destination.model.entity(entity).map { destination.model.isKind(contribution.destination, of: $0) } ?? false
     }
 
     /// Returns the column that all members with the property read, if the other members did not have the property of
     /// that column before either. The values in their rows are kept, as Core Data does.
     private func commonColumn(
-        _ role: EntityTable.Column.Role, _ values: [ColumnSource?], _ members: [Contribution], in from: EntityTable
+        _ role: EntityTable.Column.Role, _ values: [ColumnSource?], _ members: [RowSource], in from: EntityTable
     ) -> ColumnSource? {
         let pairs = zip(members, values)
         let taken = Set(pairs.filter { isPart(role, of: $0.0) }.map(\.1))
@@ -134,7 +134,7 @@ extension StoreLowering {
     }
 
     /// Returns whether the objects that a contribution takes have the property of a source column.
-    private func wasPart(_ role: EntityTable.Column.Role, of contribution: Contribution) -> Bool {
+    private func wasPart(_ role: EntityTable.Column.Role, of contribution: RowSource) -> Bool {
         func isKind(of name: String) -> Bool {
             source.model.entity(name).map { source.model.isKind(contribution.source, of: $0) } ?? true
         }
@@ -149,7 +149,7 @@ extension StoreLowering {
     }
 
     /// Returns whether the objects of a contribution have the property of a column.
-    func isPart(_ role: EntityTable.Column.Role, of contribution: Contribution) -> Bool {
+    func isPart(_ role: EntityTable.Column.Role, of contribution: RowSource) -> Bool {
         switch role {
         case .primaryKey, .entity, .optimisticLock: true
         case .attribute(let entity, _), .toOne(let entity, _), .toOneEntity(let entity, _), .order(let entity, _):
@@ -161,7 +161,7 @@ extension StoreLowering {
     }
 
     /// Returns one expression for rows of several entities.
-    private func byEntity(_ contributions: [Contribution], _ values: [ColumnSource]) -> ColumnSource {
+    private func byEntity(_ contributions: [RowSource], _ values: [ColumnSource]) -> ColumnSource {
         var order: [ColumnSource] = []
         var numbers: [ColumnSource: [Int]] = [:]
         for (contribution, value) in zip(contributions, values) {
@@ -178,7 +178,7 @@ extension StoreLowering {
     // MARK: - Columns
 
     /// Returns the value of a column for the rows of one contribution; nil for an order that the source does not have.
-    func value(of column: EntityTable.Column, in table: EntityTable, _ contribution: Contribution) -> ColumnSource? {
+    func value(of column: EntityTable.Column, in table: EntityTable, _ contribution: RowSource) -> ColumnSource? {
         switch column.role {
         case .primaryKey, .optimisticLock: .column(column.name)
         case .entity:
@@ -211,12 +211,12 @@ extension StoreLowering {
         destination.model.entity(entity)?.relationship(name)
     }
 
-    func isDestination(of entity: String, _ name: String, _ contribution: Contribution) -> Bool {
+    func isDestination(of entity: String, _ name: String, _ contribution: RowSource) -> Bool {
         guard let relationship = destination.model.entity(entity)?.relationship(name) else { return false }
         return has(relationship.destinationEntityName, contribution)
     }
 
-    private func attributeValue(_ name: String, _ contribution: Contribution) -> ColumnSource {
+    private func attributeValue(_ name: String, _ contribution: RowSource) -> ColumnSource {
         guard let attribute = destination.model.attribute(name, of: contribution.destination) else { return .null }
         if attribute.derivation != nil { return derivedValue(attribute, contribution) }
         switch contribution.mapping.attributes[name] {
@@ -247,7 +247,7 @@ extension StoreLowering {
 
     /// Returns the stored value of a derived attribute if its derivation is unchanged; `derivedUpdates()` computes all
     /// others.
-    private func derivedValue(_ attribute: AttributeDescription, _ contribution: Contribution) -> ColumnSource {
+    private func derivedValue(_ attribute: AttributeDescription, _ contribution: RowSource) -> ColumnSource {
         guard let old = source.model.attribute(attribute.name, of: contribution.source),
             old.derivation == attribute.derivation,
             let column = source.column(forAttribute: attribute.name, in: contribution.source)

@@ -11,10 +11,10 @@ extension StoreLowering {
         /// The reason why a table with rows is rebuilt; nil if it is not.
         var reason: RebuildReason?
         /// The app's own definitions in a table that is kept.
-        var own = OwnDefinitions()
+        var own = UserTableAdditions()
     }
 
-    func way(of table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [Contribution]) -> Way {
+    func way(of table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [RowSource]) -> Way {
         guard !fills.isEmpty else { return Way(kind: .rebuilt([])) }
         func rebuilt(_ reason: RebuildReason) -> Way { Way(kind: .rebuilt(fills), reason: reason) }
         guard let fill = fills.first, fills.count == 1, fill.source == table.name else {
@@ -49,7 +49,7 @@ extension StoreLowering {
     private struct Obstacle: Error { let reason: RebuildReason }
 
     private typealias Alteration = Result<
-        (ColumnAlteration, changed: [TableChange.Assignment], own: OwnDefinitions), Obstacle
+        (ColumnAlteration, changed: [TableChange.Assignment], own: UserTableAdditions), Obstacle
     >
 
     /// - Parameter assignments: the sources of the new version's columns.
@@ -111,7 +111,7 @@ extension StoreLowering {
         let looksAround = !alteration.dropped.isEmpty || !alteration.renamed.isEmpty
         if looksAround, let user = keptObjects.watcherOfColumns { return refuse(.isUsed(by: user)) }
         let writes = looksAround || !changed.isEmpty
-        guard let own = OwnDefinitions(old, becoming: table, writesColumns: writes, overwriting: used) else {
+        guard let own = UserTableAdditions(old, becoming: table, writesColumns: writes, overwriting: used) else {
             return refuse(.hasConstraints)
         }
         if !retyped.isEmpty {
@@ -161,9 +161,10 @@ extension StoreLowering {
     // MARK: - Plan
 
     /// Returns the change of every table of the new version.
-    func ways() -> [TableWay] {
+    func ways() -> [TableStrategy] {
         let present = Set(source.joinTables.map(\.name))
-        return changes.map { TableWay($0) } + joinChanges.map { TableWay($0, isNew: !present.contains($0.table.name)) }
+        return changes.map { TableStrategy($0) }
+            + joinChanges.map { TableStrategy($0, isNew: !present.contains($0.table.name)) }
     }
 
     /// Returns whether every table is kept and no code of an app runs, so that the store itself can be changed.
@@ -173,7 +174,7 @@ extension StoreLowering {
             && tables.allSatisfy { change in
                 if case .rebuilt(let fills) = change.kind { fills.isEmpty } else { true }
             }
-            && joins.allSatisfy { TableWay($0, isNew: !present.contains($0.table.name)).kind != .rebuilt }
+            && joins.allSatisfy { TableStrategy($0, isNew: !present.contains($0.table.name)).kind != .rebuilt }
             && mapping.entityMappings.allSatisfy { $0.policy == nil }
             && contributions.allSatisfy { $0.values.functions.isEmpty }
     }
@@ -195,7 +196,7 @@ extension TableChange.Assignment {
     }
 }
 
-extension KeptObjects {
+extension UserSchemaObjects {
     /// An object that SQLite parses again when a column is dropped or renamed: a view may not work at that moment, and
     /// a quoted name may be rewritten.
     fileprivate var watcherOfColumns: String? {

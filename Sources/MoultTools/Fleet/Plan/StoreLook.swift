@@ -74,7 +74,7 @@ package final class StoreLook: Sendable {
             defer { connection.close() }
             return try read(&entry, connection)
         }
-        return try StoreProbe.read(entry.path) { try read(&entry, $0.connection) }
+        return try ReadOnlyStore.read(entry.path) { try read(&entry, $0.connection) }
     }
 
     private func read(_ entry: inout FleetEntry, _ connection: Connection) throws -> Bool {

@@ -25,7 +25,7 @@ struct StoreWalk {
     /// - Throws: what opening the copy throws; nil where no model is at hand.
     init?(_ original: String, in folder: ScratchFolder) throws {
         path = try folder.copyStore(original)
-        let found = try StoreProbe.read(path) { probe -> (ManagedObjectModel, Bool)? in
+        let found = try ReadOnlyStore.read(path) { probe -> (ManagedObjectModel, Bool)? in
             let snapshot = try StoreSnapshot(probe.connection)
             return snapshot.corpusModel(of: original).map { ($0, snapshot.cachedModel != nil) }
         }

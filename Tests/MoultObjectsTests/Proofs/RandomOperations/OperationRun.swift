@@ -55,7 +55,7 @@ final class OperationRun {
         path = folder.path + "/Company.sqlite"
         model = try Company.model()
         mergesAutomatically = seed % 2 == 0
-        try StoreMaker(ModelVersion(names: ["1"], model: model), history: history).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: model), history: history).make(at: path)
         try open()
     }
 

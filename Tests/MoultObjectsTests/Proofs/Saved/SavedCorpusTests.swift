@@ -39,7 +39,7 @@ struct SavedCorpusMatrixTests {
 private func change(_ original: String) throws {
     let folder = try ScratchFolder()
     let path = try folder.copyStore(original)
-    let model = try StoreProbe.read(path) { try StoreSnapshot($0.connection).corpusModel(of: original) }
+    let model = try ReadOnlyStore.read(path) { try StoreSnapshot($0.connection).corpusModel(of: original) }
     let name = CorpusStores.name(of: original)
     guard let model else {
         #expect(!CorpusStores.withModel.contains(original), "\(name)")

@@ -11,7 +11,7 @@ import Testing
 struct SavedOwnStoreTests {  // tier: long
     private func kitchen(_ folder: ScratchFolder, history: Bool) throws -> SavedStore {
         let path = folder.path + "/Kitchen.sqlite"
-        let maker = try StoreMaker(ModelVersion(names: ["1"], model: KitchenModel.make()), history: history)
+        let maker = try StoreCreator(ModelVersion(names: ["1"], model: KitchenModel.make()), history: history)
         try maker.make(at: path)
         let writer = try ObjectWriter(store: path, layout: maker.layout)
         try SampleData(seed: 3).fill(writer)
@@ -83,7 +83,7 @@ struct SavedOwnStoreTests {  // tier: long
                 ])
         ])
         let path = folder.path + "/Places.sqlite"
-        try StoreMaker(ModelVersion(names: ["1"], model: model), history: true).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: model), history: true).make(at: path)
         let store = try SavedStore(path, model: model)
         func place(_ latitude: Double, _ longitude: Double, _ place: Object) throws {
             try place.setAttribute("latitude", .double(latitude))

@@ -4,7 +4,7 @@ import MoultObjects
 
 /// A model's class matched to the columns of its entity, for turning rows into objects. A container makes each binding
 /// once.
-final class ModelBinding {
+final class ModelClassInfo {
     let entityName: String
     let type: any PersistentModel.Type
     /// The properties by their positions in the entity's ``EntityShape``. A property of several columns appears once
@@ -118,7 +118,7 @@ final class ModelBinding {
         for position in demand.position..<demand.position + demand.count {
             if case .attribute(let value?)? = values[position] { columns[paths[position]] = value }
         }
-        return properties[demand.position]?.canReadColumns(AbsentBacking(columns)) ?? true
+        return properties[demand.position]?.canReadColumns(MissingBackingData(columns)) ?? true
     }
 }
 

@@ -9,12 +9,12 @@ import Testing
 @testable import MoultStore
 
 @Suite("A new store")
-struct StoreMakerTests {
+struct StoreCreatorTests {
     private func make(framework: Int = 1526, history: Bool = false) throws -> (folder: ScratchFolder, path: String) {
         let folder = try ScratchFolder()
         let path = folder.path + "/Library.sqlite"
         let version = ModelVersion(names: ["Library"], model: try StoreLayoutTests.library())
-        try StoreMaker(version, framework: framework, history: history).make(at: path)
+        try StoreCreator(version, framework: framework, history: history).make(at: path)
         return (folder, path)
     }
 
@@ -75,7 +75,7 @@ struct StoreMakerTests {
         defer { withExtendedLifetime(folder) {} }
         let before = FileManager.default.contents(atPath: path)
         let version = ModelVersion(names: ["Library"], model: try StoreLayoutTests.library())
-        #expect(throws: MigrationError.self) { try StoreMaker(version).make(at: path) }
+        #expect(throws: MigrationError.self) { try StoreCreator(version).make(at: path) }
         #expect(FileManager.default.contents(atPath: path) == before)
     }
 
@@ -92,14 +92,14 @@ struct StoreMakerTests {
                     ])
             ])
         let version = ModelVersion(names: ["1"], model: model)
-        #expect { try StoreMaker(version) } throws: { ($0 as? MigrationError)?.code == .unsupported }
-        let maker = try StoreMaker(version, experimental: true)
+        #expect { try StoreCreator(version) } throws: { ($0 as? MigrationError)?.code == .unsupported }
+        let maker = try StoreCreator(version, experimental: true)
         #expect(maker.layout.tables.first?.columns.last?.name == "ZKILOJOULE")
     }
 
     @Test func `an application's own metadata survives a change of version`() throws {
         let version = ModelVersion(names: ["Library"], model: try StoreLayoutTests.library())
-        var metadata = try StoreMaker(version, framework: 1044).metadata
+        var metadata = try StoreCreator(version, framework: 1044).metadata
         metadata.entries["com.example.token"] = .data([1, 2, 3])
         let read = try StoreMetadata(uuid: metadata.uuid, propertyList: metadata.propertyList)
         #expect(read == metadata)

@@ -11,7 +11,7 @@ import Testing
 
 /// Search tables, triggers, views and indexes of an app over a column that the new version does not have, or calls by
 /// another name. The sqlite3 shell makes them, and does afterwards what the app will do.
-struct ObjectTrialTests {
+struct SchemaObjectCheckTests {
     private static let used = "1 title 1,2 changed,4 title 4,5 title 5,9 later\n"
 
     private static let title = AttributeDescription(name: "title", type: .string)
@@ -257,7 +257,7 @@ struct ObjectTrialTests {
             ModelVersion(names: ["1"], model: try ManagedObjectModel(entities: [note, memo])),
             ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: [note])),
         ])
-        try StoreMaker(versions.versions[0]).make(at: path)
+        try StoreCreator(versions.versions[0]).make(at: path)
         _ = try SQLiteShell.run(
             path,
             """
@@ -387,7 +387,7 @@ struct ObjectTrialTests {
             ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: [plain])),
         ])
         let path = notes.folder.path + "/Indexed.sqlite"
-        try StoreMaker(versions.versions[0], history: false).make(at: path)
+        try StoreCreator(versions.versions[0], history: false).make(at: path)
         _ = try SQLiteShell.run(
             path,
             """

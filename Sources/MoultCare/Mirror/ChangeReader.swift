@@ -4,7 +4,7 @@ import MoultStore
 
 /// Finds the changes to the store that is followed, at one moment, and converts them to the other version in a separate
 /// database.
-struct MirrorReading {
+struct ChangeReader {
     /// `main` is a database that starts empty, `source` the store that is followed, `replica` the one that follows.
     let connection: Connection
     let script: PartialScript

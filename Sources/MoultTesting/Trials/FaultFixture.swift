@@ -4,7 +4,7 @@ import MoultSQLite
 
 /// The place where the trials of one kind of migration run, with their initial state and the result of an undisturbed
 /// run.
-package final class FaultGround {
+package final class FaultFixture {
     package let faultCase: FaultCase
     private let system = POSIXSystem()
     private let template: String
@@ -41,7 +41,7 @@ package final class FaultGround {
     }
 
     /// The outcome for each state of the disk after a trial so far.
-    var outcomes: [Left: Aftermath.Outcome] = [:]
+    var outcomes: [Left: RecoveryCheck.Outcome] = [:]
 
     /// The position of the new store among the states.
     package var last: Int { max(states.count - 1, 1) }

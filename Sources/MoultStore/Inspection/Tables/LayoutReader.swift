@@ -3,7 +3,7 @@ import MoultModel
 import MoultSQLite
 
 /// Reads the tables of an existing store into a layout, and records the parts they lack.
-struct LayoutReading {
+struct LayoutReader {
     private(set) var tables: [EntityTable] = []
     private(set) var joinTables: [JoinTable] = []
     var gaps = SchemaGaps()

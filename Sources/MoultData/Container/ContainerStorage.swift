@@ -4,7 +4,7 @@ internal import MoultCoreData
 import MoultObjects
 
 /// A container's schema and open stores, which the container shares with all its contexts.
-final class ModelStack: @unchecked Sendable {
+final class ContainerStorage: @unchecked Sendable {
     let schema: Schema
     let coordinator: ObjectCoordinator
     /// The stores, in the order of the configurations. They stay open as long as any context is used.
@@ -17,7 +17,7 @@ final class ModelStack: @unchecked Sendable {
     /// The custom data stores, in the order of the configurations.
     let customStores: [any CustomStore]
     private let customStoresByEntity: [String: any CustomStore]
-    private let bindings: [String: ModelBinding]
+    private let bindings: [String: ModelClassInfo]
     /// Whether every model can show something for every row, whatever the row holds.
     let hasStandIns: Bool
     private let namesByType: [ObjectIdentifier: String]
@@ -36,7 +36,7 @@ final class ModelStack: @unchecked Sendable {
             (name, CustomIdentities.shared.name(of: store.identifier) ?? store.identifier.uuidString)
         }
         bindings = schema.types.reduce(into: [:]) { bindings, entry in
-            bindings[entry.key] = coordinator.shape(of: entry.key).map { ModelBinding(entry.value, $0) }
+            bindings[entry.key] = coordinator.shape(of: entry.key).map { ModelClassInfo(entry.value, $0) }
         }
         hasStandIns = bindings.values.allSatisfy(\.hasStandIns)
         namesByType = Dictionary(schema.types.map { (ObjectIdentifier($1), $0) }) { first, _ in first }
@@ -54,7 +54,7 @@ final class ModelStack: @unchecked Sendable {
     }
 
     /// Returns the binding of an entity's class.
-    func binding(_ entityName: String) throws -> ModelBinding {
+    func binding(_ entityName: String) throws -> ModelClassInfo {
         if let binding = bindings[entityName] { return binding }
         throw unknown(entityName)
     }
@@ -62,7 +62,7 @@ final class ModelStack: @unchecked Sendable {
     /// Returns the binding of a class of the schema.
     ///
     /// - Throws: ``SwiftDataError/unknownSchema`` for a class that is not in the schema.
-    func binding(_ type: any PersistentModel.Type) throws -> ModelBinding {
+    func binding(_ type: any PersistentModel.Type) throws -> ModelClassInfo {
         if let name = namesByType[ObjectIdentifier(type)], let binding = bindings[name] { return binding }
         throw unknown(String(reflecting: type))
     }
@@ -120,7 +120,7 @@ struct ContainerStores {
         }
     }
 
-    func open() throws -> ModelStack {
+    func open() throws -> ContainerStorage {
         do {
             let parts = parts
             let opener = try opener(parts)
@@ -148,7 +148,7 @@ struct ContainerStores {
                 for store in stores { store.close() }
                 throw error
             }
-            return ModelStack(schema, coordinator, stores, configurationNames: configurations.map(\.name))
+            return ContainerStorage(schema, coordinator, stores, configurationNames: configurations.map(\.name))
         } catch let error as MigrationError {
             throw SwiftDataError(opening: error)
         }

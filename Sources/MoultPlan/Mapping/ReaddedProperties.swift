@@ -4,7 +4,7 @@ import MoultModel
 /// The entities and properties that an earlier edge removed and this edge adds again under the same names.
 ///
 /// Answers decide whether their old values are kept or dropped. A part without an answer is a question.
-struct RestoredParts {
+struct ReaddedProperties {
     let start: ResolvedModel
     let newer: ResolvedModel
     /// The edge's newer version.
@@ -16,7 +16,7 @@ struct RestoredParts {
 
     /// Restores kept values in `joined`, the mapping from the first version to the edge's newer version.
     mutating func restore(
-        from removedParts: RemovedParts, along edge: ResolvedMapping, into joined: inout ResolvedMapping
+        from removedParts: RemovedProperties, along edge: ResolvedMapping, into joined: inout ResolvedMapping
     ) throws(MigrationError) {
         guard !removedParts.properties.isEmpty || !removedParts.entities.isEmpty else { return }
         for (position, mapping) in edge.entityMappings.enumerated() {
@@ -66,9 +66,9 @@ private func returnSentence(of what: String, _ canKeep: Bool) -> String {
 
 // MARK: - Properties
 
-extension RestoredParts {
+extension ReaddedProperties {
     private mutating func restore(
-        _ gone: [String: RemovedParts.Property], of entity: ResolvedEntity, along edge: ResolvedEntityMapping,
+        _ gone: [String: RemovedProperties.Property], of entity: ResolvedEntity, along edge: ResolvedEntityMapping,
         into mapping: inout ResolvedEntityMapping
     ) throws(MigrationError) {
         for (name, removed) in gone.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
@@ -102,7 +102,7 @@ extension AttributeSource {
 
 // MARK: - Entities
 
-extension RestoredParts {
+extension ReaddedProperties {
     private mutating func restore(
         _ gone: ResolvedEntityMapping, version: Int, to entity: ResolvedEntity, at position: Int,
         into joined: inout ResolvedMapping
@@ -169,8 +169,8 @@ extension AttributeSource {
 
 /// The entities and properties that composed edges have removed, with the source of their values in the first version.
 ///
-/// A later edge may add them again (``RestoredParts``).
-struct RemovedParts {
+/// A later edge may add them again (``ReaddedProperties``).
+struct RemovedProperties {
     /// A property that an edge removed.
     struct Property {
         /// The position of the last version that had it.
@@ -242,7 +242,7 @@ struct RemovedParts {
     }
 }
 
-extension RemovedParts.Property {
+extension RemovedProperties.Property {
     /// Returns the property with the new name of its destination; nil if the destination is removed.
     fileprivate func following(_ newNames: [String: String]) -> Self? {
         guard case .relationship(let description, let source, let destination) = value else { return self }

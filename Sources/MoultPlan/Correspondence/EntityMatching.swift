@@ -5,7 +5,7 @@ import MoultModel
 ///
 /// It is determined by names, renaming identifiers with their history, and recorded answers. Anything else is a
 /// question; until it is answered, the entity or property counts as removed and added.
-package struct Correspondence: Sendable {
+package struct EntityMatching: Sendable {
     package let source: ResolvedModel
     package let destination: ResolvedModel
     /// The version names that answers use.
@@ -69,7 +69,7 @@ package struct Correspondence: Sendable {
     }
 
     /// Reverses a correspondence, for the reverse mapping of an edge. It asks no questions.
-    init(reversing other: Correspondence) {
+    init(reversing other: EntityMatching) {
         var properties: [String: [String: String]] = [:]
         properties.reserveCapacity(other.propertySources.count)
         for (entity, sources) in other.propertySources {
@@ -122,7 +122,7 @@ package struct Correspondence: Sendable {
 
 // MARK: - Properties
 
-extension Correspondence {
+extension EntityMatching {
     private func match(_ pair: Pair, history: RenamingHistory) -> (
         sources: [String: String], ambiguities: [String: [String]]
     ) {
@@ -185,7 +185,7 @@ extension Correspondence {
     /// - Throws: `usage` if an answer does not fit any question, `noPath` if there is no such version.
     package init(_ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none) throws(MigrationError) {
         guard from <= to else {
-            self.init(reversing: try Correspondence(versions, from: to, to: from, answers: answers))
+            self.init(reversing: try EntityMatching(versions, from: to, to: from, answers: answers))
             return
         }
         var walker = PathWalker(versions: versions, answers: answers)
@@ -199,7 +199,7 @@ extension Correspondence {
     }
 
     /// - Parameter steps: the correspondences of neighbouring versions in order, including the first and the last.
-    private init(joining steps: [Correspondence], from first: Correspondence, to last: Correspondence) {
+    private init(joining steps: [EntityMatching], from first: EntityMatching, to last: EntityMatching) {
         var entities = first.entitySources
         var properties = first.propertySources
         for step in steps.dropFirst() {
@@ -221,19 +221,19 @@ extension ModelDiff {
     /// - Throws: `noPath` for an unknown name, `usage` if an answer does not fit any question.
     package init(_ versions: ModelVersions, from: String, to: String, answers: Answers = .none) throws(MigrationError) {
         let (start, end) = (try versions.knownPosition(of: from), try versions.knownPosition(of: to))
-        self.init(try Correspondence(versions, from: start, to: end, answers: answers))
+        self.init(try EntityMatching(versions, from: start, to: end, answers: answers))
     }
 }
 
-extension Correspondence {
+extension EntityMatching {
     /// Creates the correspondence of the way back by reversing the way forward, so that renames lead back to the
     /// original. Anything that the way forward removed, or that was added under a name of the older version, is matched
     /// by name.
     ///
     /// - Parameter answers: the answers about the way back, with values for required attributes.
     /// - Throws: `usage` if an answer does not fit any question.
-    init(wayBackAlong forward: Correspondence, answers: EdgeAnswers) throws(MigrationError) {
-        let back = Correspondence(reversing: forward)
+    init(wayBackAlong forward: EntityMatching, answers: EdgeAnswers) throws(MigrationError) {
+        let back = EntityMatching(reversing: forward)
         var (entities, properties) = (back.entitySources, back.propertySources)
         let taken = Set(entities.values)
         for name in back.destination.names where entities[name] == nil && back.source[name] != nil {

@@ -2,7 +2,7 @@ import MoultSQLite
 
 /// The places of an ordered list's members: ascending numbers with gaps, so that inserting a member between two others
 /// changes no other row.
-enum SparseOrder {
+enum OrderKeyAllocator {
     /// Returns the places for members in their order.
     ///
     /// As many members as possible keep their places. The others get places in the gaps, or every 1024 after the last.
@@ -31,15 +31,15 @@ enum SparseOrder {
     }
 
     private static func fresh(_ count: Int) -> [Int64] {
-        (0..<count).map { ListPlaces.first &+ ListPlaces.step &* Int64($0) }
+        (0..<count).map { OrderKeys.first &+ OrderKeys.step &* Int64($0) }
     }
 
     /// Returns evenly spaced places in a gap; nil if it is too small. Without an end, the gap is open.
     private static func fill(_ count: Int, after start: Int64, before end: Int64?, isFirst: Bool) -> [Int64]? {
         guard let end else {
             if isFirst { return fresh(count) }
-            let (last, isOver) = start.addingReportingOverflow(ListPlaces.step &* Int64(count))
-            return isOver || last < start ? nil : (1...Int64(count)).map { start + ListPlaces.step * $0 }
+            let (last, isOver) = start.addingReportingOverflow(OrderKeys.step &* Int64(count))
+            return isOver || last < start ? nil : (1...Int64(count)).map { start + OrderKeys.step * $0 }
         }
         let (width, isOver) = end.subtractingReportingOverflow(start)
         guard !isOver, width > Int64(count) else { return nil }
@@ -74,7 +74,7 @@ enum SparseOrder {
 }
 
 /// The last place given in each list of one ordered relationship: 2048 for the first member, then every 1024.
-final class ListPlaces {
+final class OrderKeys {
     static let first: Int64 = 2048
     static let step: Int64 = 1024
 

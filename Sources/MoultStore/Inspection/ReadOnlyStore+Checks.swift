@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModelFiles
 import MoultSQLite
 
-extension StoreProbe {
+extension ReadOnlyStore {
     /// Checks the file itself, before SQLite reads it. Every kind of file that cannot be a store has its own message.
     ///
     /// - Returns: the path without symbolic links.
@@ -214,7 +214,7 @@ extension StoreProbe {
     package static func foreignSideFile(of store: String, _ system: any System) -> MigrationError? {
         foreignSideFile(of: store, system) {
             do {
-                return try !StoreProbe.read(store, system: system) { try isSound($0.connection) }
+                return try !ReadOnlyStore.read(store, system: system) { try isSound($0.connection) }
             } catch {
                 return (error as? MigrationError)?.code == .sideFileForeign
             }

@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
-extension ModelGraph {
+extension ContextStorage {
     /// Returns the models that a fetch finds, each with all its required values.
     ///
     /// - Throws: ``SwiftDataError/modelValidationFailure`` for a row that no model can represent.
@@ -29,7 +29,7 @@ extension ModelGraph {
     ///   property cannot represent. A fault has not been read yet and is not checked.
     func check(_ object: Object) throws { try check(object, binding(object.entityName)) }
 
-    private func check(_ object: Object, _ binding: ModelBinding) throws {
+    private func check(_ object: Object, _ binding: ModelClassInfo) throws {
         if let name = unfit(object, binding) {
             throw SwiftDataError(.modelValidationFailure, .unreadable(name, of: object, self, isShown: false))
         }
@@ -37,7 +37,7 @@ extension ModelGraph {
     }
 
     /// Returns the first property with a stored value that no object can have.
-    private func unfit(_ object: Object, _ binding: ModelBinding) -> String? {
+    private func unfit(_ object: Object, _ binding: ModelClassInfo) -> String? {
         object.withValues(binding.firstUnmet).flatMap { binding.properties[$0.position]?.name }
     }
 
@@ -65,7 +65,7 @@ extension ModelGraph {
     }
 
     private func absent<Model: PersistentModel>(_ id: ObjectID, _ type: Model.Type) -> Model {
-        Model(backingData: AbsentBacking(PersistentIdentifier(id)))
+        Model(backingData: MissingBackingData(PersistentIdentifier(id)))
     }
 }
 
@@ -80,7 +80,7 @@ extension MigrationError {
 
     /// - Parameter isShown: whether a model already shows the object, without the value.
     static func unreadable(
-        _ property: String, of object: Object, _ graph: ModelGraph, isShown: Bool = true
+        _ property: String, of object: Object, _ graph: ContextStorage, isShown: Bool = true
     ) -> MigrationError {
         let place = "\(object.entityName).\(property)"
         let held = graph.storedKind(property, of: object) ?? "no value"
@@ -102,7 +102,7 @@ extension MigrationError {
     }
 }
 
-extension ModelGraph {
+extension ContextStorage {
     /// Returns the type that cannot decode the row's JSON, of a property or of its elements, and the reason; nil if the
     /// value is unreadable for another reason.
     fileprivate func undecoded(_ property: String, of object: Object) -> (Any.Type, String)? {
@@ -129,10 +129,10 @@ extension ModelGraph {
     }
 }
 
-// Most models can show something for any row (StandIn). A model with a required property of a type without a stand-in
-// cannot. Such an object is returned only if its row is complete, and the objects that it requires are too.
+// Most models can show something for any row (Placeholder). A model with a required property of a type without a
+// stand-in cannot. Such an object is returned only if its row is complete, and the objects that it requires are too.
 
-extension ModelGraph {
+extension ContextStorage {
     /// Whether an object and the objects that it requires can show a value for each property.
     func isShowable(_ object: Object) -> Bool {
         if stack.hasStandIns { return true }
@@ -152,7 +152,7 @@ extension ModelGraph {
     }
 
     /// Returns the required destinations of an object; nil if one of its own values cannot be shown.
-    private func requiredDestinations(_ values: PositionedValues, _ binding: ModelBinding) -> [ObjectID]? {
+    private func requiredDestinations(_ values: PositionedValues, _ binding: ModelClassInfo) -> [ObjectID]? {
         var destinations: [ObjectID] = []
         for demand in binding.demands where demand.isRequired {
             guard let property = binding.properties[demand.position] else { continue }

@@ -12,7 +12,7 @@ import MoultSQLite
 ///
 /// A probe opens and closes the store's files, and closing one drops the locks of every other connection of this
 /// process to the same store. Never probe a store that this process has open.
-package final class StoreProbe {
+package final class ReadOnlyStore {
     package enum Way: Sendable, Hashable {
         case immutable
         case privateCopy
@@ -94,12 +94,13 @@ package final class StoreProbe {
     /// Opens a store, reads it and closes it. If a writer interferes while an immutable file is read, `body` is called
     /// again with a new probe, up to three times, so it must be safe to repeat.
     package static func read<Result>(
-        _ path: String, system: any System = POSIXSystem(), folder: String? = nil, _ body: (StoreProbe) throws -> Result
+        _ path: String, system: any System = POSIXSystem(), folder: String? = nil,
+        _ body: (ReadOnlyStore) throws -> Result
     ) throws -> Result {
         for _ in 0..<3 {
-            let probe: StoreProbe
+            let probe: ReadOnlyStore
             do {
-                probe = try StoreProbe(path, system: system, folder: folder)
+                probe = try ReadOnlyStore(path, system: system, folder: folder)
             } catch let error as MigrationError where error.message == disturbed(path).message {
                 continue
             }
@@ -189,7 +190,7 @@ package final class StoreProbe {
         of entityName: String? = nil, includingSubentities: Bool = false, in store: String, versions: ModelVersions,
         _ body: (ObjectRow) throws -> Void
     ) throws {
-        let probe = try StoreProbe(store)
+        let probe = try ReadOnlyStore(store)
         defer { probe.close() }
         try probe.undisturbed {
             let layout = try probe.layout(by: versions)

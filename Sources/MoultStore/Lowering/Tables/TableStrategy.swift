@@ -91,7 +91,7 @@ enum RebuildReason: Hashable, Sendable {
 }
 
 /// The change of a table of the new version, and the reason for it.
-package struct TableWay: Sendable, Hashable {
+package struct TableStrategy: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         case unchanged
         /// The table is new.

@@ -10,7 +10,7 @@ import Testing
 @testable import MoultEngine
 
 /// The way that each table takes to the next version, and what the sqlite3 shell says of the store afterwards.
-@Suite("Ways of tables") struct TableWayTests {  // tier: long
+@Suite("Ways of tables") struct TableStrategyTests {  // tier: long
     private static let note = EntityDescription("Note = title String indexed, size Integer16, rate Double, text String")
 
     private static func versions(_ models: [[EntityDescription]]) throws -> ModelVersions {

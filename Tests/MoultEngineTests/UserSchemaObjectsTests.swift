@@ -10,7 +10,7 @@ import Testing
 
 /// What an app, or an earlier migration, has put beside Core Data's own tables. The sqlite3 shell makes it, and says
 /// afterwards what is there and whether it works.
-struct KeptObjectsTests {
+struct UserSchemaObjectsTests {
     /// Places and visits, the second version with one attribute more, so that the table of places is made anew.
     private final class Places {
         let folder: ScratchFolder
@@ -21,10 +21,10 @@ struct KeptObjectsTests {
             folder = try ScratchFolder()
             path = folder.path + "/Places.sqlite"
             versions = try ModelVersions(of: [
-                [KeptObjectsTests.place(), KeptObjectsTests.visit],
-                later ?? [KeptObjectsTests.place(["note"]), KeptObjectsTests.visit],
+                [UserSchemaObjectsTests.place(), UserSchemaObjectsTests.visit],
+                later ?? [UserSchemaObjectsTests.place(["note"]), UserSchemaObjectsTests.visit],
             ])
-            try StoreMaker(versions.versions[0], history: history).make(at: path)
+            try StoreCreator(versions.versions[0], history: history).make(at: path)
             try shell(
                 """
                 INSERT INTO ZPLACE (Z_PK, Z_ENT, Z_OPT, ZNAME, ZCODE, ZLATITUDE, ZLONGITUDE)
@@ -169,7 +169,7 @@ struct KeptObjectsTests {
             ModelVersion(names: ["1"], model: try ManagedObjectModel(entities: [Self.place(), Self.visit, park])),
             ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: [Self.place(), Self.visit])),
         ])
-        try StoreMaker(versions.versions[0]).make(at: path)
+        try StoreCreator(versions.versions[0]).make(at: path)
         _ = try SQLiteShell.run(
             path,
             """
@@ -202,7 +202,7 @@ struct KeptObjectsTests {
         let folder = try ScratchFolder()
         let path = folder.path + "/Sums.sqlite"
         let versions = try ModelVersions(of: [[], ["note"]].map { [place($0), Self.visit] })
-        try StoreMaker(versions.versions[0]).make(at: path)
+        try StoreCreator(versions.versions[0]).make(at: path)
         let trigger = """
             CREATE TRIGGER Z_DA_ZVISIT_Place_total_PARAMETER_INSERT AFTER INSERT ON ZVISIT FOR EACH ROW BEGIN UPDATE ZPLACE SET ZTOTAL = 1 WHERE Z_PK = NEW.ZPLACE; SELECT NSCoreDataDATriggerUpdatedAffectedObjectValue('ZPLACE', Z_ENT, Z_PK, 'total', ZTOTAL) FROM ZPLACE WHERE Z_PK = NEW.ZPLACE; END
             """
@@ -279,7 +279,7 @@ struct KeptObjectsTests {
                 names: ["1"], model: try ManagedObjectModel(entities: [Self.place(indexes: [index]), Self.visit])),
             ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: [Self.place(["note"]), Self.visit])),
         ])
-        try StoreMaker(versions.versions[0]).make(at: path)
+        try StoreCreator(versions.versions[0]).make(at: path)
         _ = try SQLiteShell.run(path, "CREATE UNIQUE INDEX Z_Place_UNIQUE_name ON ZPLACE (ZNAME COLLATE BINARY ASC)")
         let prepared = try PreparedMigration(path, versions: versions, options: .init(losses: .asTheVersionsSay()))
         _ = try Migrator().run(prepared)

@@ -9,7 +9,7 @@ import MoultSQLite
 #endif
 
 /// A new store without objects, as Core Data would create it.
-package struct StoreMaker: Sendable {
+package struct StoreCreator: Sendable {
     package let layout: StoreLayout
     package let metadata: StoreMetadata
     /// The content of `Z_MODELCACHE`; nil for framework levels that do not write it.
@@ -35,7 +35,7 @@ package struct StoreMaker: Sendable {
         }
         layout = try StoreLayout(
             model: version.model, framework: framework, history: history,
-            keeping: stored.map(StoredNames.init(of:)) ?? StoredNames())
+            keeping: stored.map(PhysicalNames.init(of:)) ?? PhysicalNames())
         metadata = StoreMetadata(
             newStoreOf: version, level: layout.level, uuid: (uuid ?? UUID().uuidString).uppercased())
         modelCache = layout.level.hasModelCache ? try version.wholeModel.modelCache() : nil
@@ -93,7 +93,7 @@ extension System {
     /// - Throws: `usage` if the path is taken, if it is the name of a side file of an existing database, or if both
     ///   stores would share a folder; `fileNotFound` if the folder does not exist.
     package func checkNewPath(_ path: String, isStore: Bool = false, apartFrom store: String? = nil) throws {
-        let sideFiles = isStore ? StoreProbe.sideFileSuffixes.map { path + $0 } : []
+        let sideFiles = isStore ? ReadOnlyStore.sideFileSuffixes.map { path + $0 } : []
         if let taken = try ([path] + sideFiles).first(where: { try exists($0) || isLink($0) }) {
             throw MigrationError.taken(taken, for: path)
         }
@@ -107,7 +107,7 @@ extension System {
                 .usage, "Both stores would keep their external data in \(support).", place: path,
                 remedy: "Name a path with another file name, or in another folder.")
         }
-        for suffix in StoreProbe.sideFileSuffixes where path.hasSuffix(suffix) {
+        for suffix in ReadOnlyStore.sideFileSuffixes where path.hasSuffix(suffix) {
             let database = String(path.dropLast(suffix.count))
             guard try exists(database) else { continue }
             throw MigrationError(

@@ -4,8 +4,8 @@ import MoultObjects
 
 /// The objects of one context and their models. A model keeps its graph alive, so that it can be read as long as it is
 /// in use; the graph keeps no model alive.
-final class ModelGraph {
-    let stack: ModelStack
+final class ContextStorage {
+    let stack: ContainerStorage
     let objects: ObjectContext
     /// The context; nil once it has been released.
     var context: ModelContext? {
@@ -26,7 +26,7 @@ final class ModelGraph {
     /// The observers to notify of each change.
     var observers: [WeakContextObserver] = []
 
-    private var lastBinding: ModelBinding?
+    private var lastBinding: ModelClassInfo?
 
     /// The state of an object whose temporary identity has been handed out: unsaved, or saved with a permanent
     /// identity.
@@ -35,7 +35,7 @@ final class ModelGraph {
         case saved(ObjectID)
     }
 
-    init(_ stack: ModelStack) {
+    init(_ stack: ContainerStorage) {
         self.stack = stack
         objects = ObjectContext(coordinator: stack.coordinator)
         objects.noteChange = { object, position in Self.noteChange(of: object, position) }
@@ -59,7 +59,7 @@ final class ModelGraph {
     }
 
     /// Returns the binding of an entity's class. Most calls repeat the last entity, which is cached.
-    func binding(_ entityName: String) throws -> ModelBinding {
+    func binding(_ entityName: String) throws -> ModelClassInfo {
         if let lastBinding, lastBinding.entityName == entityName { return lastBinding }
         let found = try stack.binding(entityName)
         lastBinding = found
@@ -113,7 +113,7 @@ final class ModelGraph {
     /// - Throws: `usage` for a model of another context; ``SwiftDataError/unknownSchema``.
     func object(_ model: any PersistentModel) throws -> Object {
         guard let backing = model.persistentBackingData as? ObjectBacking else {
-            if model.persistentBackingData is AbsentBacking { throw MigrationError.absent(model) }
+            if model.persistentBackingData is MissingBackingData { throw MigrationError.absent(model) }
             return try insert(model)
         }
         if backing.object.isDetached { return try insert(model) }
@@ -196,7 +196,7 @@ final class ModelGraph {
     }
 
     private func values(
-        of model: any PersistentModel, _ binding: ModelBinding
+        of model: any PersistentModel, _ binding: ModelClassInfo
     ) -> (NamedValues, [String: MigrationError]) {
         guard let backing = model.persistentBackingData as? ObjectBacking else {
             let parts = model._$ownValues

@@ -3,7 +3,7 @@ import MoultModel
 import MoultPlan
 
 /// The present direction of a mirror, with its mapping.
-struct MirrorRoute: Sendable {
+struct MirrorMapping: Sendable {
     /// The path of the store that apps write to.
     let primary: String
     /// The path of the store that follows.
@@ -41,7 +41,7 @@ struct MirrorRoute: Sendable {
     }
 
     /// The route back.
-    init(_ reversal: MirrorReversal, of forward: MirrorRoute) {
+    init(_ reversal: ReverseMapping, of forward: MirrorMapping) {
         (primary, replica) = (forward.replica, forward.primary)
         (from, to) = (forward.to, forward.from)
         mapping = reversal.mapping
@@ -54,7 +54,7 @@ struct MirrorRoute: Sendable {
 ///
 /// This is the mapping itself, reversed, so names match whatever the models say about renames. Data that only the first
 /// store has is no loss: it stays there.
-struct MirrorReversal {
+struct ReverseMapping {
     private(set) var mapping = ResolvedMapping(entityMappings: [])
     /// The data of the second store whose changes cannot be copied back, in sentences.
     private(set) var losses: [String] = []

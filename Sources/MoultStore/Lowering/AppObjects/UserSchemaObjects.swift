@@ -8,7 +8,7 @@ import MoultSQLite
 /// They are kept unless they contradict the new version, which SQLite itself decides. Each object is used in an empty
 /// database with the tables and indexes of the new version. If that fails, it is tried in another one with those of the
 /// current store. An object that fails there too did not work before the migration either, and is kept.
-package struct KeptObjects: Sendable, Equatable {
+package struct UserSchemaObjects: Sendable, Equatable {
     /// The objects to keep, in the order of the catalogue.
     package private(set) var kept: [Catalogue.Entry] = []
     private var keptNames: [Catalogue.Kind: Set<String>] = [:]

@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 
 /// One fact about an entity, attribute or relationship, and the effect of a change.
-struct Fact<Subject: Sendable>: Sendable {
+struct ComparedProperty<Subject: Sendable>: Sendable {
     var kind: ModelChange.Kind
     /// Whether the version hash includes it.
     var isHashed = false
@@ -39,7 +39,7 @@ extension AttributeValue {
 }
 
 /// All facts about an attribute except its name.
-let attributeFacts: [Fact<AttributeDescription>] = [
+let attributeFacts: [ComparedProperty<AttributeDescription>] = [
     .init(
         kind: .type, isHashed: true, read: { $0.type.name },
         losesData: { $0.isStored && !$0.type.widens(to: $1.type) }),
@@ -80,7 +80,7 @@ let attributeFacts: [Fact<AttributeDescription>] = [
 ]
 
 /// All facts about a relationship except its name, its destination and its inverse.
-let relationshipFacts: [Fact<RelationshipDescription>] = [
+let relationshipFacts: [ComparedProperty<RelationshipDescription>] = [
     .init(
         kind: .cardinality, isHashed: true, read: { $0.isToMany ? "to-many" : "to-one" },
         losesData: { $0.isToMany && !$1.isToMany }),
@@ -112,7 +112,7 @@ let relationshipFacts: [Fact<RelationshipDescription>] = [
 ]
 
 /// All facts about an entity except its name, its parent and its parts.
-let entityFacts: [Fact<EntityDescription>] = [
+let entityFacts: [ComparedProperty<EntityDescription>] = [
     .init(
         kind: .abstract, isHashed: true, read: { $0.isAbstract ? "abstract" : "concrete" },
         mayFail: { !$0.isAbstract && $1.isAbstract }),

@@ -6,7 +6,7 @@ import MoultPlan
 ///
 /// These are the relationship that names a join table, the suffixed one of two clashing columns, and the order of the
 /// position columns. No rule for them is known, so the choices of an existing store are kept.
-struct StoredNames: Sendable, Equatable {
+struct PhysicalNames: Sendable, Equatable {
     /// The relationships that name a join table between two relationships of one entity.
     var owners: Set<RelationshipReference> = []
     /// The suffix of each relationship's key column in a join table; 0 for none.
@@ -45,9 +45,9 @@ struct StoredNames: Sendable, Equatable {
     ///
     /// The choices are always kept. They are certain if the entity has the same properties as before.
     func carried(by mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel)
-        -> StoredNames
+        -> PhysicalNames
     {
-        var names = StoredNames()
+        var names = PhysicalNames()
         var formers: [RelationshipReference: RelationshipReference] = [:]
         for entity in mapping.entityMappings {
             guard let from = entity.sourceEntityName.flatMap(source.entity),
@@ -78,7 +78,7 @@ struct StoredNames: Sendable, Equatable {
     /// Removes the suffixes of columns whose clashes have changed; Core Data names these as in a new store.
     private mutating func forgetClashes(
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel,
-        _ formers: [RelationshipReference: RelationshipReference], in store: StoredNames
+        _ formers: [RelationshipReference: RelationshipReference], in store: PhysicalNames
     ) {
         let before = source.entities.flatMap { JoinTable.clashingEnds(of: $0, in: source) }
         for family in destination.entities.flatMap({ JoinTable.clashingEnds(of: $0, in: destination) }) {

@@ -6,7 +6,7 @@ import MoultSQLite
 ///
 /// Only the first statement of each SQL text from a store is run, as SQLite does when it opens the file, so that
 /// anything a malicious catalogue adds after it is ignored. A statement that takes too long is interrupted.
-struct ObjectTrial {
+struct SchemaObjectCheck {
     private let connection: Connection
     /// SQLite's reasons for refusing to create objects here, by name in capitals.
     private var refused: [String: String] = [:]
@@ -149,10 +149,10 @@ extension Catalogue.Entry {
 
 /// The two trials of a store's objects: among the tables of the new version, and among those of the current store.
 struct ObjectTrials {
-    private let after: ObjectTrial
-    private let makeBefore: () throws -> ObjectTrial
+    private let after: SchemaObjectCheck
+    private let makeBefore: () throws -> SchemaObjectCheck
     /// Created when an object fails in the first trial.
-    private var before: ObjectTrial?
+    private var before: SchemaObjectCheck?
 
     /// - Parameter gone: the objects that are dropped in any case.
     init(
@@ -160,11 +160,11 @@ struct ObjectTrials {
     ) throws {
         let own =
             destination.tables.map(\.sql) + destination.joinTables.map(\.sql) + destination.virtualTables.map(\.sql)
-        after = try ObjectTrial(
+        after = try SchemaObjectCheck(
             own, with: foreign.surroundings.filter { !gone.contains($0) && !foreign.leaving.contains($0.name) },
             indexes: destination.indexes.map(\.sql) + foreign.lastingIndexes.compactMap(\.sql))
         makeBefore = {
-            try ObjectTrial(
+            try SchemaObjectCheck(
                 source.tables.map(\.sql) + source.joinTables.map(\.sql), with: foreign.surroundings,
                 indexes: foreign.ownIndexes.compactMap(\.sql))
         }

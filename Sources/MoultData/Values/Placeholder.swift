@@ -1,5 +1,5 @@
 /// A value to show if the stored value is missing or invalid: zero, an empty value, or the first value of the type.
-enum StandIn {
+enum Placeholder {
     /// Returns the stand-in; nil for a type without one, such as a class that decodes only what it has encoded.
     static func value<Value>(of type: Value.Type) -> Value? {
         (plain(type) ?? decoded(type)) as? Value ?? firstOfBits(type)
@@ -15,7 +15,7 @@ enum StandIn {
 
     private static func decoded(_ type: Any.Type) -> Any? {
         guard let type = type as? any Decodable.Type else { return nil }
-        return try? BlankDecoder().decode(type)
+        return try? DefaultValueDecoder().decode(type)
     }
 
     /// Returns the value with all bits zero, for a type of plain bits: the first case of an enum.
@@ -29,8 +29,8 @@ enum StandIn {
     }
 }
 
-/// A decoder of blank values: zeros, empty strings and lists, nil, the first case of an enum. See ``StandIn``.
-struct BlankDecoder: Decoder {
+/// A decoder of blank values: zeros, empty strings and lists, nil, the first case of an enum. See ``Placeholder``.
+struct DefaultValueDecoder: Decoder {
     private(set) var codingPath: [any CodingKey] = []
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -53,19 +53,21 @@ struct BlankDecoder: Decoder {
         do {
             return try Value(from: self)
         } catch {
-            guard let first = StandIn.firstOfBits(type) else { throw error }
+            guard let first = Placeholder.firstOfBits(type) else { throw error }
             return first
         }
     }
 
-    fileprivate func deeper(_ key: any CodingKey) -> BlankDecoder { BlankDecoder(codingPath: codingPath + [key]) }
+    fileprivate func deeper(_ key: any CodingKey) -> DefaultValueDecoder {
+        DefaultValueDecoder(codingPath: codingPath + [key])
+    }
 }
 
 private struct BlankKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let decoder: BlankDecoder
+    let decoder: DefaultValueDecoder
     var codingPath: [any CodingKey] { decoder.codingPath }
     /// The first key, for an enum with associated values, which expects exactly one key with the name of its case.
-    var allKeys: [Key] { StandIn.firstOfBits(Key.self).map { [$0] } ?? [] }
+    var allKeys: [Key] { Placeholder.firstOfBits(Key.self).map { [$0] } ?? [] }
 
     func contains(_ key: Key) -> Bool { false }
     func decodeNil(forKey key: Key) -> Bool { true }
@@ -85,13 +87,13 @@ private struct BlankKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
 /// An empty list, and a single blank value.
 private struct BlankContainer: UnkeyedDecodingContainer, SingleValueDecodingContainer {
-    let decoder: BlankDecoder
+    let decoder: DefaultValueDecoder
     var codingPath: [any CodingKey] { decoder.codingPath }
     var count: Int? { 0 }
     var isAtEnd: Bool { true }
     private(set) var currentIndex = 0
 
-    init(decoder: BlankDecoder) { self.decoder = decoder }
+    init(decoder: DefaultValueDecoder) { self.decoder = decoder }
 
     func decodeNil() -> Bool { true }
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decoder.deeper(Place()).decode(type) }

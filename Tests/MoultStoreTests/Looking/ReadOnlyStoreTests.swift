@@ -6,7 +6,7 @@ import MoultStore
 import TestSupport
 import Testing
 
-struct StoreProbeTests {
+struct ReadOnlyStoreTests {
     let folder: ScratchFolder
     let scratch: ScratchFolder
 
@@ -16,7 +16,7 @@ struct StoreProbeTests {
     }
 
     private func path(_ name: String = "a.sqlite") -> String { folder.path + "/" + name }
-    private func probe(_ path: String) throws -> StoreProbe { try StoreProbe(path, folder: scratch.path) }
+    private func probe(_ path: String) throws -> ReadOnlyStore { try ReadOnlyStore(path, folder: scratch.path) }
 
     private static let tables =
         "CREATE TABLE ZA (Z_PK INTEGER PRIMARY KEY); CREATE TABLE Z_PRIMARYKEY (x); CREATE TABLE Z_METADATA (x);"
@@ -64,7 +64,7 @@ struct StoreProbeTests {
         writer.kill()
         let before = try record(folder.path)
         #expect(
-            try StoreProbe.read(path(), folder: scratch.path) {
+            try ReadOnlyStore.read(path(), folder: scratch.path) {
                 try $0.connection.integer("SELECT count(*) FROM ZA")
             } == 3)
         #expect(try record(folder.path) == before)
@@ -110,7 +110,7 @@ struct StoreProbeTests {
     @Test func `a writer that never rests leaves a read-only look`() throws {
         let writer = try SQLiteProcess(path())
         try writer.run("PRAGMA journal_mode = WAL; \(Self.tables) INSERT INTO ZA VALUES (1), (2);")
-        let probe = try StoreProbe(path(), system: RestlessSystem(store: path()), folder: scratch.path)
+        let probe = try ReadOnlyStore(path(), system: RestlessSystem(store: path()), folder: scratch.path)
         #expect(probe.way == .readOnly)
         #expect(try probe.connection.integer("SELECT count(*) FROM ZA") == 2)
         probe.close()
@@ -148,7 +148,7 @@ struct StoreProbeTests {
     func `every store of the corpus can be opened`() throws {
         #expect(Corpus.stores.count > 15)
         for store in Corpus.stores {
-            let tables = try StoreProbe.read(store, folder: scratch.path) { try $0.connection.catalogue().tables }
+            let tables = try ReadOnlyStore.read(store, folder: scratch.path) { try $0.connection.catalogue().tables }
             #expect(!tables.isEmpty, "\(store)")
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).isEmpty)

@@ -5,7 +5,7 @@ import MoultEngine
 ///
 /// The checks depend only on the files on disk, and their own work uses a separate clock. A disk that matches an
 /// earlier trial's byte for byte is therefore not checked again.
-package struct Aftermath {
+package struct RecoveryCheck {
     /// The end of a run. Nothing more is known about a run that died.
     package enum Ending {
         case died
@@ -31,11 +31,11 @@ package struct Aftermath {
 
     private struct Broken: Error { let words: String }
 
-    private let ground: FaultGround
+    private let ground: FaultFixture
     private let faultPersists: Bool
 
     /// - Parameter faultPersists: whether the fault persists until the end of the run.
-    package init(_ ground: FaultGround, faultPersists: Bool = false) {
+    package init(_ ground: FaultFixture, faultPersists: Bool = false) {
         self.ground = ground
         // It makes a difference only in this case.
         self.faultPersists = faultPersists && ground.faultCase.tellsByItself
@@ -43,7 +43,7 @@ package struct Aftermath {
 
     package func outcome(of ending: Ending) throws -> Outcome {
         let isSaid = ground.faultCase.outside != nil
-        let left = FaultGround.Left(
+        let left = FaultFixture.Left(
             disk: try ground.fingerprint(), ending: isSaid ? ending.words : ending.name, faultPersists: faultPersists)
         if let known = ground.outcomes[left] { return known }
         let outcome: Outcome
@@ -113,7 +113,7 @@ package struct Aftermath {
             throw Broken(words: "the recovery changes the store: \(nearest(healed))")
         }
         guard healed.quarantine == ground.states[position].quarantine else {
-            let words = FaultGround.difference(ground.states[position].quarantine, healed.quarantine)
+            let words = FaultFixture.difference(ground.states[position].quarantine, healed.quarantine)
             throw Broken(words: "the quarantine does not fit the store: \(words)")
         }
         let isNew = position == ground.states.count - 1
@@ -164,7 +164,7 @@ package struct Aftermath {
     private func checkTidiness() throws {
         let names = try ground.names()
         guard names == ground.tidyNames else {
-            throw Broken(words: "files are left: \(FaultGround.difference(ground.tidyNames, names))")
+            throw Broken(words: "files are left: \(FaultFixture.difference(ground.tidyNames, names))")
         }
         do {
             try ground.checkBackups()
@@ -177,11 +177,11 @@ package struct Aftermath {
     private func nearest(_ state: LogicalState) -> String {
         let known = ground.states.map { ($0, Set($0.rows).symmetricDifference(state.rows).count) }
         guard let nearest = known.min(by: { $0.1 < $1.1 })?.0 else { return "" }
-        return FaultGround.difference(nearest.rows + nearest.quarantine, state.rows + state.quarantine)
+        return FaultFixture.difference(nearest.rows + nearest.quarantine, state.rows + state.quarantine)
     }
 }
 
-extension Aftermath.Ending {
+extension RecoveryCheck.Ending {
     fileprivate var name: String {
         switch self {
         case .died: "died"

@@ -2,7 +2,7 @@ import MoultBasics
 import MoultModel
 
 /// The removed entities and properties that an added one could be, with the evidence.
-struct Resemblance {
+struct RenameCandidates {
     private let removedAttributes: [AttributeDescription]
     private let removedRelationships: [RelationshipDescription]
     private let entitySources: [String: String]
@@ -17,7 +17,7 @@ struct Resemblance {
         var isEmpty: Bool { attributes.isEmpty && relationships.isEmpty }
     }
 
-    init(_ correspondence: Correspondence, pair: Correspondence.Pair, matched: Set<String>) {
+    init(_ correspondence: EntityMatching, pair: EntityMatching.Pair, matched: Set<String>) {
         entitySources = correspondence.entitySources
         positions = (Self.positions(pair.source), Self.positions(pair.destination))
         removedAttributes = pair.source.attributes.values
