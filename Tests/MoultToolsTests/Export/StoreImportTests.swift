@@ -75,7 +75,7 @@ struct StoreImportTests {  // tier: long
                 ])
         ])
         let path = folder.path + "/drinks.sqlite"
-        try StoreMaker(ModelVersion(names: ["1"], model: model)).make(at: path)
+        try StoreCreator(ModelVersion(names: ["1"], model: model)).make(at: path)
         // `["Sour","Shaken"]`, archived by Python's plistlib.
         let archive =
             "62706c6973743030d4010203040506171a5924617263686976657258246f626a656374735424746f70582476657273696f6e5f100f4e"
