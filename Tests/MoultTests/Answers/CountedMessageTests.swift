@@ -6,7 +6,7 @@ import Testing
 struct CountedMessageTests {  // tier: long
     @Test func `no message puts a count beside a plural`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Sources")
+            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Sources")
         let nouns =
             "rows|objects|values|pairs|links|pages|backups|times|tables|properties|edges|versions|questions|files"
         let fault = try Regex(#"\\\((count|rows|missing|gone|lost|left|[A-Za-z.]+\.count)\) (\#(nouns))\b"#)
