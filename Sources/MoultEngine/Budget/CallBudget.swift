@@ -147,8 +147,8 @@ package struct MigrationUnits: Sendable {
     /// Whether the WAL is written back after the commit, as a separate unit.
     private let usesWAL: Bool
     private let instances: Int64
-    /// The longest piece of the verification; nil if it has none.
-    private let question: MigrationUnit?
+    /// The checks of the new store, of which ``longest`` asks for the longest piece.
+    private let checks: Verification
 
     package init(_ migration: Pass, size: Int64, usesWAL: Bool) {
         (self.size, self.usesWAL) = (size, usesWAL)
@@ -156,7 +156,7 @@ package struct MigrationUnits: Sendable {
         rows = (migration.rowFacts?.rowCounts.values.reduce(0) { $0 &+ $1 }) ?? 0
         instances = migration.policies == nil && migration.steps.isEmpty && migration.next == nil ? 0 : rows
         reasonForOne = migration.reasonForOneUnit
-        question = migration.verification.longest
+        checks = migration.verification
     }
 
     // MARK: - Units
@@ -225,7 +225,7 @@ package struct MigrationUnits: Sendable {
         let statements = script.statements.filter { $0.keys == nil }.map { unit(of: [$0]) }
         let units =
             [look, backup, soundness, digest]
-            + (reasonForOne == nil ? [copy] + statements + [pages, question ?? verification, commit] : [whole])
+            + (reasonForOne == nil ? [copy] + statements + [pages, checks.longest ?? verification, commit] : [whole])
         return units.max { $0.seconds < $1.seconds } ?? commit
     }
 }
