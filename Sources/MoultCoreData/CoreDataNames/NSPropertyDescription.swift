@@ -25,6 +25,15 @@ open class NSPropertyDescription: NSObject {
     /// Creates a property without a name.
     public override init() {}
 
+    /// Copies what attributes and relationships of a model have in common.
+    fileprivate func copyCommonParts(of value: some PropertyDescription) {
+        name = value.name
+        isOptional = value.isOptional
+        isTransient = value.isTransient
+        renamingIdentifier = value.renamingIdentifier
+        versionHashModifier = value.versionHashModifier
+        userInfo = value.userInfo
+    }
 }
 
 /// Returns an app's annotations in the form that a model stores.
@@ -122,12 +131,7 @@ open class NSAttributeDescription: NSPropertyDescription {
 
     convenience init(_ value: AttributeDescription) {
         self.init()
-        name = value.name
-        isOptional = value.isOptional
-        isTransient = value.isTransient
-        renamingIdentifier = value.renamingIdentifier
-        versionHashModifier = value.versionHashModifier
-        userInfo = value.userInfo
+        copyCommonParts(of: value)
         isIndexedBySpotlight = value.isIndexedBySpotlight
         attributeType = NSAttributeType(rawValue: UInt(value.type.rawValue)) ?? .undefinedAttributeType
         defaultValue = value.defaultValue.flatMap(foundationValue)
@@ -231,12 +235,7 @@ open class NSRelationshipDescription: NSPropertyDescription {
 
     convenience init(_ value: RelationshipDescription) {
         self.init()
-        name = value.name
-        isOptional = value.isOptional
-        isTransient = value.isTransient
-        renamingIdentifier = value.renamingIdentifier
-        versionHashModifier = value.versionHashModifier
-        userInfo = value.userInfo
+        copyCommonParts(of: value)
         isIndexedBySpotlight = value.isIndexedBySpotlight
         deleteRule = NSDeleteRule(rawValue: UInt(value.deleteRule.rawValue)) ?? .nullifyDeleteRule
         minCount = value.minCount
