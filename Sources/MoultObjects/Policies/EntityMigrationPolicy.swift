@@ -24,6 +24,7 @@ open class EntityMigrationPolicy {
     /// The closures that expressions of the mapping call as `FUNCTION($entityPolicy, "name:", …)`, by name.
     open var functions: [String: ValueTransform] { [:] }
 
+    /// Prepares for an entity mapping; called once, before its first source object. Does nothing by default.
     open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 
     /// Makes the objects for one source object and associates them with it, or sets the source's
@@ -35,6 +36,7 @@ open class EntityMigrationPolicy {
         try manager.createDestinationInstance(forSource: source)
     }
 
+    /// Called once all objects of an entity mapping exist, before any relationship is set. Does nothing by default.
     open func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
     /// Sets the relationships of an object that the mapping has made. Called when all instances exist.
@@ -44,10 +46,13 @@ open class EntityMigrationPolicy {
         try manager.createRelationships(forDestination: destination)
     }
 
+    /// Called once the relationships of an entity mapping's objects are set. Does nothing by default.
     open func endRelationshipCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
+    /// Checks the objects that an entity mapping has made; throwing fails the migration. Does nothing by default.
     open func performCustomValidation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
+    /// Finishes an entity mapping; called once, last. Does nothing by default.
     open func end(_ mapping: EntityMapping, manager: MigrationManager) throws {}
 }
 
