@@ -145,26 +145,26 @@ extension PredicateExpressions.Arithmetic: PredicateTranslatable {
             case .multiply: .multiply
             @unknown default: throw translation.refuse(self, "the operator is not known")
             }
-        return try translation.reckoned(selector.rawValue, lhs, rhs, self)
+        return try translation.arithmetic(selector.rawValue, lhs, rhs, self)
     }
 }
 
 extension PredicateExpressions.IntDivision: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        try translation.reckoned(StoredExpression.Arithmetic.divide.rawValue, lhs, rhs, self)
+        try translation.arithmetic(StoredExpression.Arithmetic.divide.rawValue, lhs, rhs, self)
     }
 }
 
 extension PredicateExpressions.IntRemainder: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        try translation.reckoned("modulus:by:", lhs, rhs, self)
+        try translation.arithmetic("modulus:by:", lhs, rhs, self)
     }
 }
 
 extension PredicateExpressions.FloatDivision: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         // For the divisor 0, SQLite's operator returns NULL and Swift's returns an infinity.
-        try translation.reckoned(ExpressionFunction.InSwift.quotient.rawValue, lhs, rhs, self)
+        try translation.arithmetic(ExpressionFunction.InSwift.quotient.rawValue, lhs, rhs, self)
     }
 }
 
@@ -179,7 +179,7 @@ extension PredicateExpressions.UnaryMinus: PredicateTranslatable {
 }
 
 extension PredicateTranslation {
-    fileprivate mutating func reckoned<Left: PredicateExpression, Right: PredicateExpression>(
+    fileprivate mutating func arithmetic<Left: PredicateExpression, Right: PredicateExpression>(
         _ selector: String, _ left: Left, _ right: Right, _ part: some PredicateExpression
     ) throws -> PredicateTerm {
         let terms = (try term(left), try term(right))

@@ -4,7 +4,7 @@ import MoultStore
 /// Names for unfinished files next to their final path: `NAME.PID-START-UNIQUE.part`.
 ///
 /// There is no lock next to a user's own archive or folder. The name itself identifies the process by its number and
-/// start, so that files of a dead process can be told from those of a live one.
+/// start, so that files of a dead process can be distinguished from those of a live one.
 package enum StagedPath {
     static let suffix = ".part"
 

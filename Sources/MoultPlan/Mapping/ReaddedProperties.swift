@@ -184,7 +184,7 @@ struct RemovedProperties {
         case relationship(RelationshipDescription, RelationshipSource, destination: String)
     }
 
-    /// By the current name of the entity and the former name of the property.
+    /// By the current name of the entity and the earlier name of the property.
     private(set) var properties: [String: [String: Property]] = [:]
     /// Removed entities by their former names, with their mapping from the first version.
     private(set) var entities: [String: (version: Int, mapping: ResolvedEntityMapping)] = [:]

@@ -51,7 +51,7 @@ package final class StoreLook: Sendable {
         do {
             guard try read(&entry, isAtRest: logs.allSatisfy { $0 == 0 }) else { return nil }
         } catch let error as MigrationError {
-            // An unreadable database of another program cannot be told from a store.
+            // An unreadable database of another program cannot be distinguished from a store.
             entry.note(error.code.description, error.message)
         }
         if try system.status(of: path + Path.sidecarEnding + "/journal.json") != nil {
