@@ -102,7 +102,8 @@ extension MirrorRecord {
             let uuid = json["uuid"]?.string, let from = json["from"]?.string, let to = json["to"]?.string,
             let plan = json["plan"]?.string, let startedAt = json["startedAt"]?.string,
             let request = try json["request"].map({ try StoreRequest($0, place: sidecar.mirror) })
-                ?? json["input"]?.members.map({ StoreRequest(words: $0, of: sidecar.store, into: second) })
+                ?? json["input"]?.members.map({ StoreRequest(words: $0, of: sidecar.store, into: second) }),
+            request.conflict == nil
         else { return nil }
         self.init(
             identifier: identifier, state: state, second: second, uuid: uuid, from: from, to: to, plan: plan,

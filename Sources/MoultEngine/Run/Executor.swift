@@ -239,15 +239,15 @@ extension Executor {
         // The next run needs the files that are left.
         guard !isUnsettled else { return log.append("Run \(identifier): ", error) }
         let result: StoreRun.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
-        try? Recovery.removeNewExternalFiles(journal, sidecar, system)
         if let draft = pace?.checkpoint.draft { _ = try? system.removeTree(Path.join(backups.folder, draft.name)) }
         _ = try? system.removeTree(work)
         // Likewise for a call whose budget was too short: repeated calls would pile up backups.
         if result == .cancelled || (error as? MigrationError)?.code == .budgetTooSmall { removeBackup() }
         log.append("Run \(identifier): \(result.rawValue): ", error)
         do {
-            // If the steps cannot be undone or the run cannot be recorded, the journal stays and the next run cleans
-            // up.
+            // If the files cannot be removed, the steps cannot be undone or the run cannot be recorded, the journal stays
+            // and the next run cleans up.
+            try Recovery.removeNewExternalFiles(journal, sidecar, system)
             try RunHistory(sidecar, system).append(record(result, error))
             try Quarantine(sidecar, system).remove(run: identifier)
             try Journal.remove(sidecar, system)

@@ -49,6 +49,8 @@ package struct StoreExport {
         for entity in entities {
             let keys = try Self.keys(of: entity, selection, contents, probe)
             let columns = try Self.columns(of: entity, selection, contents)
+            // To-many relationships alone have no columns; their pairs are parts of their own.
+            if columns.isEmpty, selection.columns?.isEmpty == false { continue }
             parts.append(
                 ExportPart(
                     entity, columns: columns, keys: keys, name: names.next(forTable: entity.name),

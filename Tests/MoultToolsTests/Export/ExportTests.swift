@@ -124,6 +124,12 @@ struct ExportTests {
             "SELECT count(*) FROM ZINGREDIENT WHERE ZDISH IN (SELECT Z_PK FROM ZDISH WHERE Z_ENT = (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Soup') ORDER BY 1 LIMIT 3)"
         )
         #expect("\(links.parts[1].rows)\n" == owners)
+        // To-many relationships alone: their pairs, and no table without columns.
+        for format in ExportFormat.allCases {
+            let pairs = try write(
+                store.path, format, path + "-\(format.rawValue)", .init(entities: ["Soup"], columns: ["ingredients"]))
+            #expect(pairs.parts.map(\.name) == ["Soup_ingredients"] && pairs.parts[0].rows > 0)
+        }
     }
 
     @Test func `what is not there is refused with what there is, and leaves nothing`() throws {
