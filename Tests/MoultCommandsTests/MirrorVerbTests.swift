@@ -56,6 +56,23 @@ import Testing
         #expect(try Self.error(nowhere, "code") == "fileNotFound")
     }
 
+    @Test func `a store that follows and was migrated is named, not compared`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let start = try moult(
+            "mirror", "start", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--to", "Forum 2", "--at", "new.sqlite")
+        #expect(start.exit == 0, "\(start.errors)")
+        let cut = try moult("mirror", "cutover", "forum.sqlite")
+        #expect(cut.exit == 0, "\(cut.output)\(cut.errors)")
+        #expect(try moult("migrate", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
+        for words in [["cutover", "forum.sqlite", "--undo"], ["verify", "forum.sqlite"]] {
+            let result = try moult.run(Tool.path, ["mirror"] + words + ["--json"])
+            #expect(result.exit == 3)
+            #expect(try Self.error(result, "code") == "mirrorDiverged")
+            #expect(try Self.error(result, "message").contains("no longer of version Forum"))
+        }
+        #expect(try moult("mirror", "stop", "forum.sqlite").exit == 0)
+    }
+
     @Test func `the record keeps the request, and one of an earlier version of Moult is still read`() throws {
         let moult = try begun()
         let path = moult.folder.path + "/forum.sqlite.moult/mirror.json"

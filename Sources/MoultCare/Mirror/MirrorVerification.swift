@@ -121,6 +121,8 @@ extension MirroredStore {
             outcome = try follow(
                 route, reading: still, in: folder, all: record.comparesAll, overwriting: false, fresh: fresh)
         } catch let error as MigrationError where error.code == .mirrorDiverged {
+            // A store of another version has no rows to compare with.
+            guard try snapshot(of: route.replica).hashes.isCompatible(with: route.to.hashes) else { throw error }
             obstacle = error.message
         }
         var result = try compare(route, fresh, with: still)
