@@ -109,19 +109,19 @@ package final class Connection {
         if result != SQLITE_OK { throw error(result, sql: sql) }
     }
 
-    /// Returns the error that a registered function threw, or else the error for a result code.
+    /// Returns and clears the error that a registered function threw, or else returns the error for a result code.
     func error(_ result: Int32, sql: String? = nil) -> any Error {
         if let thrown = functionError {
             functionError = nil
             return thrown
         }
-        // Not every call records its error on the connection; sqlite3_db_cacheflush does not.
-        let message =
-            handle.flatMap { sqlite3_errcode($0) == result ? sqlite3_errmsg($0) : nil } ?? sqlite3_errstr(result)
-        let text = message.map { String(cString: $0) } ?? "unknown"
-        // If the failed call did not record its error, the system error number may belong to an earlier call.
+        // Not every call records its error on the connection; sqlite3_db_cacheflush does not. The message and the system
+        // error number there are then those of an earlier call.
+        let recorded = handle.flatMap { sqlite3_errcode($0) == result ? $0 : nil }
+        let message = recorded.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(result)
         return MigrationError.sqlite(
-            result, text, place: place, sql: sql, system: handle.map(sqlite3_system_errno) ?? 0)
+            result, message.map { String(cString: $0) } ?? "unknown", place: place, sql: sql,
+            system: recorded.map { sqlite3_system_errno($0) } ?? 0)
     }
 }
 

@@ -3,11 +3,17 @@ import MoultModel
 
 /// The rows of a file to import.
 struct ImportTable {
-    /// The file.
+    /// The path of the file.
     let path: String
     let columns: [String]
     let rows: [Row]
 
+    /// The columns that `export` adds to the properties, under names that no property has.
+    static let added = ["Z_PK": key, "entity": entity]
+    static let key = "\0Z_PK"
+    static let entity = "\0entity"
+
+    /// A row of the file, with the number of its first line.
     struct Row {
         let line: Int
         /// The values by column.
@@ -66,16 +72,20 @@ struct ImportTable {
         (self.path, self.columns, self.rows) = (path, columns, rows)
     }
 
-    /// Returns the table with some columns renamed.
-    func renaming(_ names: [String: String]) -> ImportTable {
-        guard columns.contains(where: { names[$0] != nil }) else { return self }
+    /// Returns the table with the columns named after the properties that they hold, and after ``added``.
+    ///
+    /// - Throws: `usage` if two columns hold one property.
+    func renaming(_ names: [String: String]) throws -> ImportTable {
+        let names = names.merging(Self.added) { _, added in added }
         let rows = rows.map { row in
             Row(
                 line: row.line,
                 values: Dictionary(
                     row.values.map { (names[$0] ?? $0, $1) }, uniquingKeysWith: { first, _ in first }))
         }
-        return ImportTable(path: path, columns: columns.map { names[$0] ?? $0 }, rows: rows)
+        let table = ImportTable(path: path, columns: columns.map { names[$0] ?? $0 }, rows: rows)
+        try table.checkColumns()
+        return table
     }
 
     private func checkColumns() throws {
@@ -101,7 +111,8 @@ extension ImportTable.Value {
         self = .text(isGuarded ? String(field.text.unicodeScalars.dropFirst()) : field.text)
     }
 
-    /// Returns the value as JSON for an attribute of a type; nil if it does not fit the type.
+    /// Returns the value as JSON for an attribute of a type; nil if it certainly does not fit the type. The caller checks
+    /// the rest.
     ///
     /// - Parameter external: returns the contents of a file, for an attribute with external data.
     func document(_ type: AttributeType, external: (String) throws -> [UInt8]?) rethrows -> JSONValue? {
@@ -139,12 +150,9 @@ extension ImportTable.Value {
 extension [UInt8] {
     /// Returns nil for a text that does not consist of pairs of hexadecimal digits.
     fileprivate init?(hexadecimal text: Substring) {
-        let digits = Array(text.utf8)
-        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { place in
-            UInt8(String(decoding: digits[place..<Swift.min(place + 2, digits.count)], as: UTF8.self), radix: 16)
-        }
-        guard bytes.count * 2 == digits.count else { return nil }
-        self = bytes
+        let digits = text.compactMap(\.hexDigitValue)
+        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 }
 
@@ -160,8 +168,8 @@ struct CSVReader {
     /// The rows, each with the number of its first line.
     let rows: [(line: Int, fields: [Field])]
 
-    /// - Throws: `usage` with the line of an unterminated field, a row with more or fewer fields than the header, or
-    ///   text that is not UTF-8.
+    /// - Throws: `usage` with the line of an unterminated field, text after a closing quotation mark, a row with more or
+    ///   fewer fields than the header, or text that is not UTF-8; `usage` for a file without a header.
     init(_ bytes: [UInt8], place: String) throws {
         var records = Records(bytes: bytes, place: place)
         guard let header = try records.next() else { throw Records.wrong("The file has no header line.", place, 1) }
@@ -178,6 +186,7 @@ struct CSVReader {
         self.rows = rows
     }
 
+    /// The records of the bytes, read one after the other.
     private struct Records {
         let bytes: [UInt8]
         let place: String
@@ -220,10 +229,10 @@ struct CSVReader {
             guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
                 let start = position
                 while position < bytes.count, !",\n".utf8.contains(bytes[position]) { position += 1 }
-                var end = position
-                if end > start, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-                position = end
-                return Field(text: try text(bytes[start..<end]), isQuoted: false)
+                // A carriage return ends a line only before a line feed or the end of the file.
+                let isLast = position == bytes.count || bytes[position] == UInt8(ascii: "\n")
+                if isLast, position > start, bytes[position - 1] == UInt8(ascii: "\r") { position -= 1 }
+                return Field(text: try text(bytes[start..<position]), isQuoted: false)
             }
             let start = line
             position += 1

@@ -86,7 +86,7 @@ package final class StoreImport {
         for file in files {
             let target = try target(of: file, entity)
             var table = try ImportTable(file, isExact: isExact, system)
-            if case .objects(let entity) = target { table = table.renaming(properties[entity.name] ?? [:]) }
+            if case .objects(let entity) = target { table = try table.renaming(properties[entity.name] ?? [:]) }
             tables.append((target, table))
         }
         for (target, table) in tables { if case .objects(let entity) = target { try insert(table, entity) } }
@@ -187,7 +187,7 @@ package final class StoreImport {
         try check(table.columns, of: entity, table)
         for row in table.rows {
             var entity = entity
-            if case .text(let name)? = row.values["entity"].flatMap(Self.plain), name != entity.name {
+            if case .text(let name)? = row.values[ImportTable.entity].flatMap(Self.plain), name != entity.name {
                 guard let other = model.entity(name), model.isKind(other, of: entity) else {
                     throw wrong("The column entity names neither \(entity.name) nor a sub-entity of it.", table, row)
                 }
@@ -204,7 +204,7 @@ package final class StoreImport {
                 }
             }
             origins.append((object, table.place(of: row)))
-            guard let value = row.values["Z_PK"], !value.isNull else { continue }
+            guard let value = row.values[ImportTable.key], !value.isNull else { continue }
             let key = try key(value, table, row)
             guard imported[model.root(of: entity).name, default: [:]].updateValue(object, forKey: key) == nil else {
                 throw wrong("Another row has the key \(key) too.", table, row)
@@ -216,7 +216,8 @@ package final class StoreImport {
         let entities = [entity] + model.descendants(of: entity)
         let attributes = entities.flatMap { model.storedAttributes(of: $0).map(\.name) }
         let relationships = entities.flatMap { model.relationships(of: $0) }
-        for column in columns where column != "Z_PK" && column != "entity" && !attributes.contains(column) {
+        let added = ImportTable.added.values
+        for column in columns where !added.contains(column) && !attributes.contains(column) {
             let name = column.split(separator: ".", maxSplits: 1).first.map(String.init) ?? column
             guard let relationship = relationships.first(where: { $0.name == name }),
                 column == name || !relationship.isToMany

@@ -59,6 +59,32 @@ struct StoreImportTests {  // tier: long
         }
     }
 
+    @Test func `attributes named like the columns of an export keep their values`() throws {
+        let folder = try ScratchFolder()
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(
+                name: "Thing",
+                attributes: [
+                    .init(name: "entity", type: .string), .init(name: "bytes", type: .binary),
+                    .init(name: "title", type: .string),
+                ])
+        ])
+        let new = try Empty(model, in: folder)
+        let file = folder.path + "/Thing.csv"
+        // A carriage return inside a line belongs to its field.
+        try Data("entity,entity_2,title,bytes\r\nThing,foo,a\rb,x'0aFF'\r\nThing,bar,c\r,\r\n".utf8)
+            .write(to: URL(fileURLWithPath: file))
+        #expect(try new.take(file) == ["Thing": 2])
+        let rows = try SQLiteShell.run(
+            new.path, "SELECT ZENTITY, hex(ZTITLE), hex(ZBYTES) FROM ZTHING ORDER BY Z_PK")
+        #expect(rows == "foo|610D62|0AFF\nbar|630D|\n")
+        for text in ["entity,entity_2,entity_2\nThing,a,b\n", "title,bytes\nx,x'+1-0'\n"] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            let error = #expect(throws: MigrationError.self) { try new.take(file) }
+            #expect(error?.code == .usage)
+        }
+    }
+
     /// A store as SwiftData makes it: structs as JSON, lists of strings as archives, an enum, and a date far from now.
     private static func drinks(in folder: ScratchFolder) throws -> (path: String, model: ManagedObjectModel) {
         let model = try ManagedObjectModel(entities: [
