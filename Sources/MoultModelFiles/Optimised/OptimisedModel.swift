@@ -4,7 +4,8 @@ import MoultModel
 /// The optimised form next to a compiled model, an `.omo` in a `.momd`: Core Data's own copy of the `.mom` of the same
 /// name, which loads faster.
 ///
-/// Moult reads the `.mom`, whose form is fully known, and compares this form with it.
+/// Moult reads the `.mom`, whose form is fully known, and compares this form with it. This form is read only where the
+/// `.mom` is missing or cannot be read.
 struct OptimisedModel {
     private let path: String
     private let bytes: [UInt8]
@@ -42,11 +43,12 @@ struct OptimisedModel {
         }
         guard !others.isEmpty else { return nil }
         return differs(
-            "The optimised model is not the \(version.name) of the .mom next to it: \(others.joined(separator: ", ")).")
+            "The optimised model of \(version.name) differs from the .mom next to it in: \(others.joined(separator: ", "))."
+        )
     }
 
-    /// Returns the names of the entities in which two models differ. Indexes are not compared, because compilers have
-    /// named the same index in different ways.
+    /// Returns the names of the entities in which two models differ. Indexes are not compared: compilers name the same
+    /// index in different ways, and some set the indexed flag of every relationship.
     private static func entities(of model: ManagedObjectModel, otherThanOf other: ManagedObjectModel) -> [String] {
         let names = Set((model.entities + other.entities).map(\.name))
         return names.filter { model.entity($0)?.withoutIndexes != other.entity($0)?.withoutIndexes }.sorted()
@@ -101,11 +103,11 @@ extension [UInt8] {
     }
 }
 
-/// The known layouts of an optimised model, one for each generation of the compiler.
+/// The layout of an optimised model, as one generation of the compiler writes it.
 ///
-/// Each layout was derived from files next to the `.mom` of the same model. The file is big-endian, and numbers of
-/// eight bytes are aligned to eight. The offset and count of each section follow the signature, in the order of
-/// ``OptimisedModelSections``.
+/// The known layouts were derived from files next to the `.mom` of the same model. Numbers are big-endian, those of
+/// eight bytes are aligned to eight, and wide texts are little-endian UTF-16. The sections follow the signature in the
+/// order in which the initialiser of ``OptimisedModelSections`` reads them.
 struct OptimisedModelLayout: Sendable {
     /// The first 64 bytes of the file.
     let signature: [UInt8]

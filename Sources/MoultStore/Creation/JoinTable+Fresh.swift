@@ -35,9 +35,10 @@ extension JoinTable {
         return RelationshipReference(entity: declaring.name, name: inverse.name)
     }
 
-    /// Returns whether `reference` names the join table rather than its inverse. The side with the smallest name,
-    /// including the names of its sub-entities, owns the table. Within one entity, the owner is the relationship that
-    /// owns the table in the store, or else the one with the greater name.
+    /// Returns whether `reference` names the join table rather than its inverse. The owner is the entity whose name, or
+    /// the name of a sub-entity, comes first in byte order; of an entity and its ancestor, the one whose own name comes
+    /// first. Within one entity, the owner is the relationship that owns the table in the store, or else the one with
+    /// the greater name.
     private static func owns(
         _ reference: RelationshipReference, over inverse: RelationshipReference, in model: ManagedObjectModel,
         keeping stored: PhysicalNames
@@ -85,7 +86,9 @@ extension JoinTable {
 
     /// Returns the many-to-many relationships declared by an entity, grouped by the name their key columns share, in
     /// the order in which a new store numbers them.
-    static func clashingEnds(of entity: EntityDescription, in model: ManagedObjectModel) -> [[RelationshipReference]] {
+    static func endsByColumnName(of entity: EntityDescription, in model: ManagedObjectModel)
+        -> [[RelationshipReference]]
+    {
         var groups: [(name: String, ends: [RelationshipReference])] = []
         for relationship in entity.relationships {
             guard let inverse = manyToManyInverse(of: relationship, in: model) else { continue }
@@ -111,7 +114,8 @@ extension JoinTable {
             Column(name: first, role: .source(owner)),
             Column(name: second, role: isReflexive ? .reflexiveDestination(owner) : .source(inverse)),
         ]
-        // The other key column holds the objects of a list; the position column is named after it.
+        // The position column is named after the key column of the objects in the list: the other one, or, where a
+        // relationship is its own inverse, the first.
         if !isReflexive, model.isOrdered(inverse) {
             columns.append(Column(name: "Z_FOK_\(first.dropFirst(2))", role: .order(inverse)))
         }

@@ -80,8 +80,8 @@ struct PhysicalNames: Sendable, Equatable {
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel,
         _ formers: [RelationshipReference: RelationshipReference], in store: PhysicalNames
     ) {
-        let before = source.entities.flatMap { JoinTable.clashingEnds(of: $0, in: source) }
-        for family in destination.entities.flatMap({ JoinTable.clashingEnds(of: $0, in: destination) }) {
+        let before = source.entities.flatMap { JoinTable.endsByColumnName(of: $0, in: source) }
+        for family in destination.entities.flatMap({ JoinTable.endsByColumnName(of: $0, in: destination) }) {
             let former = Set(family.compactMap { formers[$0] })
             guard former.count < family.count || !before.contains(where: { Set($0) == former }) else { continue }
             for reference in family { suffixes[reference] = nil }
