@@ -11,7 +11,7 @@ remove=
 if [ "${1:-}" = --remove ]; then remove=1 && shift; fi
 prefix=${1:-/usr/local}
 cd "$(dirname "$0")"
-find bin share -type f | sort | while read -r file; do
+find bin lib share -type f 2>/dev/null | sort | while read -r file; do
     if [ -n "$remove" ]; then
         rm -f "$prefix/$file"
         # Folders that others use too are not empty.

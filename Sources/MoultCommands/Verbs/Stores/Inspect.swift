@@ -110,7 +110,7 @@ extension Verb {
         for program in [own, "moult-browse"] { try ProgramRun.replace(by: program, [document.compact]) }
         throw MigrationError(
             .unsupported, "The program moult-browse is not installed, which serves the page.", place: own,
-            remedy: "Install the package moult-browse; from source, swift build --product moult-browse.")
+            remedy: "Install a package of Moult, which has it; from source, run Scripts/build moult-browse.")
     }
 
     private static let allowChanges = Option.flag(
