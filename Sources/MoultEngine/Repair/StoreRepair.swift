@@ -25,6 +25,10 @@ package final class StoreRepair: Sendable {
     private let schema: SchemaRepair
     /// Files of external data that no row names; none if they are not looked for.
     private let unnamed: ExternalStorage.Unnamed
+    /// The free pages to give back; nil if they stay.
+    private let free: FreePages?
+    /// The date before which persistent history is deleted.
+    private let limit: HistoryLimit?
     private let system: any System
 
     /// The indexes that do not match their tables.
@@ -37,43 +41,57 @@ package final class StoreRepair: Sendable {
     /// - Parameters:
     ///   - version: the version of the store.
     ///   - rules: the faults to look for.
+    ///   - limit: the date before which persistent history is deleted, if the rules include it.
     /// - Throws: `storeCorrupted` for damaged pages, which repairing rows cannot fix; `cloudKit` and `deferredWork` for
     ///   a store that must not be changed.
     package init(
         _ store: String, at version: ModelVersion, rules: Set<RepairRule> = RepairRule.byDefault,
-        system: any System = POSIXSystem()
+        trimmingHistory limit: HistoryLimit? = nil, system: any System = POSIXSystem()
     ) throws {
-        (self.store, binding, schema, unnamed, found) = try ReadOnlyStore.read(store, system: system) { probe in
+        (self.store, binding, schema, unnamed, free, found) = try ReadOnlyStore.read(store, system: system) { probe in
             // An index that is the only evidence of rows is never rebuilt.
-            try probe.connection.checkPages(place: probe.path)
+            _ = try WorkMeter.part(upTo: 0.1) { try probe.connection.checkPages(place: probe.path) }
             let snapshot = try StoreSnapshot(probe.connection)
             // Another process may have migrated the store since its version was looked up.
             guard ModelVersions(versions: [version]).position(matching: snapshot.hashes) != nil else {
                 throw ReadOnlyStore.disturbed(probe.path)
             }
-            // Moving files away touches no row.
-            if rules != [.externalFiles] { try PreparedMigration.refuseToChangeObjects(snapshot) }
+            if !rules.isSubset(of: RepairRule.keepingRows) { try PreparedMigration.refuseToChangeObjects(snapshot) }
             let version = try version.held(by: snapshot.hashes)
-            let schema = try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
+            let schema = try WorkMeter.part(upTo: 0.3) {
+                try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
+            }
+            let size = try snapshot.approximateRows(over: probe.connection)
             let rows =
                 try schema.breaksReading
-                ? [] : Self.rows(probe.connection, probe.path, version.model, rules, schema.history, system)
+                ? []
+                : Self.rows(
+                    probe.connection, probe.path, version.model, rules, schema.history, limit, size, system)
             let external = ExternalStorage(store: probe.path)
             let unnamed =
                 try rules.contains(.externalFiles)
                 ? external.unnamed(in: probe.connection, of: probe.path, on: system) : .init()
+            let free = try rules.contains(.space) ? FreePages(probe.connection) : nil
+            let isWorthwhile = free.map { $0.isWorthwhile || limit != nil && !rows.isEmpty } ?? false
             var found = RepairReport(
-                faults: schema.report.faults + schema.waiting.map(\.found) + rows + Self.finding(unnamed, external),
+                faults: schema.report.faults + schema.waiting.map(\.found) + rows + Self.finding(unnamed, external)
+                    + (free.map { isWorthwhile ? [Self.finding($0, probe.path)] : [] } ?? []),
                 remarks: try schema.report.remarks + DamagedSideFiles.findings(beside: probe.path, system))
             // An audit through an index that does not match its table would report false findings.
             guard !schema.hasIndexFaults else {
-                return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
+                return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, isWorthwhile ? free : nil, found)
             }
             let audit = try StoreAudit(probe.connection, external, model: version.model, checksPages: false, on: system)
             found.remarks += found.remarks(of: audit, rules, handling: Set(found.faults.map(\.rule)))
-            return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
+            return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, isWorthwhile ? free : nil, found)
         }
-        (self.version, self.rules, self.system) = (version, rules, system)
+        (self.version, self.rules, self.limit, self.system) = (version, rules, limit, system)
+    }
+
+    private static func finding(_ free: FreePages, _ store: String) -> RepairReport.Fault {
+        var finding = RepairReport.Fault(rule: .space, place: Path.name(of: store), count: free.count, keys: [])
+        finding.bytes = free.bytes
+        return finding
     }
 
     private static func finding(
@@ -88,29 +106,32 @@ package final class StoreRepair: Sendable {
 
     private static func rows(
         _ connection: Connection, _ path: String, _ model: ManagedObjectModel, _ rules: Set<RepairRule>,
-        _ history: HistoryGaps, _ system: any System
+        _ history: HistoryGaps, _ limit: HistoryLimit?, _ size: Int64, _ system: any System
     ) throws -> [RepairReport.Fault] {
         let objects = try ObjectStore(
             over: connection, model: model, external: ExternalStorage(store: path), isReadOnly: true, on: system)
         let search = RepairSearch(connection, objects)
-        return try RepairFaults(objects.layout, rules, history).all.map(search.finding).filter { $0.count > 0 }
+        let faults = RepairFaults(objects.layout, rules, history, before: limit).all
+        return try WorkMeter.each(upTo: 0.7, faults.map { fault in (size, { [try search.finding(fault)] }) })
+            .filter { $0.count > 0 }
     }
 
     /// The findings and their outcomes, once the migration has run or been rehearsed.
     package var report: RepairReport {
         guard touchesStore else { return found }
         var report = told.withLock { $0 } ?? schema.report
-        report.faults += found.faults.filter { $0.rule == .externalFiles }
+        report.faults += found.faults.filter { RepairRule.keepingRows.contains($0.rule) }
         return report
     }
 
     /// Whether rows are faulty, or history must be made.
     private var hasRows: Bool {
-        found.faults.count { $0.rule != .externalFiles } > schema.report.faults.count || schema.makesHistory
+        found.faults.count { !RepairRule.keepingRows.contains($0.rule) } > schema.report.faults.count
+            || schema.makesHistory
     }
 
     /// Whether the store itself must be changed.
-    private var touchesStore: Bool { hasRows || !schema.isEmpty }
+    private var touchesStore: Bool { hasRows || !schema.isEmpty || free != nil }
 
     /// The run; nil if there is nothing to do.
     package var migration: Pass? {
@@ -129,6 +150,13 @@ package final class StoreRepair: Sendable {
         migration.operation = .repair
         migration.preconditions = [UnchangedStore(binding: binding, store: store)]
         if !unnamed.names.isEmpty { migration.unnamedFiles = UnnamedFiles(files: unnamed, system: system) }
+        if free != nil {
+            migration.isCompacted = true
+            migration.steps.append(
+                Pass.Step(
+                    name: StoreCompaction.name, sentence: StoreCompaction.sentence, action: StoreCompaction()))
+            if !hasRows { migration.stepVerification = .version(kept) }
+        }
         guard !schema.isEmpty else { return migration }
         migration.script = StoreScript(statements: schema.statements)
         migration.verification = Verification(self)
@@ -146,7 +174,7 @@ package final class StoreRepair: Sendable {
             over: site.connection, model: model, external: site.external,
             keepsHistory: gaps.tables.isEmpty && gaps.columns.isEmpty, on: site.system)
         let run = try RepairRun(site, objects)
-        let report = try run.mend(RepairFaults(objects.layout, rules, gaps).all)
+        let report = try run.mend(RepairFaults(objects.layout, rules, gaps, before: limit).all)
         try QuarantineLimit.check(site, objects.layout)
         try ChangeVerifier(site.connection, objects.layout).verify()
         try run.verifyCount(report)
@@ -195,6 +223,30 @@ extension StoreRepair: StoreCheck {
     }
 }
 
+/// The date before which persistent history is deleted. The newest transaction stays, and with it the token of a reader
+/// that has read everything.
+package struct HistoryLimit: Sendable, Equatable {
+    /// The date as a person wrote it.
+    package let name: String
+    /// The date in seconds since 2001-01-01 00:00:00 UTC.
+    package let seconds: Double
+
+    /// - Parameter name: the date as it was written; nil for its ISO 8601 form.
+    package init(_ name: String? = nil, seconds: Double) {
+        // A date that is none deletes nothing.
+        self.seconds = seconds.isFinite ? seconds : -1e10
+        let whole = Int64(min(max(self.seconds, -1e10), 1e11).rounded(.down))
+        self.name = name ?? Timestamp(seconds: 978_307_200 + whole).iso8601
+    }
+
+    /// The number of the first transaction that stays, as SQL. A reader of history expects the transactions after its
+    /// token to be complete, so none is left out between others.
+    var firstKept: String {
+        "(SELECT coalesce((SELECT min(Z_PK) FROM main.ATRANSACTION WHERE ZTIMESTAMP >= \(seconds)), "
+            + "(SELECT max(Z_PK) FROM main.ATRANSACTION)))"
+    }
+}
+
 /// Files of external data that no row named when they were looked for.
 struct UnnamedFiles: Sendable {
     let files: ExternalStorage.Unnamed
@@ -227,6 +279,7 @@ struct RepairSearch {
 
     func finding(_ fault: RepairFault) throws -> RepairReport.Fault {
         var finding = RepairReport.Fault(rule: fault.rule, place: fault.place, count: 0, keys: [])
+        if case .trim = fault.action { finding.isTrimmed = true }
         if case .rule(let rule) = fault.action {
             guard let found = try RuleCheck([rule], on: objects).run().first else { return finding }
             finding.count = found.count

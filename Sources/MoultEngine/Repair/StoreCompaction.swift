@@ -1,0 +1,74 @@
+import MoultBasics
+import MoultSQLite
+
+/// The free pages of a store: those that hold nothing, and stay in the file for rows to come.
+package struct FreePages: Sendable, Equatable {
+    package let count: Int64
+    /// The number of all pages.
+    package let total: Int64
+    package let pageSize: Int64
+
+    package var bytes: Int64 { count &* pageSize }
+
+    /// Whether there are so many that a person may want them back: at least 64 KiB, and one page in ten.
+    package var isWorthwhile: Bool { bytes >= 1 << 16 && count >= total / 10 }
+
+    package init(_ connection: Connection) throws {
+        count = try connection.integer("PRAGMA main.freelist_count") ?? 0
+        total = try connection.integer("PRAGMA main.page_count") ?? 0
+        pageSize = try connection.integer("PRAGMA main.page_size") ?? 0
+    }
+}
+
+/// The step of a repair that gives the free pages of a working copy back. Every row is compared with what it was.
+struct StoreCompaction: StepAction {
+    static let name = "space"
+    static let sentence = "The free pages are given back."
+
+    func execute(_ site: CodeContext) throws {
+        let connection = site.connection
+        let before = try Self.digests(connection)
+        guard !site.isCancelled() else { throw site.cancellation }
+        try connection.execute("VACUUM main")
+        let after = try Self.digests(connection)
+        guard let differing = Set(before.keys).union(after.keys).sorted().first(where: { before[$0] != after[$0] })
+        else { return }
+        throw MigrationError(
+            .verificationFailed, "The rows of \(differing) are not the same after the free pages were given back.",
+            place: differing, remedy: "The store is unchanged. Leave the free pages where they are, and report this.")
+    }
+
+    /// Returns a digest of the rows of each table, in the order of their rowids. A virtual table keeps its rows in
+    /// tables of its own.
+    private static func digests(_ connection: Connection) throws -> [String: [UInt8]] {
+        var digests: [String: [UInt8]] = [:]
+        for table in try connection.catalogue().tables where !table.isVirtual {
+            let rows = "FROM main.\(table.name.quotedName) NOT INDEXED"
+            // Without a rowid, the rows are in the order of the table's key.
+            let hasRowid = try connection.attempt { try connection.integer("SELECT rowid \(rows) LIMIT 1") } != nil
+            var stream = SHA256Stream()
+            try connection.forEachRow("SELECT \(hasRowid ? "rowid, " : "")* \(rows)") { row in
+                for column in 0..<row.columnCount { stream.update(row.value(column)) }
+            }
+            digests[table.name] = stream.finish()
+        }
+        return digests
+    }
+}
+
+extension SHA256Stream {
+    /// Adds a value, with its storage class and its length.
+    fileprivate mutating func update(_ value: SQLiteValue) {
+        func add(_ kind: UInt8, _ bytes: [UInt8]) {
+            let length = withUnsafeBytes(of: Int64(bytes.count).littleEndian) { Array($0) }
+            ([kind] + length + bytes).withUnsafeBytes { update($0) }
+        }
+        switch value {
+        case .null: add(0, [])
+        case .integer(let number): add(1, withUnsafeBytes(of: number.littleEndian) { Array($0) })
+        case .real(let number): add(2, withUnsafeBytes(of: number.bitPattern.littleEndian) { Array($0) })
+        case .text(let text): add(3, Array(text.utf8))
+        case .blob(let bytes): add(4, bytes)
+        }
+    }
+}
