@@ -37,7 +37,7 @@ package struct Pass: Sendable {
     package var span: ClosedRange<Double> = 0...1
     /// The number of working copies that are kept until the end, because steps may have to be undone on them.
     package var keptCopies = 0
-    /// Whether the free pages of the store are given back, by a step.
+    /// Whether the free pages of the store are given back, once all else is done.
     var isCompacted = false
     /// The amount by which the store may grow; nil if it keeps its size.
     var growth: StoreGrowth?

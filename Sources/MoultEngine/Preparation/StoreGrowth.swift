@@ -40,12 +40,19 @@ struct StoreGrowth: Sendable {
         // the others.
         let grown = plan.source.tables.filter { updated.contains($0.name) }.reduce(0) { $0 + rows(of: $1) }
         let split = min(3 * grown / all, 1) * size / 3
-        let fixed = (newObjects + 4) * pageSize + newTexts
+        // A new entity number may take more bytes in each record.
+        let fixed = (newObjects + 4) * pageSize + newTexts + (isRenumbered ? 2 * all : 0)
         // Full pages are not filled to the last byte.
         return Int64(min((values + inIndexes + pairs) * 1.25 + split + fixed, 1e17))
     }
 
     private func rows(of table: EntityTable) -> Double { rows[table.name] ?? 0 }
+
+    private var isRenumbered: Bool {
+        plan.source.entityNumbers.contains { name, old in
+            plan.destination.entityNumbers[name].map { $0 > old } ?? false
+        }
+    }
 
     // MARK: - New values
 

@@ -20,22 +20,25 @@ package struct FreePages: Sendable, Equatable {
     }
 }
 
-/// The step of a repair that gives the free pages of a working copy back. Every row is compared with what it was.
-struct StoreCompaction: StepAction {
-    static let name = "space"
-    static let sentence = "The free pages are given back."
+/// The last work of a repair on a working copy: its free pages are given back.
+enum StoreCompaction {
+    static let sentence = "Give the free pages back."
 
-    func execute(_ site: CodeContext) throws {
-        let connection = site.connection
-        let before = try Self.digests(connection)
-        guard !site.isCancelled() else { throw site.cancellation }
+    /// Rewrites the file without its free pages, and compares every row and the catalogue with what they were.
+    static func run(on connection: Connection, place: String) throws {
+        let (rows, objects) = (try digests(connection), Set(try connection.catalogue().entries))
         try connection.execute("VACUUM main")
-        let after = try Self.digests(connection)
-        guard let differing = Set(before.keys).union(after.keys).sorted().first(where: { before[$0] != after[$0] })
-        else { return }
-        throw MigrationError(
-            .verificationFailed, "The rows of \(differing) are not the same after the free pages were given back.",
-            place: differing, remedy: "The store is unchanged. Leave the free pages where they are, and report this.")
+        try connection.checkSoundness(place: place)
+        let after = try digests(connection)
+        let differing = Set(rows.keys).union(after.keys).sorted().first { rows[$0] != after[$0] }
+        // SQLite lists the tables before the indexes, so the order may differ.
+        guard differing == nil, Set(try connection.catalogue().entries) == objects else {
+            throw MigrationError(
+                .verificationFailed,
+                "\(differing.map { "The rows of \($0)" } ?? "The tables and indexes") are not the same after the free "
+                    + "pages were given back.", place: place,
+                remedy: "The store is unchanged. Leave the free pages where they are, and report this.")
+        }
     }
 
     /// Returns a digest of the rows of each table, in the order of their rowids. A virtual table keeps its rows in

@@ -150,13 +150,7 @@ package final class StoreRepair: Sendable {
         migration.operation = .repair
         migration.preconditions = [UnchangedStore(binding: binding, store: store)]
         if !unnamed.names.isEmpty { migration.unnamedFiles = UnnamedFiles(files: unnamed, system: system) }
-        if free != nil {
-            migration.isCompacted = true
-            migration.steps.append(
-                Pass.Step(
-                    name: StoreCompaction.name, sentence: StoreCompaction.sentence, action: StoreCompaction()))
-            if !hasRows { migration.stepVerification = .version(kept) }
-        }
+        migration.isCompacted = free != nil
         guard !schema.isEmpty else { return migration }
         migration.script = StoreScript(statements: schema.statements)
         migration.verification = Verification(self)

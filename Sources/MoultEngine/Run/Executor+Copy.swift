@@ -223,7 +223,6 @@ extension Executor {
         defer { _ = try? proof.wait() }
         let isRead = !migration.script.isInPlace
         if isRead {
-            try FormatFunctions.register(on: lock.connection)
             try WorkingCopy.limitMemory(of: lock.connection, options)
             try lock.connection.attach(draft.store, as: "source")
         }
@@ -245,6 +244,7 @@ extension Executor {
     private func changeInOneTransaction(_ ended: (_ isVerified: Bool) throws -> Void = { _ in }) throws {
         let connection = lock.connection
         try connection.registerCoreDataStubs()
+        try FormatFunctions.register(on: connection)
         for function in migration.functions { try connection.register(function) }
         try writeExternalFiles()
         let named = try namedFiles()

@@ -94,6 +94,10 @@ final class WorkingCopy {
         try timings.measure(.change) {
             try run(pass.steps, of: pass, noting: trail, observer)
             try pass.rules?.run(site(of: pass, observer))
+            if pass.isCompacted {
+                guard !observer.isCancelled() else { throw Executor.cancelled(store) }
+                try journalled { try StoreCompaction.run(on: connection, place: store) }
+            }
             try connection.proveWrites()
         }
     }
