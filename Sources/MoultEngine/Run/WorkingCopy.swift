@@ -96,7 +96,8 @@ final class WorkingCopy {
             try pass.rules?.run(site(of: pass, observer))
             if pass.isCompacted {
                 guard !observer.isCancelled() else { throw Executor.cancelled(store) }
-                try journalled { try StoreCompaction.run(on: connection, place: store) }
+                // It needs no journal: a copy that fails is not used.
+                try StoreCompaction.run(on: connection, place: store)
             }
             try connection.proveWrites()
         }

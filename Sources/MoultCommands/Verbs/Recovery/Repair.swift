@@ -10,7 +10,8 @@ extension Verb {
             \(list(of: RepairRule.byDefault))
             Objects that are their own ancestors are a fault only with --only cycles, because Core Data allows them.
             One-to-one relationships of which the app has never written one end are completed only with --only one-sided.
-            The file gives its free pages back only with --only space, which needs room for two more copies of the store.
+            The file gives its free pages back only with --only space, which needs room for the backup and for two more
+            copies of the store.
             --only history with --before also deletes the persistent history before a date, except for the newest
             transaction. A reader whose token is older reads all objects anew, so choose a date that every reader has
             passed. --only history,space makes the file smaller too.

@@ -150,7 +150,8 @@ package struct TableStrategy: Sendable, Hashable {
         guard !sentences.isEmpty else { return self }
         var strategy = self
         if [.unchanged, .altered].contains(kind) { strategy.kind = .updated }
-        strategy.sentence = ([sentence] + sentences).joined(separator: " ")
+        let first = kind == .unchanged ? "Rows of \(table) are updated." : sentence
+        strategy.sentence = ([first] + sentences).joined(separator: " ")
         return strategy
     }
 
