@@ -41,13 +41,15 @@ struct WorkMeterTests {
 
     @Test func `parts and pieces take their share, whatever is in them`() throws {
         let told = Told()
-        let made: [Int] = try WorkMeter.$current.withValue(told.meter) {
+        let pieces: [WorkMeter.Piece<Int>] = [(1, { [1] }), (3, { [2, 3] })]
+        let last: [WorkMeter.Piece<Int>] = [(1, { [4] })]
+        let made = try WorkMeter.$current.withValue(told.meter) {
             try WorkMeter.part(upTo: 0.2) {
                 WorkMeter.expect(rows: 10)
                 for _ in 0..<10 { WorkMeter.current?.advance() }
             }
             return try WorkMeter.part(upTo: 1) {
-                try WorkMeter.each([(1, { [1] }), (3, { [2, 3] })]) + WorkMeter.each(upTo: 1, [(1, { [4] })])
+                try WorkMeter.each(pieces) + WorkMeter.each(last)
             }
         }
         #expect(made == [1, 2, 3, 4])
@@ -79,10 +81,10 @@ struct WorkMeterTests {
 
     @Test func `without a meter the work is done all the same`() throws {
         #expect(WorkMeter.part(upTo: 0.5) { 7 } == 7)
-        #expect(try WorkMeter.each([(1, { [1, 2] }), (0, { [3] })]) == [1, 2, 3])
-        #expect(throws: CancellationError.self) {
-            try WorkMeter.each([(1, { () -> [Int] in throw CancellationError() })])
-        }
+        let pieces: [WorkMeter.Piece<Int>] = [(1, { [1, 2] }), (0, { [3] })]
+        #expect(try WorkMeter.each(pieces) == [1, 2, 3])
+        let failing: [WorkMeter.Piece<Int>] = [(1, { throw CancellationError() })]
+        #expect(throws: CancellationError.self) { try WorkMeter.each(failing) }
     }
 
     @Test func `an error ends its part, and the parts that follow go on from there`() throws {
