@@ -20,6 +20,30 @@ package struct FreePages: Sendable, Equatable {
     }
 }
 
+/// The date before which persistent history is deleted. The newest transaction stays, and with it the token of a reader
+/// that has read everything.
+package struct HistoryLimit: Sendable, Equatable {
+    /// The date as a person wrote it.
+    package let name: String
+    /// The date in seconds since 2001-01-01 00:00:00 UTC.
+    package let seconds: Double
+
+    /// - Parameter name: the date as it was written; nil for its ISO 8601 form.
+    package init(_ name: String? = nil, seconds: Double) {
+        // A date that is none deletes nothing.
+        self.seconds = seconds.isFinite ? seconds : -1e10
+        let whole = Int64(min(max(self.seconds, -1e10), 1e11).rounded(.down))
+        self.name = name ?? Timestamp(seconds: 978_307_200 + whole).iso8601
+    }
+
+    /// The number of the first transaction that stays, as SQL. A reader of history expects the transactions after its
+    /// token to be complete, so none is left out between others.
+    var firstKept: String {
+        "(SELECT coalesce((SELECT min(Z_PK) FROM main.ATRANSACTION WHERE ZTIMESTAMP >= \(seconds)), "
+            + "(SELECT max(Z_PK) FROM main.ATRANSACTION)))"
+    }
+}
+
 /// The last work of a repair on a working copy: its free pages are given back.
 enum StoreCompaction {
     static let sentence = "Give the free pages back."
