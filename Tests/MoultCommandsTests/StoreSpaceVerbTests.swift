@@ -71,4 +71,18 @@ struct StoreSpaceVerbTests {
             Tool.path, ["repair", "forum.sqlite", "--only", "history", "--before", "yesterday"] + model)
         #expect(result.exit == 2 && result.errors.contains("such as 2024-01-01"), "\(result)")
     }
+
+    @Test(arguments: [
+        ["doctor"], ["validate"], ["export", "-o", "csv"], ["anonymise", "-o", "copy.sqlite"], ["repair", "--dry-run"],
+        ["backup", "create"], ["backup", "verify"],
+    ])
+    func `a program reads events from every verb that may take long`(words: [String]) throws {
+        let moult = try store()
+        let split = words.first == "backup" ? 2 : 1
+        let arguments = words.prefix(split) + ["forum.sqlite"] + words.dropFirst(split) + ["--events"]
+        let result = try moult.run(Tool.path, Array(arguments) + (words.last == "verify" ? [] : model))
+        #expect(result.exit == 0, "\(result)")
+        let lines = result.errors.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.hasPrefix("{\"format\":1,\"event\":") }, "\(result)")
+    }
 }

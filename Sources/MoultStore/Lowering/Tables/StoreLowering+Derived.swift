@@ -54,10 +54,11 @@ extension StoreLowering {
     }
 
     private func isCarried(_ attribute: AttributeDescription, in entity: EntityDescription) -> Bool {
-        contributions(to: entity).allSatisfy { contribution in
+        let dependsOnOtherRows = attribute.derivation?.dependsOnOtherRows ?? false
+        return contributions(to: entity).allSatisfy { contribution in
             let old = source.model.attribute(attribute.name, of: contribution.source)
             return old?.derivation == attribute.derivation && old?.isStored == true
-                && contribution.source.name == contribution.destination.name
+                && (!dependsOnOtherRows || contribution.source.name == contribution.destination.name)
         }
     }
 
