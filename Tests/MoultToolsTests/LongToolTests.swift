@@ -26,6 +26,7 @@ struct LongToolTests {  // tier: long
 
     @Test func `a new store counts its objects`() throws {
         let (folder, _, version) = try sample()
+        defer { withExtendedLifetime(folder) {} }
         let work = try WatchedWork {
             _ = try NewStore(
                 version, at: folder.path + "/b.sqlite", SampleData(count: 300, isHostile: false), framework: nil,
@@ -37,6 +38,7 @@ struct LongToolTests {  // tier: long
     @Test(arguments: [ExportFormat.csv, .jsonl, .sqlite])
     func `an export counts its rows, and an import too`(format: ExportFormat) throws {
         let (folder, path, version) = try sample()
+        defer { withExtendedLifetime(folder) {} }
         let written = folder.path + "/written"
         let export = try WatchedWork {
             _ = try ExportReport(path, ExportSelection(), format, isExact: true, versions: nil, to: written)
@@ -58,6 +60,7 @@ struct LongToolTests {  // tier: long
 
     @Test func `an anonymous copy`() throws {
         let (folder, path, _) = try sample()
+        defer { withExtendedLifetime(folder) {} }
         let work = try WatchedWork {
             _ = try AnonymousReport(
                 of: path, versions: nil, rules: StandInRules(), seed: 7, at: folder.path + "/copy.sqlite")
@@ -70,7 +73,9 @@ struct LongToolTests {  // tier: long
         defer { withExtendedLifetime(folder) {} }
         var count: Int64 = 0
         let work = try WatchedWork {
-            try ReadOnlyStore.forEachObject(in: path, versions: ModelVersions(versions: [version])) { _ in count += 1 }
+            try MoultStore.ReadOnlyStore.forEachObject(in: path, versions: ModelVersions(versions: [version])) { _ in
+                count += 1
+            }
         }
         #expect(work.fault == nil && count == 900 && work.reports.last?.totalRows == 900)
     }

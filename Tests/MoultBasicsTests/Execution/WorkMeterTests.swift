@@ -44,7 +44,7 @@ struct WorkMeterTests {
         let pieces: [WorkMeter.Piece<Int>] = [(1, { [1] }), (3, { [2, 3] })]
         let last: [WorkMeter.Piece<Int>] = [(1, { [4] })]
         let made = try WorkMeter.$current.withValue(told.meter) {
-            try WorkMeter.part(upTo: 0.2) {
+            WorkMeter.part(upTo: 0.2) {
                 WorkMeter.expect(rows: 10)
                 for _ in 0..<10 { WorkMeter.current?.advance() }
             }

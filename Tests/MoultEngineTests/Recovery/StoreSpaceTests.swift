@@ -18,8 +18,8 @@ struct StoreSpaceTests {
             """
             INSERT INTO ATRANSACTION (Z_PK, Z_ENT, Z_OPT, ZTIMESTAMP) SELECT value, 16002, 1, value * 86400.0
                 FROM generate_series(1, 3000);
-            INSERT INTO ACHANGE (Z_PK, Z_ENT, Z_OPT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID, ZCOLUMNS)
-                SELECT value, 16001, 1, 1, 6, 1, value, zeroblob(100) FROM generate_series(1, 3000);
+            INSERT INTO ACHANGE (Z_PK, Z_ENT, Z_OPT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID)
+                SELECT value, 16001, 1, 0, 6, 1, value FROM generate_series(1, 3000);
             UPDATE Z_PRIMARYKEY SET Z_MAX = 3000 WHERE Z_ENT > 16000
             """)
         return library
@@ -131,9 +131,8 @@ struct StoreSpaceTests {
     @Test func `the diagnosis counts objects that belong to none, where their owners delete them`() throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/Clips.sqlite"
-        var clip = EntityDescription("Clip = title String, parts >> Part.clip")
-        clip.relationships[0].deleteRule = .cascade
-        let model = try ManagedObjectModel(entities: [clip, EntityDescription("Part = type String, clip > Clip.parts")])
+        let model = try ManagedObjectModel(
+            "Clip = title String, parts >> Part.clip cascade\nPart = type String, clip > Clip.parts")
         let version = ModelVersion(names: ["1"], model: model)
         try StoreCreator(version).make(at: path)
         func codes() -> [Finding] {
