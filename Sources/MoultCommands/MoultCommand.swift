@@ -147,7 +147,9 @@ public enum MoultCommand {
                 Interruption.mark(at: sidecar.stopped)
             }
             do {
-                return try await CommandWords(invocation).speakingAsync { try await verb.run(invocation, console) }
+                return try await ProgressDisplay.metering(console) {
+                    try await CommandWords(invocation).speakingAsync { try await verb.run(invocation, console) }
+                }
             } catch var error as MigrationError {
                 if error.remedy == MigrationError.wrongRequestRemedy { error.advice = invocation.wrong("").advice }
                 throw error

@@ -22,6 +22,7 @@ package typealias Answer = MoultPlan.Answer
 package typealias ReadOnlyStore = MoultStore.ReadOnlyStore
 package typealias RulesFile = MoultObjects.RulesFile
 package typealias CallLimit = MoultEngine.CallLimit
+package typealias HistoryLimit = MoultEngine.HistoryLimit
 package typealias MigrationObserver = MoultEngine.MigrationObserver
 package typealias MigrationProgress = MoultEngine.MigrationProgress
 package typealias CrashTest = MoultTesting.CrashTest

@@ -85,6 +85,11 @@ struct StageTests {
         let messages = seen.withLock { $0.compactMap(\.message) }
         let copied = try #require(messages.firstIndex(of: "Runs copy."))
         #expect(messages.firstIndex { $0.contains("Made the backup") }.map { $0 < copied } == true)
+        // The objects that the code makes are rows, in the progress, the outcome and the history.
+        let written = try #require(seen.withLock { $0.first { $0.message == "Runs copy." } })
+        #expect(written.rows >= 36 && written.totalRows >= written.rows, "\(written)")
+        let done = seen.withLock { $0.last?.rows }
+        #expect(outcome.rows >= 36 && done == outcome.rows)
         #expect(try Self.folderNames(path) == ["backups", "lock", "log.txt", "runs.jsonl"])
     }
 

@@ -193,7 +193,7 @@ extension MigrationReport: CustomStringConvertible {
                 "phases",
                 .array(timings.map { ["phase": .string($0.phase.rawValue), "seconds": .double($0.seconds)] })),
             .init("backup", backup.map { ["name": .string($0.name), "folder": .string($0.folder)] } ?? .null),
-            .init("space", .array(space.parts.map(\.document))),
+            .init("space", .array(space.peak.map(\.document))),
             .init("recovery", outcome == .migrated ? .string(recovery.rawValue) : .null),
             .init("prunedBackups", JSONValue(prunedBackups)), .init("losses", .array(losses.map(\.document))),
             .init("rules", .array(ruleReports.map(\.document))), .init("quarantined", .integer(quarantined)),

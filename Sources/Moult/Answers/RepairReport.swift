@@ -14,8 +14,8 @@ extension RepairReport {
                         "rule": .string(fault.rule.rawValue), "place": .string(fault.place),
                         "count": .integer(fault.count), "keys": .array(fault.keys.map(JSONValue.integer)),
                         "quarantined": .integer(fault.quarantined), "left": .integer(fault.left),
-                        "bytes": fault.rule == .externalFiles ? .integer(fault.bytes) : .null,
-                        "remedy": .string(fault.rule.sentence(isDone: outcome != nil)),
+                        "bytes": [.externalFiles, .space].contains(fault.rule) ? .integer(fault.bytes) : .null,
+                        "remedy": .string(fault.sentence(isDone: outcome != nil)),
                     ]
                 }), "remarks": .array(remarks.map(\.document)),
         ]
@@ -51,7 +51,7 @@ extension RepairReport {
         for fault in faults {
             table.add(
                 fault.rule.rawValue, fault.place, Quantity.count(fault.count), Quantity.count(fault.quarantined),
-                Quantity.count(fault.left), fault.rule.sentence(isDone: isDone))
+                Quantity.count(fault.left), fault.sentence(isDone: isDone))
         }
         return remarks + table.lines(style: style)
     }
@@ -62,6 +62,10 @@ extension RepairReport {
             lines.append(
                 "\(Quantity.count(files.count, "file")), \(Quantity.bytes(files.bytes)): "
                     + "external-files/\(outcome.run) in the store's .moult folder. Remove what nobody needs.")
+        }
+        if faults.contains(where: { $0.rule == .space }) {
+            lines.append(
+                "\(Quantity.bytes(outcome.bytesBefore)) became \(Quantity.bytes(outcome.bytesAfter)).")
         }
         lines += outcome.removals
         if quarantined > 0 {

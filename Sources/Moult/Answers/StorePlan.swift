@@ -188,7 +188,7 @@ extension StorePlan {
         (binding, deferral, longestWork) = (
             prepared.bound?.binding, prepared.deferral.map(DeferredWork.init), prepared.longestUnit
         )
-        (seconds, space) = (expected?.seconds, expected?.space.parts ?? [])
+        (seconds, space) = (expected?.seconds, expected?.space.peak ?? [])
         spaceSentence = expected.flatMap { SpaceRequirement.sentence($0.volumes, of: "It") }
         let script = try withSQL && obstacle == nil ? prepared.script() : nil
         statements = script?.statements.map {

@@ -63,6 +63,30 @@ extension Project {
         }
     }
 
+    /// Deletes the persistent history of a store before a date, and works like a migration. The newest transaction stays.
+    /// A reader whose token is older gets the error `historyTokenExpired`, and has to read the objects anew; so choose a
+    /// date that every reader has passed.
+    ///
+    /// The report's errors: those of ``repair(_:only:isRehearsal:options:)``; `cloudKit` for a store that is mirrored,
+    /// whose history CloudKit reads.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - seconds: the date, in seconds since 2001-01-01 00:00:00 UTC (`Date.timeIntervalSinceReferenceDate`).
+    ///   - givesBackSpace: whether to make the file smaller by its free pages.
+    ///   - isRehearsal: whether to do everything on a copy that is not kept.
+    ///   - options: the options for changing the store.
+    public func trimHistory(
+        of store: String, before seconds: Double, givingBackSpace givesBackSpace: Bool = true,
+        isRehearsal: Bool = false, options: RunOptions = RunOptions()
+    ) -> StoreTask<RepairReport> {
+        let rules: Set<RepairRule> = givesBackSpace ? [.history, .space] : [.history]
+        let limit = HistoryLimit(seconds: seconds)
+        return task("repair", store) { observer, _ in
+            try keeper(of: store, options).repair(rules, trimmingHistory: limit, isRehearsal: isRehearsal, observer)
+        }
+    }
+
     /// Returns the objects that runs removed from a store, oldest first. The store may be gone.
     ///
     /// - Parameters:

@@ -97,14 +97,21 @@ package struct StoreKeeper: Sendable {
         let all = try name.map { [try backup(named: $0)] } ?? backups().backups
         let inOrder = all.filter { $0.error == nil } + all.filter { $0.error != nil }
         return BackupVerification(
-            inOrder.map { backup in
-                do {
-                    try verify(backup)
-                    return (backup.name, nil)
-                } catch {
-                    return (backup.name, MigrationError(any: error))
-                }
-            })
+            try WorkMeter.each(
+                beats: 1,
+                inOrder.map { backup in
+                    (
+                        backup.bytes,
+                        {
+                            do {
+                                try verify(backup)
+                                return [(backup.name, nil)]
+                            } catch {
+                                return [(backup.name, MigrationError(any: error))]
+                            }
+                        }
+                    )
+                }))
     }
 
     /// Copies a backup into a folder or an archive, verified before and after.
@@ -188,11 +195,14 @@ package struct StoreKeeper: Sendable {
     }
 
     /// Repairs tables, columns, indexes, history and rows.
+    ///
+    /// - Parameter limit: the date before which persistent history is deleted, if the rules include it.
     package func repair(
-        _ rules: Set<RepairRule>, isRehearsal: Bool, _ observer: MigrationObserver = .none
+        _ rules: Set<RepairRule>, trimmingHistory limit: HistoryLimit? = nil, isRehearsal: Bool,
+        _ observer: MigrationObserver = .none
     ) throws -> RepairReport {
         try heal(unlessRehearsal: isRehearsal)
-        let repair = try StoreRepair(store, at: try version(), rules: rules, system: system)
+        let repair = try StoreRepair(store, at: try version(), rules: rules, trimmingHistory: limit, system: system)
         var report = repair.found
         report.isRehearsal = isRehearsal
         guard var migration = repair.migration else { return report }
@@ -216,8 +226,10 @@ package struct StoreKeeper: Sendable {
         // Report rules that do not fit the model before reading the store.
         var names = RuleModelCheck(version.model)
         try names.check(check.rules, place: check.place)
-        let audit = try StoreAudit(
-            store, model: version.model, requiring: version, full: full, withValues: withValues, system: system)
+        let audit = try WorkMeter.part(upTo: check.rules.isEmpty ? 1 : 0.7) {
+            try StoreAudit(
+                store, model: version.model, requiring: version, full: full, withValues: withValues, system: system)
+        }
         let ruled = try RuleAudit(
             store, check.rules, version: version, source: compared, place: check.place, system: system)
         let findings = withValues ? ruled.findings.map(\.showingValues) : ruled.findings

@@ -168,6 +168,10 @@ extension Remedy {
         case answers(String)
         /// The names of repair rules.
         case only([String])
+        /// A file with rules of an app.
+        case rules(String)
+        /// The date before which persistent history is deleted.
+        case before(String)
         case budget(String?)
         case backups(String?)
         case run(String)

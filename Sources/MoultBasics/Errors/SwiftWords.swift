@@ -92,6 +92,8 @@ extension Remedy.Setting {
         case .only(let rules):
             rules.isEmpty
                 ? "the argument only" : "only: [\(rules.map { "." + $0.inCamelCase }.joined(separator: ", "))]"
+        case .rules(let path): "the rules of \(path)"
+        case .before(let date): "Project.trimHistory(of:before: \(date))"
         case .budget: "RunOptions.budget"
         case .backups: "RunOptions.backupFolder"
         case .run(let run): "the run \(run)"

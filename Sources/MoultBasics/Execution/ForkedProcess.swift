@@ -45,7 +45,8 @@ package final class ForkedProcess {
         let identifier = forked()
         if identifier == 0 {
             become(child: parent, output.writes, errors.writes, memory)
-            _exit(await body())
+            // The meter of this process draws on this process's terminal.
+            _exit(await WorkMeter.$current.withValue(nil, operation: body))
         }
         let number = errno
         for end in [output.writes, errors.writes] { close(end) }

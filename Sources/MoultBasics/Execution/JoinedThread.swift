@@ -96,11 +96,16 @@ package enum BlockingWork {
     package static func run<Value: Sendable>(
         _ label: String, _ body: @escaping @Sendable (@escaping @Sendable () -> Bool) throws -> Value
     ) async throws -> Value {
-        let flag = CancellationFlag()
+        let (flag, meter) = (CancellationFlag(), WorkMeter.current)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
                 let work: @Sendable () -> Void = {
-                    continuation.resume(with: Result { try body { flag.isSet.load(ordering: .relaxed) } })
+                    continuation.resume(
+                        with: Result {
+                            try WorkMeter.$current.withValue(meter) {
+                                try body { flag.isSet.load(ordering: .relaxed) }
+                            }
+                        })
                 }
                 // If the system cannot start a thread, Dispatch waits until one is available.
                 if JoinedThread.start(work) == nil {

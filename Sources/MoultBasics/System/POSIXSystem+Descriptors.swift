@@ -182,6 +182,7 @@ extension POSIXSystem {
                 if read == 0 { break }
                 piece.removeLast(piece.count - read)
                 try body(piece)
+                WorkMeter.current?.pulse(read)
                 place += Int64(read)
                 left -= Int64(read)
             }

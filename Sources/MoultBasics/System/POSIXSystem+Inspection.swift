@@ -85,6 +85,7 @@ extension POSIXSystem {
                 guard count >= 0 else { throw MigrationError.system("read", path) }
                 if count == 0 { return }
                 body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                WorkMeter.current?.pulse(count)
                 left -= count
             }
         }

@@ -16,9 +16,9 @@ extension DiagnosisCheck {
 
     /// The check for tables that lack something and rows that contradict each other, whether or not a repair can fix
     /// them.
-    static let rows = DiagnosisCheck { site in
+    static let rows = DiagnosisCheck(upTo: 0.85) { site in
         guard let version = site.version, site.isSound else { return [] }
-        let (found, indexes) = try repairs(site, version)
+        let (found, indexes) = try WorkMeter.part(upTo: 0.5) { try repairs(site, version) }
         // An audit counts files next to the store, whether or not a repair may touch them.
         let rules = Set(found.faults.map(\.rule)).subtracting([.externalFiles])
         let audit = try StoreAudit(
@@ -51,7 +51,7 @@ extension DiagnosisCheck {
     }
 
     /// The check for objects that are in a backup of the same version but not in the store.
-    static let fewerRows = DiagnosisCheck { site in
+    static let fewerRows = DiagnosisCheck(upTo: 0.9) { site in
         guard let snapshot = site.snapshot, site.isSound else { return [] }
         let hashes = snapshot.hashes.entities.mapValues(\.base64)
         let backups = try site.migrator.backups(of: site.path).list()
@@ -68,23 +68,6 @@ extension DiagnosisCheck {
             finding.keys = changed.deletedKeys
             return finding
         }
-    }
-
-    /// The check for many free pages, which make every read slow.
-    static let slowness = DiagnosisCheck { site in
-        guard site.isSound, site.snapshot != nil else { return [] }
-        let (pages, free) = try ReadOnlyStore.read(site.path, system: site.system) { probe in
-            (
-                try probe.connection.integer("PRAGMA page_count") ?? 0,
-                try probe.connection.integer("PRAGMA freelist_count") ?? 0
-            )
-        }
-        guard pages > 1_000, free * 3 > pages else { return [] }
-        return [
-            site.finding(
-                "mostly-free", .note, "\(Quantity.count(free)) of \(Quantity.count(pages, "page")) are empty.",
-                "sqlite3 \(site.typed) VACUUM, when no app has it open")
-        ]
     }
 }
 
@@ -169,7 +152,7 @@ extension DiagnosisCheck {
     }
 
     /// The check for reasons to refuse a migration, and for the losses it would cause.
-    static let plan = DiagnosisCheck { site in
+    static let plan = DiagnosisCheck(upTo: 0.2) { site in
         guard site.versions != nil, site.isSound else { return [] }
         do {
             guard let prepared = try site.prepared(), !prepared.plan.isEmpty else { return [] }
@@ -177,13 +160,14 @@ extension DiagnosisCheck {
             for position in findings.indices where findings[position].remedy.isEmpty {
                 findings[position].advice = "\(.plan, with: site.wanted)"
             }
-            if findings.allSatisfy({ $0.severity < .error }), try site.room.get() == nil {
+            if findings.allSatisfy({ $0.severity < .error }), case let room = try site.room.get(), room.error == nil {
                 let refusal = prepared.undeclaredLosses(among: try prepared.foreseenLosses())
                 findings.append(
                     site.finding(
                         "can-migrate", .note,
                         "The store can be migrated to \(prepared.plan.to.name)"
-                            + (refusal == nil ? "." : ", once its losses are declared or accepted."),
+                            + (refusal == nil ? "." : ", once its losses are declared or accepted.")
+                            + (room.sentence.map { " \($0)" } ?? ""),
                         "\(refusal == nil ? .migrate : .plan, with: site.wanted)"))
             }
             return findings

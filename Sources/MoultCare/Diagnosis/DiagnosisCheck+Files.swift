@@ -230,7 +230,7 @@ extension DiagnosisCheck {
         return findings
     }
 
-    static let backups = DiagnosisCheck { site in
+    static let backups = DiagnosisCheck(upTo: 1) { site in
         let folder = try site.migrator.backups(of: site.path)
         let (all, unreadable) = try folder.contents()
         if let first = unreadable.first {
@@ -247,14 +247,21 @@ extension DiagnosisCheck {
                 ? [site.finding("no-backup", .note, "There is no backup yet.", "\(.makeBackup, site.store)")]
                 : []
         }
-        var bad: [(StoreBackup, MigrationError)] = []
-        for backup in all {
-            do {
-                try folder.verify(backup)
-            } catch let error as MigrationError {
-                bad.append((backup, error))
-            }
-        }
+        let bad: [(StoreBackup, MigrationError)] = try WorkMeter.each(
+            beats: 1,
+            all.map { backup in
+                (
+                    backup.bytes,
+                    {
+                        do {
+                            try folder.verify(backup)
+                            return []
+                        } catch let error as MigrationError {
+                            return [(backup, error)]
+                        }
+                    }
+                )
+            })
         guard let newest = all.last, let first = bad.first else { return [] }
         let isUseless = bad.count == all.count
         return [
@@ -283,13 +290,14 @@ extension DiagnosisCheck {
 
     /// The check for enough room for the next migration.
     static let space = DiagnosisCheck { site in
-        guard let room = try site.room.get() else { return [] }
+        let room = try site.room.get()
+        guard let error = room.error else { return [] }
         return [
             site.finding(
-                "insufficient-storage", .error, room.error.message,
+                "insufficient-storage", .error, error.message,
                 (room.fitsWithoutBackup
                     ? "\(.migrate, with: site.wanted + [.frugal]) keeps no backup. "
-                    : "\(.pruneBackups, site.store) removes expired backups. ") + room.error.advice)
+                    : "\(.pruneBackups, site.store) removes expired backups. ") + error.advice)
         ]
     }
 }

@@ -26,11 +26,13 @@ package struct StoreDiagnosis: Sendable {
         _ store: String, _ context: StoreSession.Context? = nil, to target: String? = nil,
         options: RunOptions = RunOptions(), on system: any System = POSIXSystem()
     ) {
-        let site = DiagnosisContext(store, context, target: target, options: options, on: system)
+        let site = WorkMeter.part(upTo: 0.1) {
+            DiagnosisContext(store, context, target: target, options: options, on: system)
+        }
         var found: [Finding] = []
         for check in DiagnosisCheck.all {
             do {
-                found += try check.run(site).filter { !found.contains($0) }
+                found += try WorkMeter.part(upTo: check.end) { try check.run(site).filter { !found.contains($0) } }
             } catch {
                 let obstacle = site.notExamined(error)
                 // One obstacle that blocks several checks is reported once.
@@ -75,12 +77,15 @@ struct DiagnosisContext {
     /// The name of the version of the model that a damaged store has; nil if it is unknown.
     private let damagedVersion: String?
     private let onceExamined = Once<Result<PreparedMigration?, any Error>>()
-    private let onceMeasured = Once<Result<Room?, any Error>>()
+    private let onceMeasured = Once<Result<Room, any Error>>()
 
-    /// The lack of room for a migration.
+    /// The room that the next migration needs.
     struct Room {
-        let error: MigrationError
-        let fitsWithoutBackup: Bool
+        /// The needed and the free space, in a sentence; nil if no migration was planned, or none is needed.
+        var sentence: String?
+        /// The refusal of a migration for which there is not enough room.
+        var error: MigrationError?
+        var fitsWithoutBackup = false
     }
 
     var system: any System { migrator.system }
@@ -141,21 +146,21 @@ struct DiagnosisContext {
         }.get()
     }
 
-    /// The room that the next migration lacks, by its own estimate. The value within is nil if there is enough room, or
-    /// no migration.
-    var room: Result<Room?, any Error> {
+    /// The room that the next migration needs, by its own estimate.
+    var room: Result<Room, any Error> {
         onceMeasured.value {
             guard isSound, let prepared = try? prepared(),
                 let migration = try? prepared.examined().get()
-            else { return .success(nil) }
+            else { return .success(Room()) }
             return Result {
-                let space = try migrator.needs(of: migration, on: path).space
+                let needs = try migrator.needs(of: migration, on: path)
+                var room = Room(sentence: SpaceRequirement.sentence(needs.volumes, of: "It"))
                 do {
-                    try space.check(offering: migration.operation.ways, system)
-                    return nil
+                    try needs.space.check(offering: migration.operation.ways, system)
                 } catch let error as MigrationError where error.code == .insufficientStorage {
-                    return Room(error: error, fitsWithoutBackup: space.isEnoughWithoutBackup(system))
+                    (room.error, room.fitsWithoutBackup) = (error, needs.space.isEnoughWithoutBackup(system))
                 }
+                return room
             }
         }
     }
@@ -218,12 +223,18 @@ struct DiagnosisContext {
 
 /// One check of a diagnosis.
 struct DiagnosisCheck: Sendable {
+    /// The part of the whole diagnosis that is usually done after this check, 0 to 1.
+    var end = 0.0
     let run: @Sendable (DiagnosisContext) throws -> [Finding]
+
+    init(upTo end: Double = 0, run: @escaping @Sendable (DiagnosisContext) throws -> [Finding]) {
+        (self.end, self.run) = (end, run)
+    }
 
     /// All checks. Findings of equal severity are reported in this order.
     static let all: [DiagnosisCheck] = [
         unreadable, sideFiles, surroundings, neighbours, unfinishedRun, leftovers, records, failingRuns, damagedPages,
-        version, plan, space, rows, fewerRows, backups, quarantine, slowness,
+        version, plan, space, rows, fewerRows, contents, backups, quarantine,
     ]
 }
 

@@ -138,7 +138,10 @@ extension MirroredStore {
         try connection.checkSoundness(schema: "replica", place: route.replica)
         var differences: [MirrorVerification.Difference] = []
         var rows: Int64 = 0
-        for table in try tables(of: route, fresh, with: still) {
+        let tables = try tables(of: route, fresh, with: still)
+        WorkMeter.expect(pieces: tables.count)
+        for table in tables {
+            defer { WorkMeter.current?.advance() }
             rows += try connection.integer("SELECT count(*) FROM main.\(table.name.quotedName)") ?? 0
             if let found = try comparison.difference(in: table.name, columns: table.columns, numbers: table.numbers) {
                 differences.append(found)

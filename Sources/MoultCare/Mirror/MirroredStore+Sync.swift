@@ -226,7 +226,11 @@ extension MirroredStore {
         // Triggers that maintain derived values would count twice. Those of R-trees must run.
         let triggers = try connection.catalogue().triggers.filter { $0.kind != .rTree }.map(\.entry)
         try connection.withoutTriggers(triggers) {
-            for table in step.tables { try application.apply(table) }
+            WorkMeter.expect(pieces: step.tables.count)
+            for table in step.tables {
+                try application.apply(table)
+                WorkMeter.current?.advance()
+            }
             let names = Set(all.map(\.name))
             let contents = application.sums.filter { names.contains($0.key) }
             for (root, highest) in step.highestKeys {

@@ -93,7 +93,11 @@ package struct MirroredStore: Sendable {
 
     // MARK: - Cancelling
 
-    var observer: MigrationObserver { MigrationObserver(isCancelled: isCancelled) }
+    var observer: MigrationObserver {
+        let meter = WorkMeter.current
+        return MigrationObserver(
+            onProgress: { meter?.reach($0.fraction, rows: $0.rows, of: $0.totalRows) }, isCancelled: isCancelled)
+    }
 
     /// Interrupts a running statement of the connection when the work is cancelled.
     func watch(_ connection: Connection) { connection.onProgress(every: 20_000) { [isCancelled] in !isCancelled() } }

@@ -29,7 +29,7 @@ struct SalvageFilling {
         for trigger in layout.triggers { try connection.execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
         var placement = SalvagePlacement(connection, source, layout)
         let tables = try connection.transaction {
-            let tables = try place(&placement)
+            let tables = try WorkMeter.part(upTo: 0.95) { try place(&placement) }
             for fill in layout.virtualTables.compactMap(\.fillStatement) { try connection.execute(fill) }
             try placement.keepOrphans(losses.rowsAside)
             try setCounters(connection)
@@ -67,9 +67,12 @@ struct SalvageFilling {
     private func place(_ placement: inout SalvagePlacement) throws -> [SalvageReport.Table] {
         var reports: [SalvageReport.Table] = []
         var seen = Set(StoreSnapshot.coreTables + StoreSnapshot.historyTables + shadows)
+        let meter = WorkMeter.current
+        WorkMeter.expect(pieces: layout.tables.count + layout.joinTables.count)
         for table in layout.tables {
             let old = damaged.table(forEntity: table.rootEntityName)
             let rows = try old.map { try placement.place(table, from: $0) }
+            meter?.advance()
             let counter = source.counter(of: table, in: layout.model)
             reports.append(report(table.name, from: old?.name, rows, counter))
             if let old { seen.insert(old.name) }
@@ -78,6 +81,7 @@ struct SalvageFilling {
         for join in layout.joinTables {
             let old = counterparts[join.ends]
             let rows = try old.map { try placement.place(join, from: $0) }
+            meter?.advance()
             reports.append(report(join.name, from: old?.name, rows, nil))
             if let old { seen.insert(old.name) }
         }

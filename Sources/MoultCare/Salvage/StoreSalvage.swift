@@ -157,10 +157,17 @@ package struct StoreSalvage {
         }
         // SQLite would create the file with the permissions of the umask.
         try system.makeFile(files.recovered, .own)
+        let meter = WorkMeter.current
         let recovery = try PageRecovery(
             files.damaged, into: files.recovered, system, optionalTables: StoreSnapshot.historyTables,
-            highestKey: PrimaryKeyRow.highestSQL, check: check, hints: hints)
-        try recovery.run(place: store)
+            highestKey: PrimaryKeyRow.highestSQL,
+            check: {
+                meter?.pulse(1)
+                try check()
+            }, hints: hints)
+        let size = try system.status(of: files.damaged)?.size ?? 0
+        // A row takes some sixty bytes.
+        _ = try WorkMeter.each(upTo: 0.6, beats: 1, [(size / 60, { [try recovery.run(place: store)] })])
         return recovery
     }
 

@@ -163,6 +163,8 @@ extension Remedy.Setting {
         case .forget(let place): ("forget", place)
         case .answers(let path): ("answers", path)
         case .only(let rules): ("only", rules.isEmpty ? nil : rules.joined(separator: ","))
+        case .rules(let path): ("rules", path)
+        case .before(let date): ("before", date)
         case .budget(let time): ("budget", time)
         case .backups(let folder): ("backups", folder)
         case .run(let run): ("run", run)

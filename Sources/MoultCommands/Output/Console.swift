@@ -42,6 +42,9 @@ package final class Console: Sendable {
     package let tellsEvents: Bool
     private let pending = Mutex<[UInt8]>([])
     private let broken = Mutex<Int32?>(nil)
+    private let bar = Mutex((isShown: false, hasRun: false))
+    /// Whether anything has been written to standard output.
+    private let hasPrinted = Atomic(false)
 
     package init(isJSON: Bool, tellsEvents: Bool = false) {
         self.isJSON = isJSON
@@ -88,6 +91,29 @@ package final class Console: Sendable {
         if isFull { flush() }
     }
 
+    /// Whether a run has reported its progress.
+    var hasRun: Bool { bar.withLock { $0.hasRun } }
+
+    func beginRun() { bar.withLock { $0.hasRun = true } }
+
+    /// Draws a line over the previous one on standard error. Rows that appear on the same terminal are not disturbed.
+    func showBar(_ line: ProgressLine) {
+        guard !(output.isTerminal && hasPrinted.load(ordering: .relaxed)) else { return }
+        bar.withLock { $0.isShown = true }
+        write(toErrors: "\r\u{1B}[K" + line.bar(columns: errors.columns, style: errors.style))
+    }
+
+    /// Removes the line of ``showBar(_:)``, before anything else is printed.
+    func eraseBar() {
+        let wasShown = bar.withLock { bar in
+            defer { bar.isShown = false }
+            return bar.isShown
+        }
+        if wasShown { write(toErrors: "\r\u{1B}[K") }
+    }
+
+    private func write(toErrors text: String) { _ = Self.write(Array(text.utf8), to: errors.descriptor) }
+
     /// Writes one line to standard error at once.
     package func say(_ text: String) {
         guard !tellsEvents else { return tell("message", [.init("message", .string(text))]) }
@@ -119,17 +145,22 @@ package final class Console: Sendable {
         sayRaw(JSONValue.object([.init("format", 1), .init("event", .string(event))] + members).compact + "\n")
     }
 
-    /// Writes text to standard error unchanged, for a line that is redrawn repeatedly.
+    /// Writes text to standard error unchanged.
     package func sayRaw(_ text: String) {
         flush()
+        eraseBar()
         // Nothing may depend on whether standard error has a reader.
-        _ = Self.write(Array(text.utf8), to: errors.descriptor)
+        write(toErrors: text)
     }
 
     package func flush() {
         let bytes = pending.withLock { bytes in
             defer { bytes.removeAll(keepingCapacity: true) }
             return bytes
+        }
+        if !bytes.isEmpty {
+            hasPrinted.store(true, ordering: .relaxed)
+            eraseBar()
         }
         // Output after a gap would seem to be complete.
         guard outputError == nil, let number = Self.write(bytes, to: output.descriptor) else { return }

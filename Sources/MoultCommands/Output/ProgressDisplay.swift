@@ -3,14 +3,13 @@ import MoultBasics
 import MoultTools
 import Synchronization
 
-/// Shows the progress of a run on standard error: a bar on a terminal, an occasional line elsewhere, or one JSON object
+/// Shows the progress of a run, or of other long work, on standard error: a bar on a terminal, an occasional line elsewhere, or one JSON object
 /// for each report.
 final class ProgressDisplay: Sendable {
     private struct State {
         var begun = ContinuousClock.now
         var firstRow: ContinuousClock.Instant?
         var lastShown: ContinuousClock.Instant?
-        var isBarShown = false
         /// The last reported progress.
         var previous: MigrationProgress?
     }
@@ -37,7 +36,19 @@ final class ProgressDisplay: Sendable {
         return try body(progress.observer)
     }
 
+    /// Runs a verb, and shows the progress of long work that is no run, such as a check or an export: after a second, a
+    /// bar on a terminal, or an event for a program.
+    static func metering<Result: Sendable>(
+        _ console: Console, _ body: () async throws -> Result
+    ) async rethrows -> Result {
+        guard console.errors.isTerminal || console.tellsEvents else { return try await body() }
+        let meter = WorkMeter { console.show($0) }
+        defer { console.eraseBar() }
+        return try await WorkMeter.$current.withValue(meter, operation: body)
+    }
+
     private func show(_ progress: MigrationProgress) {
+        console.beginRun()
         guard !console.tellsEvents else { return console.tell("progress", progress.members) }
         state.withLock { state in
             let now = ContinuousClock.now
@@ -49,7 +60,6 @@ final class ProgressDisplay: Sendable {
             state.previous = progress
             // Print a line for each statement only in debug mode; the bar is enough otherwise.
             if let message = progress.message, isDebugging || progress.phase != .change {
-                eraseBar(&state)
                 say(message)
             }
             if progress.phase != .done, isDue(now, state) { draw(progress, now, &state) }
@@ -61,8 +71,7 @@ final class ProgressDisplay: Sendable {
         state.lastShown = now
         let line = line(progress, now, state)
         guard console.errors.isTerminal else { return console.say(line.text) }
-        console.sayRaw("\r\u{1B}[K" + line.bar(columns: console.errors.columns, style: console.errors.style))
-        state.isBarShown = true
+        console.showBar(line)
     }
 
     /// Whether to draw: ten times a second on a terminal; elsewhere every second at first, then less often.
@@ -86,21 +95,38 @@ final class ProgressDisplay: Sendable {
     /// Prints a message in Core Data's own words, in debug mode only.
     func debug(_ message: String) {
         guard isDebugging else { return }
-        state.withLock { eraseBar(&$0) }
         console.say("[Migration Debug] \(message)")
     }
 
     /// Restores the terminal.
-    func end() { state.withLock { eraseBar(&$0) } }
+    func end() { console.eraseBar() }
 
     private func say(_ message: String) {
         console.say(isDebugging ? "[Migration Debug] \(message)" : console.errors.style.dim(message.printable))
     }
+}
 
-    private func eraseBar(_ state: inout State) {
-        guard state.isBarShown else { return }
-        console.sayRaw("\r\u{1B}[K")
-        state.isBarShown = false
+extension Console {
+    /// Shows a report of work that is no run. A run that has begun shows its own progress.
+    fileprivate func show(_ report: WorkMeter.Report) {
+        guard report.elapsed >= 1, !hasRun else { return }
+        let word = report.activity == .read ? "read" : "write"
+        guard !tellsEvents else {
+            return tell(
+                "progress",
+                [
+                    .init("phase", .string(word)), .init("fraction", .double(report.fraction)),
+                    .init("rows", .integer(report.rows)), .init("totalRows", .integer(report.totalRows)),
+                    .init("bytes", .integer(0)),
+                    .init("estimatedTimeRemaining", report.remaining.map(JSONValue.double) ?? .null),
+                    .init("message", .null),
+                ])
+        }
+        showBar(
+            ProgressLine(
+                phase: word, fraction: report.fraction, rows: Int(clamping: report.rows),
+                totalRows: Int(clamping: report.totalRows), elapsed: report.elapsed, elapsedOnRows: report.elapsed,
+                remaining: report.remaining))
     }
 }
 

@@ -37,6 +37,8 @@ package struct Pass: Sendable {
     package var span: ClosedRange<Double> = 0...1
     /// The number of working copies that are kept until the end, because steps may have to be undone on them.
     package var keptCopies = 0
+    /// Whether the free pages of the store are given back, once all else is done.
+    var isCompacted = false
     /// The amount by which the store may grow; nil if it keeps its size.
     var growth: StoreGrowth?
     /// The facts found in the rows when this was planned; nil if the rows were not read.
@@ -242,7 +244,7 @@ extension Pass {
             preconditions: [UnchangedStore(binding: plan.binding, store: store)],
             verification: script.isInPlace ? Verification(CatalogueCheck(verification: check)) : Verification(of: check)
         )
-        growth = StoreGrowth(plan: plan)
+        growth = StoreGrowth(plan: plan, script)
         stepVerification = .plan(check)
     }
 }

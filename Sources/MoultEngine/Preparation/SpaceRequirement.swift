@@ -1,6 +1,4 @@
 import MoultBasics
-import MoultModel
-import MoultStore
 
 /// The space that a run needs, each number with its reason.
 ///
@@ -13,9 +11,21 @@ package struct SpaceRequirement: Sendable, Equatable {
         /// The folder whose volume must have the space.
         package var folder: String
         package var bytes: Int64
+        /// The time during which the space is taken.
+        var time = Time.whole
+
+        /// The time during which a part is taken. What is taken only before the commit is free again when the commit
+        /// begins.
+        enum Time: Sendable, Equatable { case whole, beforeCommit, commit }
 
         package init(reason: String, folder: String, bytes: Int64) {
             (self.reason, self.folder, self.bytes) = (reason, folder, bytes)
+        }
+
+        fileprivate func taken(_ time: Time) -> Part {
+            var part = self
+            part.time = time
+            return part
         }
 
         /// Returns the part for journal, history, log and manifest, each in whole blocks and some in two versions at
@@ -45,7 +55,9 @@ package struct SpaceRequirement: Sendable, Equatable {
         package let folder: String
         package let needed: Int64
         package let available: Int64
+        /// The parts at the moment when the most space is taken, and the parts of the whole run.
         fileprivate let parts: [Part]
+        fileprivate let all: [Part]
 
         fileprivate var isEnough: Bool { needed <= available }
     }
@@ -65,15 +77,21 @@ package struct SpaceRequirement: Sendable, Equatable {
         /// Whether no copy is kept, and the one that the script reads is removed before the commit.
         package var isFrugal = false
         package var isInPlace = false
+        /// Whether the store itself is changed, next to its backup, in one transaction.
+        package var staysInStore = false
         /// The number of working copies kept until the end, because steps may have to be undone on them.
         package var keptCopies = 0
         /// Whether a later pass runs on a copy of the previous pass's result.
         package var hasFurtherPasses = false
+        /// Whether the run has a budget, and may end before any unit.
+        package var isPaced = false
+        /// Whether the free pages of the working copy are given back.
+        package var isCompacted = false
         /// Whether the working copy has a rollback journal, for code that may roll back.
         package var isJournalled = false
 
         /// The space for a copy of the external data: whole blocks for each file, and its line in a manifest.
-        fileprivate var externalSpace: Int64 {
+        var externalSpace: Int64 {
             externalBytes &+ externalFiles &* (SpaceRequirement.block + SpaceRequirement.line)
         }
     }
@@ -84,16 +102,37 @@ package struct SpaceRequirement: Sendable, Equatable {
     package init(_ work: Work, beside sidecar: StoreRecords, backups: String, temporary: String) {
         let folder = Path.folder(of: sidecar.store)
         let (old, new) = (work.pages &* work.pageSize, work.pages &* work.pageSize &+ work.growth)
-        parts = [Part(reason: work.isFrugal ? "copy to read from" : "backup", folder: backups, bytes: old)]
+        let hasCopy = !work.isInPlace && !work.staysInStore
+        parts = [
+            work.isFrugal
+                ? Part(reason: "copy to read from", folder: backups, bytes: old)
+                    .taken(work.isPaced ? .whole : .beforeCommit)
+                : Part(reason: "backup", folder: backups, bytes: old)
+        ]
         if work.externalFiles > 0, !work.isFrugal {
             parts.append(Part(reason: "backup of external data", folder: backups, bytes: work.externalSpace))
         }
+        if hasCopy {
+            parts.append(Part(reason: "working copy", folder: folder, bytes: new))
+            if work.hasFurtherPasses {
+                // It is removed once the next pass is verified.
+                parts.append(
+                    Part(reason: "result of the pass before", folder: folder, bytes: new).taken(.beforeCommit))
+            }
+            if work.isJournalled {
+                let bytes = old &+ work.pages &* Self.journalHeader
+                parts.append(Part(reason: "journal of the copy", folder: folder, bytes: bytes).taken(.beforeCommit))
+            }
+            if work.isCompacted {
+                // SQLite writes the rows into a temporary file, and then back.
+                parts.append(Part(reason: "compaction", folder: temporary, bytes: old).taken(.beforeCommit))
+            }
+        }
         if !work.isInPlace {
-            let journal = work.isJournalled ? old &+ work.pages &* Self.journalHeader : 0
-            let copies = Int64(1 + (work.hasFurtherPasses ? 1 : 0))
-            parts.append(Part(reason: "working copy", folder: folder, bytes: new &* copies &+ journal))
-            // The entries of an index are in its table too: together they are no larger than the store.
-            parts.append(Part(reason: "sorting of indexes", folder: temporary, bytes: new / 2))
+            // The entries of an index are in its table too: together they are no larger than the store. On the store
+            // itself, they are sorted while the log grows.
+            let sorting = Part(reason: "sorting of indexes", folder: temporary, bytes: new / 2)
+            parts.append(hasCopy ? sorting.taken(.beforeCommit) : sorting)
         }
         if work.keptCopies > 0 {
             let kept = new.multipliedReportingOverflow(by: Int64(work.keptCopies))
@@ -101,16 +140,14 @@ package struct SpaceRequirement: Sendable, Equatable {
             parts.append(Part(reason: "copies for undoing steps", folder: folder, bytes: bytes))
         }
         let log = Self.commitLog(pages: max(old, new) / max(work.pageSize, 1) + 1, pageSize: work.pageSize)
-        let freed = work.isFrugal ? old : 0
         // The contents of the WAL must be written to the store's own file.
-        parts.append(
-            Part(
-                reason: "commit log", folder: folder,
-                bytes: max(0, log &+ max(0, max(old, new) - work.fileSize) - freed)))
+        let commit = Part(
+            reason: "commit log", folder: folder, bytes: max(0, log &+ max(0, max(old, new) - work.fileSize)))
+        parts.append(hasCopy ? commit.taken(.commit) : commit)
         parts.append(.records(in: folder))
         guard !work.isFrugal else { return }
         var frugal = work
-        frugal.isFrugal = true
+        (frugal.isFrugal, frugal.staysInStore) = (true, false)
         self.frugal = SpaceRequirement(frugal, beside: sidecar, backups: backups, temporary: temporary).parts
     }
 
@@ -128,7 +165,17 @@ package struct SpaceRequirement: Sendable, Equatable {
     private static let line: Int64 = 512
     private static let journalHeader: Int64 = 8
 
-    package var total: Int64 {
+    /// The most space that is taken at once.
+    package var total: Int64 { Self.sum(peak) }
+
+    /// The parts that are taken at the moment when the most space is.
+    package var peak: [Part] {
+        func at(_ time: Part.Time) -> [Part] { parts.filter { $0.time == .whole || $0.time == time } }
+        let (before, after) = (at(.beforeCommit), at(.commit))
+        return Self.sum(before) > Self.sum(after) ? before : after
+    }
+
+    private static func sum(_ parts: [Part]) -> Int64 {
         parts.reduce(0) { sum, part in
             let (more, isTooMuch) = sum.addingReportingOverflow(part.bytes)
             return isTooMuch ? .max : more
@@ -154,12 +201,14 @@ package struct SpaceRequirement: Sendable, Equatable {
     /// Returns the options that would help.
     private func helpful(_ ways: [Way], on short: Volume, _ system: any System) -> [Remedy] {
         var words: [Remedy] = []
-        let backups = short.parts.filter { $0.reason.hasPrefix("backup") }.reduce(0) { $0 &+ $1.bytes }
+        let kept = short.all.filter { $0.reason.hasPrefix("backup") }
+        let backups = Self.sum(kept)
+        let withoutBackups = SpaceRequirement(parts: short.all.filter { !kept.contains($0) }).total
         if ways.contains(.frugal), let frugal, isEnoughWithoutBackup(system) {
             let needed = SpaceRequirement(parts: frugal).total
             words.append("use \(option: .frugal), which keeps no backup and needs \(Quantity.bytesNeeded(needed))")
         }
-        if backups > 0, short.needed - backups <= short.available {
+        if backups > 0, withoutBackups <= short.available {
             words.append(
                 "keep the backup on another volume: \(option: .backups("FOLDER")) (\(Quantity.bytesNeeded(backups)))")
         }
@@ -203,19 +252,20 @@ package struct SpaceRequirement: Sendable, Equatable {
             }
         }
         return known.map { space, parts in
-            Volume(
-                folder: parts.first?.folder ?? "", needed: SpaceRequirement(parts: parts).total,
-                available: space.available, parts: parts)
+            let peak = SpaceRequirement(parts: parts).peak
+            return Volume(
+                folder: parts.first?.folder ?? "", needed: Self.sum(peak), available: space.available, parts: peak,
+                all: parts)
         }
     }
 
-    /// Returns a sentence about the needed space, and the free space if that is too little; nil if none is needed.
+    /// Returns a sentence about the needed space and the free space; nil if none is needed.
     package static func sentence(_ volumes: [Volume], of work: String = "The migration") -> String? {
         let needs = volumes.filter { $0.needed > 0 }
         guard !needs.isEmpty else { return nil }
         let words = needs.map { volume in
             let place = needs.count > 1 ? " on the volume of \(volume.folder)" : ""
-            let free = volume.isEnough ? "" : " (\(Quantity.bytesFree(volume.available)) are free)"
+            let free = " (\(volume.isEnough ? "" : "only ")\(Quantity.bytesFree(volume.available)) are free)"
             return "\(Quantity.bytesNeeded(volume.needed)) of free space\(place)\(free)"
         }
         return "\(work) needs \(words.joined(separator: " and "))."
@@ -223,67 +273,5 @@ package struct SpaceRequirement: Sendable, Equatable {
 
     private static func list(_ parts: [Part]) -> String {
         parts.map { "\($0.reason) \(Quantity.bytesNeeded($0.bytes))" }.joined(separator: " + ")
-    }
-}
-
-extension SpaceRequirement {
-    /// Computes the space for a migration of a store in the given state.
-    init(
-        _ migration: Pass, on state: StoreState, _ sidecar: StoreRecords, _ options: MigrationOptions,
-        backups: String, isPaced: Bool = false, _ system: any System
-    ) throws {
-        // Only the catalogue changes.
-        guard migration.script.needsBackup else {
-            self.init(parts: [])
-            return
-        }
-        var work = Work(
-            migration, on: state, fileSize: try system.status(of: sidecar.store)?.size ?? 0,
-            isFrugal: options.isFrugal, isPaced: isPaced)
-        try work.addExternalData(of: sidecar, system)
-        self.init(
-            work, beside: sidecar, backups: backups,
-            temporary: options.temporaryFolder ?? system.temporaryFolder)
-    }
-
-    /// Computes the space for starting a mirror: a copy of the first store next to the second, and a migration of that
-    /// copy without a backup.
-    ///
-    /// - Parameters:
-    ///   - migration: the migration of the first store.
-    ///   - state: the state of the first store.
-    package init(
-        mirroring store: StoreRecords, at second: String, by migration: Pass, on state: StoreState, _ system: any System
-    ) throws {
-        let folder = Path.folder(of: second)
-        let work = Work(migration, on: state, fileSize: state.size, isFrugal: true)
-        self.init(work, beside: StoreRecords(store: second), backups: folder, temporary: system.temporaryFolder)
-        var copied = Work(pages: state.pageCount, pageSize: state.pageSize, fileSize: 0)
-        try copied.addExternalData(of: store, system)
-        // The mirror's mark in the copy's metadata is a separate transaction.
-        let mark = Self.commitLog(pages: 8, pageSize: state.pageSize)
-        parts += [
-            Part(reason: "copy of the store", folder: folder, bytes: state.size &+ mark),
-            Part(reason: "copy of external data", folder: folder, bytes: copied.externalSpace),
-            .records(in: Path.folder(of: store.store)),
-        ]
-    }
-}
-
-extension SpaceRequirement.Work {
-    fileprivate init(
-        _ migration: Pass, on state: StoreState, fileSize: Int64, isFrugal: Bool, isPaced: Bool = false
-    ) {
-        self.init(
-            pages: state.pageCount, pageSize: state.pageSize, fileSize: fileSize,
-            growth: (migration.growth?.bytes(of: state) ?? 0) &* (migration.next == nil ? 1 : 3), isFrugal: isFrugal,
-            isInPlace: migration.script.isInPlace, keptCopies: migration.keptCopies,
-            hasFurtherPasses: migration.next != nil,
-            isJournalled: isPaced || migration.policies != nil || !migration.steps.isEmpty)
-    }
-
-    fileprivate mutating func addExternalData(of sidecar: StoreRecords, _ system: any System) throws {
-        externalFiles = try system.exists(sidecar.support) ? Int64(system.files(below: sidecar.support).count) : 0
-        externalBytes = try system.size(below: sidecar.support)
     }
 }

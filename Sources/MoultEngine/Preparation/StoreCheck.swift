@@ -109,6 +109,7 @@ extension Pass: CustomStringConvertible, Equatable {
         var lines = preconditions.map(\.sentence) + script.statements.map(\.sentence)
         if let policies { lines.append("Policies: \(policies.names.joined(separator: ", "))") }
         if losses != nil { lines.append("Refuse what would be lost unread.") }
+        if isCompacted { lines.append(StoreCompaction.sentence) }
         lines += verification.sentences
         for step in steps {
             lines.append("Step \(step.name): \(step.sentence)\(step.action.canBeUndone ? " It can be undone." : "")")

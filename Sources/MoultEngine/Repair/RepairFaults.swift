@@ -9,18 +9,21 @@ import MoultStore
 struct RepairFaults {
     private let layout: StoreLayout
     private let gaps: HistoryGaps
+    private let limit: HistoryLimit?
     private(set) var all: [RepairFault] = []
 
-    /// - Parameter gaps: the missing parts of persistent history, whose rows are left alone.
-    init(_ layout: StoreLayout, _ rules: Set<RepairRule>, _ gaps: HistoryGaps) {
-        (self.layout, self.gaps) = (layout, gaps)
+    /// - Parameters:
+    ///   - gaps: the missing parts of persistent history, whose rows are left alone.
+    ///   - limit: the date before which history is deleted; nil to keep it.
+    init(_ layout: StoreLayout, _ rules: Set<RepairRule>, _ gaps: HistoryGaps, before limit: HistoryLimit? = nil) {
+        (self.layout, self.gaps, self.limit) = (layout, gaps, limit)
         for rule in RepairRule.allCases where rules.contains(rule) { all += faults(of: rule) }
     }
 
     private func faults(of rule: RepairRule) -> [RepairFault] {
         switch rule {
         // These are found in the catalogue and next to the store.
-        case .tables, .columns, .indexes, .externalFiles: []
+        case .tables, .columns, .indexes, .externalFiles, .space: []
         case .history: history
         case .numbers: layout.tables.map(strangers) + links.compactMap(renumbered)
         case .dangling:
@@ -200,7 +203,17 @@ struct RepairFaults {
                 OR typeof(ZENTITY) <> 'integer' OR typeof(ZENTITYPK) <> 'integer' OR NOT EXISTS (SELECT 1 FROM main.ATRANSACTION AS t WHERE t.Z_PK = r.ZTRANSACTIONID) ORDER BY Z_PK
                 """,
             action: .history("DELETE FROM main.ACHANGE"))
-        guard layout.level.hasHistoryStrings, gaps.isWhole("ATRANSACTIONSTRING") else { return [changes] }
+        let old = limit.map { limit in
+            ["ACHANGE": "ZTRANSACTIONID", "ATRANSACTION": "Z_PK"].sorted { $0.key < $1.key }.map { table, column in
+                RepairFault(
+                    rule: .history, place: "\(table) before \(limit.name)",
+                    select: "SELECT Z_PK FROM main.\(table) WHERE \(column) < \(limit.firstKept) ORDER BY Z_PK",
+                    action: .trim(table: table))
+            }
+        }
+        guard layout.level.hasHistoryStrings, gaps.isWhole("ATRANSACTIONSTRING") else {
+            return (old ?? []) + [changes]
+        }
         let texts = PersistentHistory.references.map { column in
             RepairFault(
                 rule: .history, place: "ATRANSACTION.\(column)",
@@ -210,7 +223,7 @@ struct RepairFaults {
                     """,
                 action: .history("UPDATE main.ATRANSACTION SET \(column) = NULL"))
         }
-        return [changes] + texts
+        return (old ?? []) + [changes] + texts
     }
 
     // MARK: - Objects

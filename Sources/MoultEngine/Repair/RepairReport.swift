@@ -18,8 +18,17 @@ public struct RepairReport: Sendable, Equatable {
         public package(set) var quarantined: Int64 = 0
         /// Rows still at fault afterwards, because the right value is unknown.
         public package(set) var left: Int64 = 0
-        /// The size of files that no row names; 0 for rows.
+        /// The size of files that no row names, or of free pages; 0 for rows.
         public package(set) var bytes: Int64 = 0
+        /// Whether the rows are persistent history that is deleted on request.
+        package var isTrimmed = false
+
+        /// Returns a sentence about the action that the repair has taken, or will take.
+        package func sentence(isDone: Bool) -> String {
+            guard isTrimmed else { return rule.sentence(isDone: isDone) }
+            return "The rows \(isDone ? "were" : "will be") deleted. "
+                + "A reader whose token is older reads the objects anew."
+        }
 
         package static let keyLimit = Finding.keyLimit
     }
@@ -100,10 +109,15 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     case keyCounters = "key-counters"
     /// Files of external data that no row names.
     case externalFiles = "external-files"
+    /// Free pages in the file, which the rows of deleted objects have left.
+    case space
 
     /// The rules of a repair that names none. Core Data saves cycles, and an app may want them; Apple's own apps write
-    /// only one end of some one-to-one relationships. A repair changes either only on request.
-    public static let byDefault = Set(allCases).subtracting([.cycles, .oneSided])
+    /// only one end of some one-to-one relationships; free pages are no fault. A repair changes these only on request.
+    public static let byDefault = Set(allCases).subtracting([.cycles, .oneSided, .space])
+
+    /// The rules that touch no row.
+    static let keepingRows: Set<RepairRule> = [.externalFiles, .space]
 
     /// A sentence about the action that a repair takes.
     public var remedy: String { sentence(isDone: false) }
@@ -132,6 +146,7 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
         case .keyCounters: "The counter \(was) set to the highest key."
         case .externalFiles:
             "The files \(were) moved to \(StoreRecords.unnamedFilesName), in the store's .moult folder."
+        case .space: "The pages \(were) given back: the file \(isDone ? "was made" : "will be made") smaller."
         }
     }
 
@@ -178,6 +193,8 @@ struct RepairFault: Sendable {
         case raise(table: String, number: Int)
         /// Changes or removes rows of persistent history. The statement lacks its condition.
         case history(String)
+        /// Deletes rows of a table of persistent history that are older than a date.
+        case trim(table: String)
     }
 
     /// A key column of a join table.

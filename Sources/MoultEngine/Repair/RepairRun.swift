@@ -73,6 +73,8 @@ final class RepairRun {
                 """)
         case .history(let statement):
             try connection.run("\(statement) WHERE Z_PK IN (SELECT key FROM temp.moult_fault)")
+        case .trim(let table):
+            try connection.run("DELETE FROM main.\(table) WHERE Z_PK IN (SELECT key FROM temp.moult_fault)")
         case .raise(let table, let number):
             try connection.run(
                 """

@@ -25,6 +25,10 @@ package final class StoreRepair: Sendable {
     private let schema: SchemaRepair
     /// Files of external data that no row names; none if they are not looked for.
     private let unnamed: ExternalStorage.Unnamed
+    /// The free pages to give back; nil if they stay.
+    private let free: FreePages?
+    /// The date before which persistent history is deleted.
+    private let limit: HistoryLimit?
     private let system: any System
 
     /// The indexes that do not match their tables.
@@ -37,43 +41,57 @@ package final class StoreRepair: Sendable {
     /// - Parameters:
     ///   - version: the version of the store.
     ///   - rules: the faults to look for.
+    ///   - limit: the date before which persistent history is deleted, if the rules include it.
     /// - Throws: `storeCorrupted` for damaged pages, which repairing rows cannot fix; `cloudKit` and `deferredWork` for
     ///   a store that must not be changed.
     package init(
         _ store: String, at version: ModelVersion, rules: Set<RepairRule> = RepairRule.byDefault,
-        system: any System = POSIXSystem()
+        trimmingHistory limit: HistoryLimit? = nil, system: any System = POSIXSystem()
     ) throws {
-        (self.store, binding, schema, unnamed, found) = try ReadOnlyStore.read(store, system: system) { probe in
+        (self.store, binding, schema, unnamed, free, found) = try ReadOnlyStore.read(store, system: system) { probe in
             // An index that is the only evidence of rows is never rebuilt.
-            try probe.connection.checkPages(place: probe.path)
+            _ = try WorkMeter.part(upTo: 0.1) { try probe.connection.checkPages(place: probe.path) }
             let snapshot = try StoreSnapshot(probe.connection)
             // Another process may have migrated the store since its version was looked up.
             guard ModelVersions(versions: [version]).position(matching: snapshot.hashes) != nil else {
                 throw ReadOnlyStore.disturbed(probe.path)
             }
-            // Moving files away touches no row.
-            if rules != [.externalFiles] { try PreparedMigration.refuseToChangeObjects(snapshot) }
+            if !rules.isSubset(of: RepairRule.keepingRows) { try PreparedMigration.refuseToChangeObjects(snapshot) }
             let version = try version.held(by: snapshot.hashes)
-            let schema = try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
+            let schema = try WorkMeter.part(upTo: 0.3) {
+                try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
+            }
+            let size = try snapshot.approximateRows(over: probe.connection)
             let rows =
                 try schema.breaksReading
-                ? [] : Self.rows(probe.connection, probe.path, version.model, rules, schema.history, system)
+                ? []
+                : Self.rows(
+                    probe.connection, probe.path, version.model, rules, schema.history, limit, size, system)
             let external = ExternalStorage(store: probe.path)
             let unnamed =
                 try rules.contains(.externalFiles)
                 ? external.unnamed(in: probe.connection, of: probe.path, on: system) : .init()
+            let free = try rules.contains(.space) ? FreePages(probe.connection) : nil
+            let isWorthwhile = free.map { $0.isWorthwhile || limit != nil && !rows.isEmpty } ?? false
             var found = RepairReport(
-                faults: schema.report.faults + schema.waiting.map(\.found) + rows + Self.finding(unnamed, external),
+                faults: schema.report.faults + schema.waiting.map(\.found) + rows + Self.finding(unnamed, external)
+                    + (free.map { isWorthwhile ? [Self.finding($0, probe.path)] : [] } ?? []),
                 remarks: try schema.report.remarks + DamagedSideFiles.findings(beside: probe.path, system))
             // An audit through an index that does not match its table would report false findings.
             guard !schema.hasIndexFaults else {
-                return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
+                return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, isWorthwhile ? free : nil, found)
             }
             let audit = try StoreAudit(probe.connection, external, model: version.model, checksPages: false, on: system)
             found.remarks += found.remarks(of: audit, rules, handling: Set(found.faults.map(\.rule)))
-            return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
+            return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, isWorthwhile ? free : nil, found)
         }
-        (self.version, self.rules, self.system) = (version, rules, system)
+        (self.version, self.rules, self.limit, self.system) = (version, rules, limit, system)
+    }
+
+    private static func finding(_ free: FreePages, _ store: String) -> RepairReport.Fault {
+        var finding = RepairReport.Fault(rule: .space, place: Path.name(of: store), count: free.count, keys: [])
+        finding.bytes = free.bytes
+        return finding
     }
 
     private static func finding(
@@ -88,29 +106,32 @@ package final class StoreRepair: Sendable {
 
     private static func rows(
         _ connection: Connection, _ path: String, _ model: ManagedObjectModel, _ rules: Set<RepairRule>,
-        _ history: HistoryGaps, _ system: any System
+        _ history: HistoryGaps, _ limit: HistoryLimit?, _ size: Int64, _ system: any System
     ) throws -> [RepairReport.Fault] {
         let objects = try ObjectStore(
             over: connection, model: model, external: ExternalStorage(store: path), isReadOnly: true, on: system)
         let search = RepairSearch(connection, objects)
-        return try RepairFaults(objects.layout, rules, history).all.map(search.finding).filter { $0.count > 0 }
+        let faults = RepairFaults(objects.layout, rules, history, before: limit).all
+        return try WorkMeter.each(upTo: 0.7, faults.map { fault in (size, { [try search.finding(fault)] }) })
+            .filter { $0.count > 0 }
     }
 
     /// The findings and their outcomes, once the migration has run or been rehearsed.
     package var report: RepairReport {
         guard touchesStore else { return found }
         var report = told.withLock { $0 } ?? schema.report
-        report.faults += found.faults.filter { $0.rule == .externalFiles }
+        report.faults += found.faults.filter { RepairRule.keepingRows.contains($0.rule) }
         return report
     }
 
     /// Whether rows are faulty, or history must be made.
     private var hasRows: Bool {
-        found.faults.count { $0.rule != .externalFiles } > schema.report.faults.count || schema.makesHistory
+        found.faults.count { !RepairRule.keepingRows.contains($0.rule) } > schema.report.faults.count
+            || schema.makesHistory
     }
 
     /// Whether the store itself must be changed.
-    private var touchesStore: Bool { hasRows || !schema.isEmpty }
+    private var touchesStore: Bool { hasRows || !schema.isEmpty || free != nil }
 
     /// The run; nil if there is nothing to do.
     package var migration: Pass? {
@@ -129,6 +150,7 @@ package final class StoreRepair: Sendable {
         migration.operation = .repair
         migration.preconditions = [UnchangedStore(binding: binding, store: store)]
         if !unnamed.names.isEmpty { migration.unnamedFiles = UnnamedFiles(files: unnamed, system: system) }
+        migration.isCompacted = free != nil
         guard !schema.isEmpty else { return migration }
         migration.script = StoreScript(statements: schema.statements)
         migration.verification = Verification(self)
@@ -146,7 +168,7 @@ package final class StoreRepair: Sendable {
             over: site.connection, model: model, external: site.external,
             keepsHistory: gaps.tables.isEmpty && gaps.columns.isEmpty, on: site.system)
         let run = try RepairRun(site, objects)
-        let report = try run.mend(RepairFaults(objects.layout, rules, gaps).all)
+        let report = try run.mend(RepairFaults(objects.layout, rules, gaps, before: limit).all)
         try QuarantineLimit.check(site, objects.layout)
         try ChangeVerifier(site.connection, objects.layout).verify()
         try run.verifyCount(report)
@@ -227,6 +249,7 @@ struct RepairSearch {
 
     func finding(_ fault: RepairFault) throws -> RepairReport.Fault {
         var finding = RepairReport.Fault(rule: fault.rule, place: fault.place, count: 0, keys: [])
+        if case .trim = fault.action { finding.isTrimmed = true }
         if case .rule(let rule) = fault.action {
             guard let found = try RuleCheck([rule], on: objects).run().first else { return finding }
             finding.count = found.count
@@ -238,88 +261,5 @@ struct RepairSearch {
             if finding.keys.count < RepairReport.Fault.keyLimit { finding.keys.append(row.integer(0)) }
         }
         return finding
-    }
-}
-
-/// A unique index that can be made once no value of its columns occurs twice.
-struct WaitingIndex: Sendable {
-    private let index: IndexDefinition
-    /// The quoted names of its columns.
-    private let columns: [String]
-    /// Whether the store has a different index of that name.
-    private let isThere: Bool
-    private let rows: Int64
-
-    var name: String { index.name }
-
-    /// - Parameters:
-    ///   - table: the statement that made its table.
-    ///   - rows: the number of rows in its table.
-    /// - Returns: nil for an index that has no columns of the table.
-    init?(_ index: IndexDefinition, on table: String?, isThere: Bool, rows: Int64) throws {
-        let shape = try table.flatMap { try IndexShape(of: index.name, index.sql, on: $0) }
-        columns = (shape?.columns ?? []).compactMap { $0.name?.quotedName }
-        (self.index, self.isThere, self.rows) = (index, isThere, rows)
-        if columns.isEmpty { return nil }
-    }
-
-    private var shared: String {
-        let present = columns.map { "\($0) IS NOT NULL" }.conditions(joinedBy: "AND")
-        let names = columns.joined(separator: ", ")
-        return
-            "SELECT \(names) FROM main.\(index.table.quotedName) WHERE \(present) GROUP BY \(names) HAVING count(*) > 1"
-    }
-
-    /// Returns the number of values that occur more than once.
-    func doubles(_ connection: Connection) throws -> Int64 {
-        try connection.integer("SELECT count(*) FROM (\(shared))") ?? 0
-    }
-
-    /// Makes the index if its values are unique now; otherwise leaves it as it is and adds a remark.
-    func make(_ connection: Connection) throws -> RepairReport {
-        var finding = found
-        finding.left = try doubles(connection)
-        guard finding.left == 0 else {
-            return RepairReport(faults: [finding], remarks: [try remark(finding.left, repairsRows: false, connection)])
-        }
-        if isThere { try connection.run("DROP INDEX main.\(index.name.quotedName)") }
-        try connection.run(index.sql)
-        return RepairReport(faults: [finding])
-    }
-
-    /// The fault as found before any repair.
-    var found: RepairReport.Fault { .init(rule: .indexes, place: index.name, count: rows, keys: []) }
-
-    /// - Parameter repairsRows: whether repairing the rows can make the values unique.
-    func remark(_ doubles: Int64, repairsRows: Bool, _ connection: Connection) throws -> Finding {
-        let next: Remedy =
-            repairsRows
-            ? ", or let the repair of duplicates keep the first of each (\(option: .only(["duplicates"])))" : ""
-        var finding = Finding(
-            code: "not-unique", severity: .error, place: index.name,
-            message: "The unique index \(index.name) cannot be made: "
-                + "\(Quantity.count(doubles, "value occurs", plural: "values occur")) more than once.",
-            remedy: "Merge or change the rows that share a value\(next); then run \(.repair) again.")
-        finding.keys = try connection.rows(
-            """
-            SELECT Z_PK FROM main.\(index.table.quotedName) WHERE (\(columns.joined(separator: ", "))) IN (\(shared)) \
-            ORDER BY Z_PK LIMIT \(Finding.keyLimit)
-            """
-        ) { $0.integer(0) }
-        return finding
-    }
-
-    /// Whether the catalogues differ only in the waiting indexes, each of which is as before or as required.
-    static func account(for waiting: [WaitingIndex], before: Catalogue, after: Catalogue) -> Bool {
-        let wanted = Dictionary(waiting.map { ($0.name, $0.index.sql) }, uniquingKeysWith: { first, _ in first })
-        func others(_ catalogue: Catalogue) -> Set<Catalogue.Entry> {
-            Set(catalogue.entries.filter { $0.kind != .index || wanted[$0.name] == nil })
-        }
-        let old = Set(before.entries)
-        return others(before) == others(after)
-            && after.entries.allSatisfy { entry in
-                guard entry.kind == .index, let sql = wanted[entry.name] else { return true }
-                return entry.sql == sql || old.contains(entry)
-            }
     }
 }

@@ -18,17 +18,17 @@ extension Executor {
         while let (pass, copy) = try passes.next(timings, observer, size: before.size) {
             if let refusal = pass.lossRefusal { throw refusal }
             let isFirst = copy.source == draft.store
-            rows += pass.script.rows
             try copy.perform(
                 pass, noting: trail, timings, observer,
                 changed: { if isFirst { backup = try timings.measure(.backup) { try finish(draft, proof) } } },
                 beforeSteps: { try noteSteps(of: pass) })
+            rows += copy.rows(of: pass)
             try keepQuarantined(by: copy)
             try copy.connection.detach("source")
             journal.newChecksum = try StoreState(copy.connection).checksum
             if !isFirst, !trail.needs(copy.source) { try system.remove(copy.source) }
         }
-        observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
+        observer.report(.verify, 1, rows: max(observer.totalRows, rows), "The new store is verified")
         if options.isFrugal { backups.discard(draft) }
         try timings.measure(.commit) { try commit(passes.path) }
         return backup
@@ -223,7 +223,6 @@ extension Executor {
         defer { _ = try? proof.wait() }
         let isRead = !migration.script.isInPlace
         if isRead {
-            try FormatFunctions.register(on: lock.connection)
             try WorkingCopy.limitMemory(of: lock.connection, options)
             try lock.connection.attach(draft.store, as: "source")
         }
@@ -245,6 +244,7 @@ extension Executor {
     private func changeInOneTransaction(_ ended: (_ isVerified: Bool) throws -> Void = { _ in }) throws {
         let connection = lock.connection
         try connection.registerCoreDataStubs()
+        try FormatFunctions.register(on: connection)
         for function in migration.functions { try connection.register(function) }
         try writeExternalFiles()
         let named = try namedFiles()

@@ -25,7 +25,7 @@ final class Executor {
     /// The pages that the new store must have, and the working copy that holds them; nil until the commit.
     var committed: (pages: Result<PageDigests, any Error>, copy: String?)?
     var bytes: Int64 = 0
-    /// The rows of the scripts that have run.
+    /// The rows of the scripts that have run, and the objects that the app's code has written.
     var rows: Int64 = 0
     /// The backup to discard if the run fails; nil if none was made, or the next call needs it.
     var draft: BackupFolder.Draft?
@@ -69,7 +69,7 @@ final class Executor {
         }
         let costs = try migration.script.costs(over: lock.connection)
         let estimate = Estimate(migration, costs, size: before.size)
-        self.observer = observer.withTotalRows(of: migration.script)
+        self.observer = observer.withTotalRows(of: migration)
             .timed(by: estimate, from: checkpoint?.fraction ?? 0, system).ending(pace)
         journal = Journal(
             run: identifier, operation: migration.operation, state: .started, from: migration.from, to: migration.to,
@@ -225,7 +225,8 @@ extension Executor {
         }
         for loss in migration.ledger.losses { log.append("Run \(identifier): \(loss.sentence)") }
         log.append("Run \(identifier): completed successfully in \(seconds) s.")
-        observer.report(.done, 1, rows: observer.totalRows, bytes: bytes, "The store is of version \(migration.to)")
+        observer.report(
+            .done, 1, rows: max(observer.totalRows, rows), bytes: bytes, "The store is of version \(migration.to)")
         return MigrationOutcome(
             run: identifier, backup: backup, rows: rows, bytesBefore: before.size, bytesAfter: after.size,
             seconds: timings.all, recovery: recovery, space: space, pruned: pruned.map(\.name),

@@ -71,9 +71,11 @@ package struct MigrationObserver: Sendable {
 
     package static let none = MigrationObserver()
 
-    func withTotalRows(of script: StoreScript) -> MigrationObserver {
+    /// Returns an observer that expects the rows of a pass: those of its statements, and the objects that policies
+    /// process. The objects that steps write are known only as they are written.
+    func withTotalRows(of pass: Pass) -> MigrationObserver {
         var observer = self
-        observer.totalRows = script.rows
+        observer.totalRows = pass.script.rows + (pass.policies?.objects ?? 0)
         return observer
     }
 
@@ -129,8 +131,8 @@ package struct MigrationObserver: Sendable {
         let fraction = range.lowerBound + (range.upperBound - range.lowerBound) * share
         onProgress(
             MigrationProgress(
-                phase: phase, fraction: fraction, rows: rows, totalRows: totalRows, bytes: bytes, message: message,
-                table: table, isBeside: isBeside))
+                phase: phase, fraction: fraction, rows: rows, totalRows: max(totalRows, rows), bytes: bytes,
+                message: message, table: table, isBeside: isBeside))
     }
 
     /// Runs work that reports no progress, such as a verification. Progress is estimated from the time, and cancelling

@@ -249,7 +249,7 @@ extension Migrator {
             }
             for check in migration.preconditions { try check.check(probe.connection) }
             let costs = try migration.script.costs(over: probe.connection)
-            let observer = observer.withTotalRows(of: migration.script).timed(
+            let observer = observer.withTotalRows(of: migration).timed(
                 by: Estimate(
                     migration, costs, size: try StoreState(probe.connection).size, keepsNothing: true), system)
             let trail = StepUndoLog(store: probe.path, system: system)
@@ -295,12 +295,12 @@ extension Migrator {
         defer { passes.close() }
         while let (pass, copy) = try passes.next(timings, observer, size: size) {
             try copy.perform(pass, noting: trail, timings, observer)
-            rows += pass.script.rows
+            rows += copy.rows(of: pass)
             try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }
             size = try StoreState(copy.connection).size
         }
-        observer.report(.verify, 1, rows: observer.totalRows)
-        observer.report(.done, 1, rows: observer.totalRows)
+        observer.report(.verify, 1, rows: max(observer.totalRows, rows))
+        observer.report(.done, 1, rows: max(observer.totalRows, rows))
         return RehearsalOutcome(
             rows: rows, bytesBefore: before.size, bytesAfter: size,
             seconds: timings.all, space: space, volumes: try space.volumes(system), way: probe.way,

@@ -59,6 +59,9 @@ final class WorkingCopy {
 
     func close() { connection.close() }
 
+    /// Returns the rows of a pass that has run: those of its statements, and the objects that code has written.
+    func rows(of pass: Pass) -> Int64 { pass.script.rows &+ connection.objectsWritten }
+
     /// Runs one pass to its end: the statements in one transaction, the policies, the verification, the steps and the
     /// rules.
     ///
@@ -91,6 +94,11 @@ final class WorkingCopy {
         try timings.measure(.change) {
             try run(pass.steps, of: pass, noting: trail, observer)
             try pass.rules?.run(site(of: pass, observer))
+            if pass.isCompacted {
+                guard !observer.isCancelled() else { throw Executor.cancelled(store) }
+                // It needs no journal: a copy that fails is not used.
+                try StoreCompaction.run(on: connection, place: store)
+            }
             try connection.proveWrites()
         }
     }
@@ -105,11 +113,13 @@ final class WorkingCopy {
             let observer = observer.piece(weights.count - pass.steps.count + number, of: weights, in: pass)
             trail.begin(step, on: self)
             do {
-                try journalled { try step.execute(site(of: pass, observer)) }
+                try reportingRows(of: pass, observer) {
+                    try journalled { try step.execute(site(of: pass, observer)) }
+                }
             } catch {
                 throw trail.failure(of: step, error)
             }
-            observer.report(.change, 1, rows: observer.totalRows, step.sentence)
+            observer.report(.change, 1, rows: rows(of: pass), step.sentence)
         }
         try pass.stepVerification.verify(connection, catalogueDigest: digest)
     }
@@ -118,8 +128,26 @@ final class WorkingCopy {
         CodeContext(
             connection: connection, source: source,
             external: ExternalStorage(ofWorkingCopy: path, of: store), system: system,
-            report: { observer.report(.change, $0, $1) }, isCancelled: observer.isCancelled,
+            report: { observer.report(.change, $0, rows: self.rows(of: pass), $1) },
+            isCancelled: observer.isCancelled,
             allowsLargeQuarantine: pass.allowsLargeQuarantine)
+    }
+
+    /// Runs the code of a step, and reports the objects that it writes. The part that is done is estimated by the time.
+    private func reportingRows(of pass: Pass, _ observer: MigrationObserver, _ body: () throws -> Void) rethrows {
+        let begun = system.monotonicNanoseconds
+        let expected = observer.expectedSeconds(of: 1, at: begun)
+        var last = begun
+        connection.onProgress(every: 20_000) {
+            let now = self.system.monotonicNanoseconds
+            guard now &- last > 50_000_000 else { return true }
+            last = now
+            let part = MachineSpeed.approach(self.system.seconds(since: begun, to: now) / expected)
+            observer.report(.change, part, rows: self.rows(of: pass))
+            return true
+        }
+        defer { connection.onProgress(nil) }
+        try body()
     }
 
     /// Runs `body` with a rollback journal, because code may catch a failed transaction and continue.

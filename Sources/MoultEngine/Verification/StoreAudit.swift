@@ -65,18 +65,33 @@ package struct StoreAudit: Sendable {
         shape.history = StoreShape.history(of: layout).filter { gaps.history.isWhole($0.table) }
         let verifier = StoreVerifier(connection, shape: shape, withValues: withValues)
         // Rows are looked up through indexes, so check these first.
-        var found = checksPages ? try verifier.pages(full: true, indexes: indexes) : []
+        let rows = try snapshot.approximateRows(over: connection)
+        var found =
+            try checksPages
+            ? WorkMeter.each(upTo: 0.4, [(rows, { try verifier.pages(full: true, indexes: indexes) })]) : []
         // Damaged pages make all further results doubtful, and may stop the reading.
         if found.isEmpty {
-            found += try verifier.structure()
-            found += try verifier.rows { name in
-                try StoreVerification.isPlainName(name) && external.holds(name, on: system)
-            }.map(\.finding)
-            found += try verifier.history().map(\.finding)
-            found += try external.strangers(on: system).map(Self.strangeFile)
-            found += try ValueVerifier(connection, layout, withValues: withValues).findings()
-            found += try EnumAudit(layout: layout, connection: connection, withValues: withValues).findings()
-            if full { found += try Self.contradictions(connection, external, layout, gaps.history, system) }
+            var pieces: [WorkMeter.Piece<Finding>] = [(1, { try verifier.structure() })]
+            pieces += StoreVerifier.RowCheck.allCases.map { check in
+                (
+                    rows,
+                    {
+                        try verifier.rows(check) { name in
+                            try StoreVerification.isPlainName(name) && external.holds(name, on: system)
+                        }.map(\.finding)
+                    }
+                )
+            }
+            pieces += [
+                (rows, { try verifier.history().map(\.finding) }),
+                (1, { try external.strangers(on: system).map(Self.strangeFile) }),
+                (2 * rows, { try ValueVerifier(connection, layout, withValues: withValues).findings() }),
+                (rows, { try EnumAudit(layout: layout, connection: connection, withValues: withValues).findings() }),
+            ]
+            if full {
+                pieces.append((rows, { try Self.contradictions(connection, external, layout, gaps.history, system) }))
+            }
+            found = try WorkMeter.each(pieces)
         }
         // The gaps describe missing indexes better: another index may replace one.
         findings = snapshot.findings + layout.findings.filter { $0.code != "index-missing" } + gaps.findings + found

@@ -40,7 +40,12 @@ package struct CompiledModel: Sendable {
                 .usage, "The model is compiled already.", place: path,
                 remedy: "Give its source, or write one with \(.decompile).")
         }
-        let outcomes = try source.files.concurrentMap { try Outcome(compiling: $0, module: module, compiler: compiler) }
+        WorkMeter.expect(pieces: source.files.count)
+        let meter = WorkMeter.current
+        let outcomes = try source.files.concurrentMap { file in
+            defer { meter?.advance() }
+            return try Outcome(compiling: file, module: module, compiler: compiler)
+        }
         let faults = outcomes.flatMap(\.faults)
         guard !faults.contains(where: { $0.severity == .error }) else { throw ModelFaults(faults: faults) }
         name = source.path.fileStem

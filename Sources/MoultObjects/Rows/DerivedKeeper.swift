@@ -63,7 +63,7 @@ package enum DerivedShape: Hashable {
     case value(relationship: String, attribute: String, isCanonical: Bool)
     /// `pages.@count`
     case count(relationship: String)
-    /// `pages.@sum.length`
+    /// `pages.@sum.length`, `pages.length.@sum`
     case sum(relationship: String, attribute: String)
     case now
 
@@ -114,6 +114,9 @@ package enum DerivedShape: Hashable {
             self = .value(relationship: path[0], attribute: second, isCanonical: isCanonical)
         case (3, "@sum") where !isCanonical:
             self = .sum(relationship: path[0], attribute: path[2])
+        // The operator may also stand at the end.
+        case (3, let attribute?) where !isCanonical && path[2] == "@sum" && !attribute.hasPrefix("@"):
+            self = .sum(relationship: path[0], attribute: attribute)
         default:
             return nil
         }

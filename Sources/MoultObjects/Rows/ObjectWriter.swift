@@ -139,6 +139,7 @@ package final class ObjectWriter {
                 remedy: "Name a relationship of \(object.entityName) that is not transient.")
         }
         try check(destinations, for: stored)
+        rows.noteLinks()
         func link(_ table: String, _ column: String, _ entityColumn: String?, _ orderColumn: String?) throws {
             for destination in destinations {
                 let order = try rows.nextPlace(

@@ -114,7 +114,10 @@ package final class RowInserter {
     package func parameter(of position: Int) -> Int? { binders[position]?._withUnsafeGuaranteedRef { $0.parameter } }
 
     /// Inserts the row.
-    package func insert() throws { try row.run() }
+    package func insert() throws {
+        try row.run()
+        writer.noteWritten()
+    }
 
     func mismatch(_ position: Int, _ what: String) -> MigrationError {
         let place = entity.place(position)

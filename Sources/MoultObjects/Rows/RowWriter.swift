@@ -23,6 +23,7 @@ final class RowWriter {
     private var places: [RelationshipReference: OrderKeys] = [:]
     private var entities: [String: EntityColumns] = [:]
     private var lastEntity: EntityColumns?
+    private let meter = WorkMeter.current
 
     /// - Parameter recomputed: collects the rows that triggers compute; nil if they are not needed.
     init(
@@ -53,6 +54,15 @@ final class RowWriter {
     }
 
     var now: Timestamp { system.now }
+
+    /// Counts an object whose row was inserted, updated or deleted.
+    func noteWritten() {
+        connection.objectsWritten &+= 1
+        meter?.advance()
+    }
+
+    /// Notes that the links of an object are written.
+    func noteLinks() { meter?.pulse(1) }
 
     /// Forgets the state of the previous transaction.
     func begin() {

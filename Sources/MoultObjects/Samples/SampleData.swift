@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 import MoultStore
 
@@ -33,14 +34,21 @@ package struct SampleData: Sendable {
         var objects: [String: [ObjectReference]] = [:]
         var values = SampleValues(seed: seed, isHostile: isHostile, nils: nils)
         var offsets: [String: Int] = [:]
-        for entity in writer.layout.model.entities where !entity.isAbstract {
-            let root = writer.layout.model.root(of: entity).name
-            let number = counts[entity.name] ?? count
-            objects[entity.name] = try insert(entity, number, from: offsets[root] ?? 0, into: writer, &values)
-            offsets[root, default: 0] += number
+        let entities = writer.layout.model.entities.filter { !$0.isAbstract }
+        try WorkMeter.part(upTo: 0.5) {
+            WorkMeter.expect(rows: entities.reduce(0) { $0 &+ Int64(counts[$1.name] ?? count) }, .write)
+            for entity in entities {
+                let root = writer.layout.model.root(of: entity).name
+                let number = counts[entity.name] ?? count
+                objects[entity.name] = try insert(entity, number, from: offsets[root] ?? 0, into: writer, &values)
+                offsets[root, default: 0] += number
+            }
         }
         var links = SampleLinks(objects: objects, writer: writer, seed: seed &+ 1, count: links)
-        try links.fill()
+        let pairs = links.relationships.map { entity, relationship in
+            (size: Int64(objects[entity.name]?.count ?? 0), work: { try links.fill(relationship, of: entity) })
+        }
+        let _: [Void] = try WorkMeter.each(upTo: 0.9, beats: 1, pairs)
         return objects
     }
 

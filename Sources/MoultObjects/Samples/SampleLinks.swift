@@ -17,17 +17,19 @@ struct SampleLinks {
 
     private var model: ManagedObjectModel { writer.layout.model }
 
-    mutating func fill() throws {
-        for entity in model.entities {
-            for relationship in entity.relationships {
-                let reference = RelationshipReference(entity: entity.name, name: relationship.name)
-                guard writer.layout.storage(ofRelationship: relationship.name, in: entity) != nil,
-                    let destination = model.entity(relationship.destinationEntityName),
-                    done.insert(reference).inserted
-                else { continue }
-                try link(entity, relationship, destination)
-            }
-        }
+    /// The relationships of all entities, in the order in which they are filled.
+    var relationships: [(EntityDescription, RelationshipDescription)] {
+        model.entities.flatMap { entity in entity.relationships.map { (entity, $0) } }
+    }
+
+    /// Fills a relationship, unless it was filled from its other side.
+    mutating func fill(_ relationship: RelationshipDescription, of entity: EntityDescription) throws -> [Void] {
+        let reference = RelationshipReference(entity: entity.name, name: relationship.name)
+        guard writer.layout.storage(ofRelationship: relationship.name, in: entity) != nil,
+            let destination = model.entity(relationship.destinationEntityName), done.insert(reference).inserted
+        else { return [] }
+        try link(entity, relationship, destination)
+        return []
     }
 
     private mutating func link(

@@ -32,6 +32,7 @@ extension ObjectSave {
         }
         if store.history != nil { try keepTombstones(entity, keys) }
         try writer.forEachRow("DELETE FROM \(table) WHERE Z_PK IN (?)", keys: keys) { _ in }
+        for _ in keys { writer.noteWritten() }
     }
 
     /// Reads the values that history keeps of deleted rows.

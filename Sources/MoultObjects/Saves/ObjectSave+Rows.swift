@@ -99,6 +99,7 @@ extension ObjectSave {
                 self.isPlaced($0, owner: $1)
             }
         }
+        writer.noteWritten()
         outcome.updated.append((update.id, version))
         if let history = store.history {
             changedColumns.append(update.entity, key, columns(of: update, written: positions, history))

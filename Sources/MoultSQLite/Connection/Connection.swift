@@ -23,6 +23,8 @@ package final class Connection {
     private(set) var handle: OpaquePointer?
     private var statements: [ObjectIdentifier: Unmanaged<Statement>] = [:]
     var progressBox: ProgressBox?
+    /// The number of objects that have been written through this connection, one by one.
+    package var objectsWritten: Int64 = 0
     /// The last error that a registered function threw; SQLite itself keeps only its text.
     var functionError: (any Error)?
 
@@ -56,7 +58,14 @@ package final class Connection {
         }
         sqlite3_busy_timeout(handle, busyTimeout)
         try beStrict(isReadOnly: mode == .readOnly || mode == .immutable)
+        guard let meter = WorkMeter.current else { return }
+        onProgress(every: Self.instructionsPerPulse) {
+            meter.pulse(Int(Self.instructionsPerPulse))
+            return true
+        }
     }
+
+    private static let instructionsPerPulse: Int32 = 20_000
 
     deinit { close() }
 

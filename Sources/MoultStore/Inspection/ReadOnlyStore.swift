@@ -195,8 +195,18 @@ package final class ReadOnlyStore {
         try probe.undisturbed {
             let layout = try probe.layout(by: versions)
             let reader = StoreReader(connection: probe.connection, layout: layout, store: probe.path)
-            for entity in try entities(named: entityName, in: layout.model) {
-                try reader.forEachObject(of: entity, includingSubentities: includingSubentities, body)
+            let entities = try entities(named: entityName, in: layout.model)
+            let meter = WorkMeter.current
+            if meter != nil {
+                let counts = try StoreSnapshot(probe.connection).rowCounts(in: layout, over: probe.connection)
+                let names = entities.flatMap { includingSubentities ? [$0] + layout.model.descendants(of: $0) : [$0] }
+                WorkMeter.expect(rows: names.reduce(0) { $0 + (counts[$1.name] ?? 0) })
+            }
+            for entity in entities {
+                try reader.forEachObject(of: entity, includingSubentities: includingSubentities) { row in
+                    meter?.advance()
+                    try body(row)
+                }
             }
         }
     }

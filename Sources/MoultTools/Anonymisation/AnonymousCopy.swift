@@ -88,7 +88,7 @@ package struct AnonymousCopy {
         outcome.files = try files.write(to: copy.support, database.standIns, keeping: database.keptFiles)
         try system.makeFile(copy.new, .own)
         // VACUUM INTO writes live rows only: no freed pages and no remains of the originals.
-        try connection.run("VACUUM INTO ?", [.text(copy.new)])
+        try WorkMeter.part(upTo: 0.9) { try connection.run("VACUUM INTO ?", [.text(copy.new)]) }
         connection.close()
         try system.remove(work)
         if try CopiedStore.usesWAL(probe.path, system) {

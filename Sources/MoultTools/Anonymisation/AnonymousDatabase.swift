@@ -72,13 +72,17 @@ final class AnonymousDatabase {
         outcome.emptied = try emptyVirtualTables()
         var generator = SeededGenerator(seed: seed &+ 4)
         try tables.shuffle(&generator)
-        try tables.note()
+        try WorkMeter.part(upTo: 0.3) {
+            let counts = try snapshot.rowCounts(in: layout, over: connection)
+            WorkMeter.expect(rows: counts.values.reduce(0, +))
+            try tables.note()
+        }
         try note(standIns)
         _ = anonymous(snapshot.metadata)
         let schema = try noteSchema()
         self.schema = schema
         standIns.make()
-        try tables.replace(and: schema.replace(on: connection))
+        try WorkMeter.part(upTo: 0.8) { try tables.replace(and: schema.replace(on: connection)) }
         try recompute()
         try anonymous(snapshot.metadata).write(to: connection)
         try replaceModelCache()

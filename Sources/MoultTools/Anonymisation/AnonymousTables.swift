@@ -44,8 +44,11 @@ final class AnonymousTables: @unchecked Sendable {
 
     /// Notes every value.
     func note() throws {
+        let meter = WorkMeter.current
         for (rows, list) in selections {
-            try connection.forEachRow("SELECT \(list) FROM \(rows.table.quotedName) WHERE \(rows.condition)") { _ in }
+            try connection.forEachRow("SELECT \(list) FROM \(rows.table.quotedName) WHERE \(rows.condition)") { _ in
+                meter?.advance()
+            }
         }
         isNoting = false
     }
@@ -55,25 +58,32 @@ final class AnonymousTables: @unchecked Sendable {
     /// - Parameter others: tables to rewrite although none of their values gets a stand-in.
     func replace(and others: Set<String>) throws {
         let tables = Set(rows.filter { !$0.columns.isEmpty || others.contains($0.table) }.map(\.table))
-        for table in tables.sorted(by: { $0.precedesInByteOrder($1) }) {
-            let names = try connection.columns(of: table).map(\.name)
-            let list = names.map(\.quotedName).joined(separator: ", ")
-            // Columns without affinity store values unchanged.
-            try connection.execute("CREATE TEMP TABLE moult_rows (\(list))")
-            for rows in rows where rows.table == table {
-                let first = first(of: rows)
-                let expressions = Dictionary(
-                    rows.columns.enumerated().map { ($1.name, expression($1, first + $0)) },
-                    uniquingKeysWith: { first, _ in first })
-                let values = names.map { expressions[$0] ?? $0.quotedName }
-                try connection.execute(
-                    "INSERT INTO temp.moult_rows SELECT \(values.joined(separator: ", ")) FROM main.\(table.quotedName) "
-                        + "WHERE \(rows.condition)")
-            }
-            try connection.execute(
-                "DELETE FROM main.\(table.quotedName); INSERT INTO main.\(table.quotedName) (\(list)) "
-                    + "SELECT \(list) FROM temp.moult_rows; DROP TABLE temp.moult_rows")
+        let sorted = tables.sorted { $0.precedesInByteOrder($1) }
+        let pieces = try sorted.map { table -> WorkMeter.Piece<Void> in
+            let size = try connection.integer("SELECT count(*) FROM main.\(table.quotedName)") ?? 0
+            return (size, { [try self.replace(table)] })
         }
+        _ = try WorkMeter.each(pieces)
+    }
+
+    private func replace(_ table: String) throws {
+        let names = try connection.columns(of: table).map(\.name)
+        let list = names.map(\.quotedName).joined(separator: ", ")
+        // Columns without affinity store values unchanged.
+        try connection.execute("CREATE TEMP TABLE moult_rows (\(list))")
+        for rows in rows where rows.table == table {
+            let first = first(of: rows)
+            let expressions = Dictionary(
+                rows.columns.enumerated().map { ($1.name, expression($1, first + $0)) },
+                uniquingKeysWith: { first, _ in first })
+            let values = names.map { expressions[$0] ?? $0.quotedName }
+            try connection.execute(
+                "INSERT INTO temp.moult_rows SELECT \(values.joined(separator: ", ")) FROM main.\(table.quotedName) "
+                    + "WHERE \(rows.condition)")
+        }
+        try connection.execute(
+            "DELETE FROM main.\(table.quotedName); INSERT INTO main.\(table.quotedName) (\(list)) "
+                + "SELECT \(list) FROM temp.moult_rows; DROP TABLE temp.moult_rows")
     }
 
     /// Exchanges the values of properties with the rule `shuffle` among their rows, before the values are noted.

@@ -63,14 +63,21 @@ package struct StoreExport {
             parts.append(ExportPart(join, keys: keys, name: names.next(forTable: name), isWhole: selection.isWhole))
         }
         self.parts = parts
+        // Rows are counted only for whoever watches.
+        guard WorkMeter.current != nil else { return }
+        for part in parts {
+            WorkMeter.expect(rows: try probe.connection.integer("SELECT count(*) FROM (\(part.sql))") ?? 0)
+        }
     }
 
     /// Calls `body` for each row of a part, in order of the keys, until it returns false.
     package func forEachRow(of part: ExportPart, _ body: (Statement) throws -> Bool) throws {
         let statement = try probe.connection.prepare(part.sql)
         defer { statement.finalise() }
+        let meter = WorkMeter.current
         while try statement.step() {
             guard try body(statement) else { return }
+            meter?.advance()
         }
     }
 

@@ -33,6 +33,8 @@ package final class StoreImport {
     enum Target {
         case objects(EntityDescription)
         case pairs(EntityDescription, RelationshipDescription)
+
+        fileprivate var isOfObjects: Bool { if case .objects = self { true } else { false } }
     }
 
     /// - Parameters:
@@ -89,11 +91,16 @@ package final class StoreImport {
             if case .objects(let entity) = target { table = try table.renaming(properties[entity.name] ?? [:]) }
             tables.append((target, table))
         }
+        // Each object is made, linked and saved.
+        WorkMeter.expect(rows: 3 * Int64(tables.reduce(0) { $0 + ($1.target.isOfObjects ? $1.table.rows.count : 0) }))
         for (target, table) in tables { if case .objects(let entity) = target { try insert(table, entity) } }
         var next = origins.makeIterator()
         for (target, table) in tables {
             guard case .objects = target else { continue }
-            for row in table.rows { if let origin = next.next() { try link(origin.object, row, table) } }
+            for row in table.rows {
+                WorkMeter.current?.advance()
+                if let origin = next.next() { try link(origin.object, row, table) }
+            }
         }
         for (target, table) in tables {
             if case .pairs(let entity, let relationship) = target { try link(table, entity, relationship) }
@@ -186,6 +193,7 @@ package final class StoreImport {
     private func insert(_ table: ImportTable, _ entity: EntityDescription) throws {
         try check(table.columns, of: entity, table)
         for row in table.rows {
+            WorkMeter.current?.advance()
             var entity = entity
             if case .text(let name)? = row.values[ImportTable.entity].flatMap(Self.plain), name != entity.name {
                 guard let other = model.entity(name), model.isKind(other, of: entity) else {

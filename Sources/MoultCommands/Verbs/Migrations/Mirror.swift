@@ -19,7 +19,7 @@ extension Verb {
             The store is only read, and may be in use. As with moult migrate, a loss of objects, values or links has to
             be declared.
             """,
-        operands: [.store], options: mirrorInput + [place],
+        operands: [.store], options: mirrorInput + [place, .events],
         examples: ["moult mirror start forum.sqlite --model Forum.xcdatamodeld --at forum-new.sqlite"]
     ) { invocation, console in
         try invocation.requireModel()
@@ -42,7 +42,7 @@ extension Verb {
             Both stores may be in use. With --all, every row is compared, whatever history and counters say. --overwrite
             does this too, and discards what another program has written to the store that follows.
             """,
-        operands: [.store], options: laterInput + [movedTo, compares, overwrites],
+        operands: [.store], options: laterInput + [movedTo, compares, overwrites, .events],
         examples: ["moult mirror sync forum.sqlite"]
     ) { invocation, console in
         var mirror = try invocation.mirror(console)
@@ -67,7 +67,7 @@ extension Verb {
             The store that follows is brought up to date. Then the other store is migrated again, and every value of
             every row is compared in both directions. Exits with 1 if anything differs; nothing is corrected.
             """,
-        operands: [.store], options: laterInput, examples: ["moult mirror verify forum.sqlite"]
+        operands: [.store], options: laterInput + [.events], examples: ["moult mirror verify forum.sqlite"]
     ) { invocation, console in
         let found = try invocation.mirror(console).verify()
         console.print(found.document) { _ in found.lines }
@@ -82,7 +82,7 @@ extension Verb {
             refused with a list, unless you give --accept-losses. --undo switches back to the first store, and keeps
             what was written to the second since; then no app may have the second store open.
             """,
-        operands: [.store], options: laterInput + [undo, accepts],
+        operands: [.store], options: laterInput + [undo, accepts, .events],
         examples: ["moult mirror cutover forum.sqlite --accept-losses"]
     ) { invocation, console in
         var mirror = try invocation.mirror(console)

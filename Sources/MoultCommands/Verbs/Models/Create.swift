@@ -9,7 +9,7 @@ extension Verb {
             --fill or --rows the store contains objects with relationships; the same seed gives the same objects.
             """,
         operands: [Operand(Operand.store.name, "The path of the new store; nothing may exist there.")],
-        options: [.model, version, .framework, history, .fill, .rows, .seed, .order, .experimental],
+        options: [.model, version, .framework, history, .fill, .rows, .seed, .order, .experimental, .events],
         examples: [
             "moult create empty.sqlite --model Forum.xcdatamodeld",
             "moult create sample.sqlite --model Forum.xcdatamodeld --version Forum --rows Forum=4,User=50,Post=1000",

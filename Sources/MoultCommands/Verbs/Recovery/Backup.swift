@@ -16,7 +16,7 @@ extension Verb {
     private static let createBackup = Verb(
         "create", "Back up a store.",
         discussion: "An app may have the store open and write to it. The backup holds its state at one moment.",
-        operands: [.store], options: [.model, .order, .backups],
+        operands: [.store], options: [.model, .order, .backups, .events],
         examples: ["moult backup create forum.sqlite --model Forum.xcdatamodeld"]
     ) { invocation, console in
         let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
@@ -36,7 +36,7 @@ extension Verb {
 
     private static let verifyBackups = Verb(
         "verify", "Check that backups still match their manifests.", discussion: "Exits with 1 if one does not.",
-        operands: [.store, name], options: [.backups], examples: ["moult backup verify forum.sqlite"]
+        operands: [.store, name], options: [.backups, .events], examples: ["moult backup verify forum.sqlite"]
     ) { invocation, console in
         let found = try invocation.keeper().verifyBackups(named: invocation[name])
         console.print(found.document) { found.lines(style: $0) }
@@ -46,7 +46,7 @@ extension Verb {
     private static let restoreBackup = Verb(
         "restore", "Restore a backup in place of the store; the current state is backed up first.",
         operands: [.store, Operand("BACKUP", "The backup's name or path.", completes: .nothing)],
-        options: [.model, .order, .backups],
+        options: [.model, .order, .backups, .events],
         examples: ["moult backup restore forum.sqlite \"$(moult backup list forum.sqlite | tail -1 | cut -d' ' -f1)\""]
     ) { invocation, console in
         let name = try invocation.required(Operand("BACKUP", ""))
@@ -138,7 +138,7 @@ extension Verb {
             and compared with the manifest. Without --backups, Moult looks next to the store and in the folders that its
             history names.
             """,
-        operands: [.store], options: [to, .model, .order, .backups],
+        operands: [.store], options: [to, .model, .order, .backups, .events],
         examples: ["moult rollback forum.sqlite", "moult rollback forum.sqlite --to Forum"]
     ) { invocation, console in
         let name = invocation[value: to]

@@ -14,7 +14,7 @@ extension Verb {
             --bundle writes an archive for a bug report: versions, hashes, schema, counts, plan, journal and log. It
             contains nothing that a user has put into the store, unless you give --values.
             """,
-        operands: [.store], options: [.model, wanted, .answers, bundle, values, .backups, .order],
+        operands: [.store], options: [.model, wanted, .answers, bundle, values, .backups, .order, .events],
         examples: [
             "moult doctor forum.sqlite --model Forum.xcdatamodeld --to Forum",
             "moult doctor forum.sqlite --model Forum.xcdatamodeld --bundle report.tar",

@@ -10,6 +10,11 @@ extension Verb {
             \(list(of: RepairRule.byDefault))
             Objects that are their own ancestors are a fault only with --only cycles, because Core Data allows them.
             One-to-one relationships of which the app has never written one end are completed only with --only one-sided.
+            The file gives its free pages back only with --only space, which needs room for the backup and for two more
+            copies of the store.
+            --only history with --before also deletes the persistent history before a date, except for the newest
+            transaction. A reader whose token is older reads all objects anew, so choose a date that every reader has
+            passed. --only history,space makes the file smaller too.
             If a store lacks some tables, columns or indexes of its current version, they are created as Core Data would
             create them, with the model's default values. If tables or columns were missing, or an index did not match
             its table, that run does not repair rows; run the command again for them.
@@ -22,17 +27,22 @@ extension Verb {
             name it.
             For damaged pages use moult salvage, for rules of an app moult validate --rules --fix.
             """,
-        operands: [.store], options: [.model, only, .allowLargeQuarantine, .dryRun, .backups, .order],
+        operands: [.store], options: [.model, only, before, .allowLargeQuarantine, .dryRun, .backups, .order, .events],
         examples: [
             "moult repair forum.sqlite --model Forum.xcdatamodeld --dry-run",
             "moult repair forum.sqlite --model Forum.xcdatamodeld --only dangling,key-counters",
             "moult repair forum.sqlite --only indexes",
+            "moult repair forum.sqlite --only history,space --before 2024-01-01",
         ]
     ) { invocation, console in
         let rules = try invocation.repairRules()
+        let limit = try invocation.historyLimit()
+        guard limit == nil || invocation[value: only] != nil && rules.contains(.history) else {
+            throw invocation.wrong("--before is for persistent history: add --only history.")
+        }
         let keeper = try invocation.keeper { try invocation.versions(console) }
         let report = try ProgressDisplay.during(console) {
-            try keeper.repair(rules, isRehearsal: invocation[.dryRun], $0)
+            try keeper.repair(rules, trimmingHistory: limit, isRehearsal: invocation[.dryRun], $0)
         }
         console.print(report.document) { report.lines(style: $0) }
         return report.isWell ? .done : .findings
@@ -48,11 +58,25 @@ extension Verb {
     }
 
     fileprivate static let only = Option.value(
-        "only", "RULES", "Only these repairs, separated by commas; by default all but cycles and one-sided.",
+        "only", "RULES", "Only these repairs, separated by commas; by default all but cycles, one-sided and space.",
         completes: .words(RepairRule.allCases.map(\.rawValue)))
 }
 
+extension Verb {
+    fileprivate static let before = Option.value(
+        "before", "DATE",
+        "With --only history: delete the history before this date, such as 2024-01-01 or 2024-01-01T12:00:00Z (UTC).")
+}
+
 extension Invocation {
+    fileprivate func historyLimit() throws -> HistoryLimit? {
+        guard let text = self[value: Verb.before] else { return nil }
+        guard let date = Timestamp(iso8601: text.contains("T") ? text : text + "T00:00:00Z") else {
+            throw wrong("--before takes a date, such as 2024-01-01 or 2024-01-01T12:00:00Z, not \(text).")
+        }
+        return HistoryLimit(text, seconds: date.seconds(since: Timestamp(seconds: 978_307_200)))
+    }
+
     fileprivate func repairRules() throws -> Set<RepairRule> {
         guard let names = list(Verb.only) else { return RepairRule.byDefault }
         let all = Verb.names(of: Set(RepairRule.allCases))
@@ -85,6 +109,7 @@ extension RepairRule {
         case .counts: "derived @count attributes with a wrong count"
         case .keyCounters: "values of Z_PRIMARYKEY.Z_MAX below a key in use"
         case .externalFiles: "files of external data that no row names"
+        case .space: "free pages in the file, which deleted rows have left"
         }
     }
 }
@@ -105,6 +130,7 @@ extension Verb {
         operands: [.store],
         options: [
             .model, full, values, .rules, source, .fix, .allowLargeQuarantine, .dryRun, .frugal, .backups, .order,
+            .events,
         ],
         examples: [
             "moult validate forum.sqlite --model Forum.xcdatamodeld",
@@ -165,7 +191,7 @@ extension Verb {
             known. Without --model, the model inside the damaged store is used if it can be read.
             """,
         operands: [.store, Operand("NEW", "The path of the new store; nothing may exist there.")],
-        options: [.model, sourceVersion, .order],
+        options: [.model, sourceVersion, .order, .events],
         examples: [
             "moult salvage forum.sqlite saved.sqlite",
             "moult salvage forum.sqlite saved-again.sqlite --model Forum.xcdatamodeld --version Forum",

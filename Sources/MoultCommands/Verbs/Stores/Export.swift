@@ -13,7 +13,7 @@ extension Verb {
             Without -o, the objects of one entity are printed as csv or jsonl.
             """,
         operands: [.store],
-        options: [exportOut, exportFormat, exported, predicate, limit, columns, .exact, .model, .order],
+        options: [exportOut, exportFormat, exported, predicate, limit, columns, .exact, .model, .order, .events],
         examples: [
             "moult export forum.sqlite -o csv",
             "moult export forum.sqlite --format sqlite -o plain.sqlite",
@@ -80,7 +80,7 @@ extension Verb {
             If the process dies or the disk fails while an import is saved, run the same import again. It finds out
             whether the objects are in the store, and adds them only if they are not.
             """,
-        operands: [.store, importPath], options: [importedEntity, importExact, .model, .order],
+        operands: [.store, importPath], options: [importedEntity, importExact, .model, .order, .events],
         examples: ["moult import forum.sqlite csv", "moult import forum.sqlite csv/User.csv"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
@@ -118,7 +118,7 @@ extension Verb {
             copy are searched for every replaced string of four or more characters. If one of twelve bytes or more is
             found, the copy is removed. A shorter one may be there by chance: the report counts it.
             """,
-        operands: [.store], options: [anonymiseOut, rule, anonymiseSeed, .model, .order],
+        operands: [.store], options: [anonymiseOut, rule, anonymiseSeed, .model, .order, .events],
         examples: [
             "moult anonymise forum.sqlite -o fixture.sqlite",
             "moult anonymise forum.sqlite -o fixture.sqlite --seed 7 --rule Post.text=erase --rule Thread=keep",

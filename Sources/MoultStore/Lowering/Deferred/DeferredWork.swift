@@ -137,7 +137,7 @@ extension Catalogue {
 
 extension Connection {
     /// Returns the size of a table or an index in the file; nil if this SQLite was built without the required option.
-    fileprivate func bytes(of name: String) throws -> Int64? {
+    package func bytes(of name: String) throws -> Int64? {
         try attempt {
             try integer("SELECT pgsize FROM dbstat WHERE name = ? AND aggregate = TRUE", [.text(name)])
         } ?? nil

@@ -17,6 +17,7 @@ extension StoreLowering {
             + roundedDefaults(contributions, connection)
             + missingDestinations(contributions, connection)
             + repeatedValues(connection) + oneSidedPairs(connection) + shiftedKeys() + staleSearch()
+            + uncomputedValues()
     }
 
     // MARK: - Notes and warnings

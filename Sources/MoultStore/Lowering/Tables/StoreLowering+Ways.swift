@@ -163,7 +163,8 @@ extension StoreLowering {
     /// Returns the change of every table of the new version.
     func ways() -> [TableStrategy] {
         let present = Set(source.joinTables.map(\.name))
-        return changes.map { TableStrategy($0) }
+        let computed = computedSentences()
+        return changes.map { TableStrategy($0).computing(computed[$0.table.name] ?? []) }
             + joinChanges.map { TableStrategy($0, isNew: !present.contains($0.table.name)) }
     }
 

@@ -103,9 +103,9 @@ package struct TableStrategy: Sendable, Hashable {
     }
 
     package let table: String
-    package let kind: Kind
+    package private(set) var kind: Kind
     /// A description in one sentence, such as `ZNOTE is altered in place: adds ZMARK.`
-    package let sentence: String
+    package private(set) var sentence: String
 
     init(_ change: TableChange) {
         let name = change.table.name
@@ -143,6 +143,16 @@ package struct TableStrategy: Sendable, Hashable {
         case .rebuilt(let inserts) where inserts.isEmpty && isNew: (kind, sentence) = (.made, "\(name) is made.")
         case .rebuilt: (kind, sentence) = (.rebuilt, Self.rebuilt(name, .pairsChange))
         }
+    }
+
+    /// Returns the same change, after which the given values are computed.
+    func computing(_ sentences: [String]) -> Self {
+        guard !sentences.isEmpty else { return self }
+        var strategy = self
+        if [.unchanged, .altered].contains(kind) { strategy.kind = .updated }
+        let first = kind == .unchanged ? "Rows of \(table) are updated." : sentence
+        strategy.sentence = ([first] + sentences).joined(separator: " ")
+        return strategy
     }
 
     private static func rebuilt(_ name: String, _ reason: RebuildReason?) -> String {

@@ -1,0 +1,168 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+
+extension StoreLowering {
+    /// Returns the statements that compute derived attributes whose stored values cannot be kept. These are new
+    /// attributes, those with a changed derivation, and those that depend on other rows if such rows are removed.
+    func derivedUpdates() -> [StoreScript.Statement] {
+        let rowsLeave = mapping.entityMappings.contains { $0.destinationEntityName == nil || $0.policy != nil }
+        return derivedAttributes.compactMap { entity, attribute in
+            let isStale = rowsLeave && attribute.derivation.map { $0.dependsOnOtherRows } == true
+            return isStale || !isCarried(attribute, in: entity) ? update(attribute, in: entity) : nil
+        }
+    }
+
+    /// Returns sentences on the derived attributes that are computed for existing rows, by table.
+    func computedSentences() -> [String: [String]] {
+        var sentences: [String: [String]] = [:]
+        for (entity, attribute) in newlyDerived {
+            guard let table = destination.table(for: entity)?.name, update(attribute, in: entity) != nil else {
+                continue
+            }
+            sentences[table, default: []].append(
+                "\(entity.name).\(attribute.name) is computed from \(attribute.derivation?.expression ?? "").")
+        }
+        return sentences
+    }
+
+    /// Returns findings on the derived attributes that no statement can compute: existing rows get no value.
+    func uncomputedValues() -> [Finding] {
+        newlyDerived.compactMap { entity, attribute in
+            guard let derivation = attribute.derivation, update(attribute, in: entity) == nil else { return nil }
+            let count = rows(of: ([entity] + destination.model.descendants(of: entity)).map(\.name))
+            return Finding(
+                code: "derived-not-computed", severity: .warning, place: "\(entity.name).\(attribute.name)",
+                message: Quantity.count(
+                    count, "object of \(entity.name) gets", plural: "objects of \(entity.name) get")
+                    + " no value for \(attribute.name): \(derivation.expression) cannot be computed in a migration.",
+                remedy: "Core Data computes the value when an object is next saved. Save the objects once in the app.")
+        }
+    }
+
+    private var derivedAttributes: [(EntityDescription, AttributeDescription)] {
+        destination.model.entities.flatMap { entity in
+            entity.attributes.filter { $0.isStored && $0.derivation != nil }.map { (entity, $0) }
+        }
+    }
+
+    /// The derived attributes whose derivation is new, of entities with objects.
+    private var newlyDerived: [(EntityDescription, AttributeDescription)] {
+        derivedAttributes.filter { entity, attribute in
+            !isCarried(attribute, in: entity) && contributions(to: entity).contains { rows(of: [$0.source.name]) > 0 }
+        }
+    }
+
+    private func isCarried(_ attribute: AttributeDescription, in entity: EntityDescription) -> Bool {
+        let dependsOnOtherRows = attribute.derivation?.dependsOnOtherRows ?? false
+        return contributions(to: entity).allSatisfy { contribution in
+            let old = source.model.attribute(attribute.name, of: contribution.source)
+            return old?.derivation == attribute.derivation && old?.isStored == true
+                && (!dependsOnOtherRows || contribution.source.name == contribution.destination.name)
+        }
+    }
+
+    private func update(_ attribute: AttributeDescription, in entity: EntityDescription) -> StoreScript.Statement? {
+        guard let derivation = attribute.derivation, let table = destination.table(for: entity),
+            let column = destination.column(forAttribute: attribute.name, in: entity),
+            let value = destination.value(of: derivation, for: attribute, in: entity)
+        else { return nil }
+        let numbers = destination.numbers(ofEntityAndDescendants: entity)
+        return .init(
+            .update, table.name,
+            text: """
+                UPDATE main.\(name: table.name) AS t SET \(name: column) = \(value) WHERE t.Z_ENT IN (\(list: numbers))
+                """,
+            "Compute \(entity.name).\(attribute.name) from \(derivation.expression).",
+            rows: .counted(rows(of: [entity.name])))
+    }
+}
+
+extension AttributeDescription.Derivation {
+    /// Whether the value depends on other rows than its own.
+    fileprivate var dependsOnOtherRows: Bool {
+        DerivationShape(expression) != nil || expression.contains("@") || expression.contains(".")
+    }
+}
+
+extension StoreLayout {
+    /// Returns the SQL of a derivation for a row `t` of the entity's table, in `main`; nil if SQL cannot compute it. It
+    /// may call ``FormatFunctions``.
+    fileprivate func value(
+        of derivation: AttributeDescription.Derivation, for attribute: AttributeDescription,
+        in entity: EntityDescription
+    ) -> SQLText? {
+        guard derivation.filter == nil else { return nil }
+        if let shape = DerivationShape(derivation.expression), let known = self.expression(for: shape, in: entity) {
+            return SQLText(selectList: known)
+        }
+        let text = derivation.expression.withOperatorFirst
+        guard let expression = try? Expression(parsing: text) else { return nil }
+        let aliases = AliasCounter(schema: "main")
+        let scope = QueryScope("t", link: nil, aliases: aliases)
+        var format = FormatLowering(
+            layout: self, store: nil, aliases: aliases, evaluated: RowReference(scope, entity, alias: "t"), now: 0,
+            format: text)
+        format.nowText = SQLText(selectList: Self.now)
+        format.conversions = ConversionLog()
+        guard let value = format.derived(expression) else { return nil }
+        return scope.value(ValueConversion.sql(value, as: attribute.type))
+    }
+
+    /// Seconds since 2001-01-01, which is Julian day 2451910.5.
+    private static let now = "((julianday('now') - 2451910.5) * 86400.0)"
+
+    /// Returns the SQL of a known derivation for a row `t` of the entity's table, in `main`.
+    func expression(for shape: DerivationShape, in entity: EntityDescription) -> String? {
+        switch shape {
+        case .now: return Self.now
+        case .count(let relationship):
+            switch storage(ofRelationship: relationship, in: entity) {
+            case .inverseForeignKey(let table, let column, _, _), .inverseless(let table, let column, _),
+                .joinTable(let table, let column, _, _, _, _):
+                return "(SELECT COUNT(*) FROM main.\(table.quotedName) AS c WHERE c.\(column.quotedName) = t.Z_PK)"
+            case .foreignKey, nil: return nil
+            }
+        case .value(let relationship, let attribute):
+            guard case .foreignKey(_, let key, _)? = storage(ofRelationship: relationship, in: entity),
+                let name = model.relationship(relationship, of: entity)?.destinationEntityName,
+                let there = model.entity(name), let other = self.table(for: there)?.name,
+                let column = self.column(forAttribute: attribute, in: there)
+            else { return nil }
+            return
+                "(SELECT d.\(column.quotedName) FROM main.\(other.quotedName) AS d WHERE d.Z_PK = t.\(key.quotedName))"
+        }
+    }
+}
+
+extension FormatLowering {
+    /// Lowers a derivation to one value; nil if it is not one, or SQL cannot compute it.
+    fileprivate func derived(_ expression: Expression) -> LoweredValue? {
+        // As SQLite's own sum, like the triggers of a save: nothing adds up to 0.
+        if case .keyPath(let path, of: .evaluatedObject) = expression, path.contains(".@sum."),
+            case .collection(let collection)? = try? lower(
+                .keyPath(path.replacing(".@sum.", with: "."), of: .evaluatedObject)),
+            case .value(let value) = collection.element, [.integer, .boolean, .real, .number].contains(value.kind)
+        {
+            return LoweredValue(sql: "(\(collection.select("ifnull(sum(\(value.sql)), 0)")))", kind: .number)
+        }
+        guard case .value(let value)? = try? lower(expression), ![.object, .opaque].contains(value.kind) else {
+            return nil
+        }
+        return value
+    }
+}
+
+extension String {
+    /// The key path with a collection operator before the last property, as `lines.@sum.amount`, in place of one at its
+    /// end, as derivations are also written.
+    fileprivate var withOperatorFirst: String {
+        var parts = split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count >= 3, let last = parts.last, last.hasPrefix("@"), last != "@count",
+            !contains("("), !contains(" ")
+        else { return self }
+        parts.removeLast()
+        parts.insert(last, at: parts.count - 1)
+        return parts.joined(separator: ".")
+    }
+}

@@ -1,0 +1,86 @@
+import MoultBasics
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// The space that a run needs: what is taken at once, and what would help.
+struct SpaceRequirementTests {
+    private static let page: Int64 = 4_096
+    private static let store: Int64 = 7_000 * page
+
+    private func needs(_ change: (inout SpaceRequirement.Work) -> Void = { _ in }) -> SpaceRequirement {
+        var work = SpaceRequirement.Work(pages: 7_000, pageSize: Self.page, fileSize: Self.store)
+        change(&work)
+        return SpaceRequirement(
+            work, beside: StoreRecords(store: "/store/a.sqlite"), backups: "/store/backups", temporary: "/tmp")
+    }
+
+    /// Log and records: the headers of the frames, the index of the log, blocks for the records.
+    private static let small: Int64 = 700_000
+
+    @Test func `a run on a copy takes a backup, the copy and the log at once`() {
+        let total = needs().total
+        #expect(total >= 3 * Self.store && total <= 3 * Self.store + Self.small, "\(total)")
+        // A file of external data is copied into the backup alone, and stays one in the store.
+        let external = needs { ($0.externalFiles, $0.externalBytes) = (100, 25_000_000) }.total
+        #expect(external - total >= 25_000_000 && external - total < 26_000_000)
+    }
+
+    @Test func `a frugal run frees the copy that it reads before the log is written`() {
+        let total = needs { $0.isFrugal = true }.total
+        // The copy to read from, the copy that is changed, and the sorting of its indexes; then the copy and the log.
+        #expect(total >= 2 * Self.store && total <= 5 * Self.store / 2 + Self.small, "\(total)")
+        let paced = needs { ($0.isFrugal, $0.isPaced) = (true, true) }.total
+        #expect(paced >= 3 * Self.store)
+    }
+
+    @Test func `a run on the store itself has no working copy, and sorts while the log grows`() {
+        let total = needs { $0.staysInStore = true }.total
+        #expect(total >= 5 * Self.store / 2 && total <= 5 * Self.store / 2 + Self.small, "\(total)")
+        #expect(!needs { $0.staysInStore = true }.peak.contains { $0.reason == "working copy" })
+    }
+
+    @Test func `what is taken before the commit and at the commit is not added up`() {
+        let further = needs { $0.hasFurtherPasses = true }
+        // The backup and two copies, with indexes to sort; or the backup, one copy and the log.
+        #expect(further.total >= 7 * Self.store / 2 && further.total <= 7 * Self.store / 2 + Self.small)
+        #expect(!further.peak.contains { $0.reason == "commit log" })
+        #expect(further.peak.reduce(0) { $0 + $1.bytes } == further.total)
+        let compacted = needs { $0.isCompacted = true }
+        #expect(compacted.total > 3 * Self.store && compacted.total <= 7 * Self.store / 2 + Self.small)
+    }
+
+    @Test func `numbers beyond all measure do not trap`() {
+        let huge = needs { ($0.pages, $0.growth, $0.keptCopies) = (.max / 8_192, .max / 4, 9) }
+        #expect(huge.total > 0)
+    }
+
+    @Test func `the refusal names what fits, and the sentence what is free`() throws {
+        guard let volume = try SmallVolume(kilobytes: 8_000) else { return }
+        func check(_ bytes: Int64, backups: String, ways: [SpaceRequirement.Way]) -> MigrationError? {
+            var work = SpaceRequirement.Work(pages: bytes / Self.page, pageSize: Self.page, fileSize: bytes)
+            work.externalBytes = 0
+            let space = SpaceRequirement(
+                work, beside: StoreRecords(store: volume.path + "/a.sqlite"), backups: backups, temporary: "/tmp")
+            do {
+                try space.check(offering: ways, POSIXSystem())
+                return nil
+            } catch { return error as? MigrationError }
+        }
+        // Two of three fit: the log of a run without a backup, or the copy without the backup's volume.
+        let inside = check(2_800_000, backups: volume.path + "/b", ways: [.frugal, .into])
+        #expect(inside?.code == .insufficientStorage)
+        #expect(inside?.remedy.contains("RunOptions.backupFolder") == true, "\(String(describing: inside))")
+        #expect(inside?.remedy.contains("keepsBackup = false") == true, "\(String(describing: inside))")
+        // Nothing fits beside the store.
+        let large = check(40_000_000, backups: volume.path + "/b", ways: [.frugal, .into])
+        #expect(large?.remedy.contains("keepsBackup") == false && large?.remedy.contains("backupFolder") == false)
+        #expect(large?.message.contains("MB") == true && large?.message.contains("bytes") == false)
+        let sentence = SpaceRequirement.sentence(
+            try SpaceRequirement(parts: [.init(reason: "x", folder: volume.path, bytes: 1_000_000)])
+                .volumes(POSIXSystem()))
+        #expect(sentence?.hasPrefix("The migration needs 1.0 MB of free space (") == true, "\(sentence ?? "")")
+        #expect(sentence?.hasSuffix(" MB are free).") == true && sentence?.contains("only") == false)
+    }
+}
