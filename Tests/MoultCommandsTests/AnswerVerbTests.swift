@@ -27,7 +27,8 @@ struct AnswerVerbTests {  // tier: long
         #expect(try moult("answer", "Forum.xcdatamodeld").exit == 3)
         #expect(try moult("lock", "Forum.xcdatamodeld").exit == 0)
         let released = try moult("answer", "Forum.xcdatamodeld")
-        #expect(released.exit == 0 && released.output.contains("1 question is between released versions"), "\(released)")
+        #expect(
+            released.exit == 0 && released.output.contains("1 question is between released versions"), "\(released)")
         let asked = try moult("answer", "Forum.xcdatamodeld", "--from", "Forum")
         #expect(asked.exit == 3 && asked.output.contains("Post.body"), "\(asked)")
         #expect(try moult("answer", "Forum.xcdatamodeld", "--set", "Post.body=rename:text").exit == 0)

@@ -28,6 +28,12 @@ struct SmallThingsTests {  // tier: long
         let document = try moult("explain", "dangling-reference", "--json").document
         let found = try #require((document["explanations"] as? [[String: any Sendable]])?.first)
         #expect(found["code"] as? String == "dangling-reference" && found["exit"] is NSNull)
+        // An error in text shows the code that explain takes.
+        let missing = try moult("status", "nothing.sqlite").errors
+        let shown = try #require(missing.firstMatch(of: /code: (\w+), Core Data: (\w+) \((\d+)\)/))
+        for word in [shown.1, shown.2, shown.3] {
+            #expect(try moult("explain", String(word)).output.contains("There is nothing at the path."), "\(word)")
+        }
         let wrong = try moult("explain", "OPEN01")
         #expect(wrong.exit == 2 && wrong.errors.contains("Did you mean OPEN001?"), "\(wrong)")
     }
@@ -39,6 +45,7 @@ struct SmallThingsTests {  // tier: long
         ["diff", "Forum", "Forum 3", "--model", "Forum.xcdatamodeld"],
         ["diff", "--model", "Forum.xcdatamodeld", "Forum", "Forum 3"], ["diff", "Forum.xcdatamodeld", "Forum"],
         ["diff", "Forum", "--model", "Forum.xcdatamodeld"],
+        ["diff", "Forum.xcdatamodeld", "--from", "Forum", "--to", "Forum 3"],
         ["diff", "Forum.xcdatamodeld/Forum.xcdatamodel", "Forum.xcdatamodeld"],
     ])
     func `two versions can be named in the forms that a person tries`(arguments: [String]) throws {
@@ -81,6 +88,7 @@ struct SmallThingsTests {  // tier: long
         (["migrate", "forum.sqlite", "--fix"] + model, "--fix requires rules"),
         (["test", "--kill", "1", "--seconds", "3", "forum.sqlite"] + model, "--seconds requires --crash"),
         (["diagram", "Forum.xcdatamodeld", "--to", "Forum"], "--to requires --plan"),
+        (["diagram", "forum.sqlite", "--history", "--entity", "Post"], "--entity requires a picture of a model"),
         (["generate", "Forum.xcdatamodeld", "--name", "X", "--dry-run"], "--name requires --for swift-data"),
     ])
     func `an option without an effect is refused`(arguments: [String], says: String) throws {

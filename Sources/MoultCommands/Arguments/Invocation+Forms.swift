@@ -93,6 +93,12 @@ struct Dependency: Sendable {
         }
     }
 
+    private static func ofModelPicture(_ option: String) -> Dependency {
+        Dependency(["diagram"], option, "a picture of a model, without --plan and --history") {
+            !$0[.flag("plan", "")] && !$0[.flag("history", "")]
+        }
+    }
+
     static let all: [Dependency] = [
         needsModel("order"), needsModel("answers"), needsModel("mapping"),
         Dependency(["doctor", "resume"], "to", on: "model"),
@@ -110,6 +116,10 @@ struct Dependency: Sendable {
         Dependency(["generate tests"], "import", on: "registry"),
         Dependency(["test"], "seconds", on: "crash"),
         Dependency(["diagram"], "to", on: "plan"),
+        Dependency(["diagram"], "model", "--plan or --history, or no MODEL") {
+            $0[.flag("plan", "")] || $0[.flag("history", "")] || $0[Operand.model] == nil
+        },
+        ofModelPicture("version"), ofModelPicture("entity"), ofModelPicture("depth"),
         Dependency(["diagram"], "answers", on: "difference", "plan"),
         Dependency(["checklist"], "backups", on: "for"),
     ]

@@ -151,10 +151,22 @@ extension DateText {
 }
 
 extension AttributeType {
+    /// Whether a number of the type's kind is in its range.
+    func holds(_ value: AttributeValue) -> Bool {
+        guard case .integer(let number) = value else { return true }
+        return switch self {
+        case .integer16: Int16(exactly: number) != nil
+        case .integer32: Int32(exactly: number) != nil
+        default: true
+        }
+    }
+
     /// The forms in which an import reads a value of the type, in a sentence.
     var formsOfImport: String {
         switch self {
-        case .integer16, .integer32, .integer64: "It takes a whole number, such as 42."
+        case .integer16: "It takes a whole number from \(Int16.min) to \(Int16.max)."
+        case .integer32: "It takes a whole number from \(Int32.min) to \(Int32.max)."
+        case .integer64: "It takes a whole number, such as 42."
         case .boolean: "It takes true or false, or 1 or 0."
         case .double, .float: "It takes a number, such as 4.2."
         case .decimal: "It takes a number, such as 4.20."

@@ -256,7 +256,8 @@ package final class StoreImport {
             return try system.read(path, limit: POSIXSystem.largestValue)
         }
         if case .double(let seconds)? = document, type == .date { return .date(seconds) }
-        guard let document, let value = AttributeValue(document: document, type: type, seconds: nil) else {
+        guard let document, let value = AttributeValue(document: document, type: type, seconds: nil), type.holds(value)
+        else {
             throw wrong(
                 "\(attribute.name) is of type \(type.name), which this value does not fit. \(type.formsOfImport)",
                 table, row)

@@ -255,7 +255,7 @@ struct StoreImportTests {  // tier: long
             ("User.csv", "name\n\"ann\n", .usage, "User.csv:2"),
             ("User.csv", "name,friend\nann,5\n", .usage, "User.csv:2"),
             ("User.csv", "Z_PK,name\n1,ann\n1,bob\n", .usage, "User.csv:3"),
-            ("User.csv", "name,age\nann,40000\n", .usage, "User.csv:2"),
+            ("User.csv", "name,age\nann,40000\n", .usage, "from -32768 to 32767"),
             ("User.csv", "name\nx\n", .rulesBroken, "User.csv:2"),
             ("User.csv", "age\n1\n", .rulesBroken, "User.csv:2"),
             ("User.csv", "name\nann\nann\n", .dataConflict, "User.csv:"),

@@ -14,7 +14,8 @@ extension Verb {
             and NEW are two .mom files, every value in the two archives is compared too. Exits with 0; with --check, 1 if
             anything differs.
             """,
-        operands: [ofModel, old, new], options: [.model, .checking("anything differs"), .answers, .order],
+        operands: [ofModel, old, new],
+        options: [.model, fromOld, toNew, .checking("anything differs"), .answers, .order],
         examples: [
             "moult diff Forum.xcdatamodeld Forum \"Forum 3\"", "moult diff Forum.xcdatamodeld",
             "moult diff Forum \"Forum 3\" --model Forum.xcdatamodeld",
@@ -28,6 +29,8 @@ extension Verb {
         return invocation[.check] && !report.isEmpty ? .findings : .done
     }
 
+    fileprivate static let fromOld = Option.value("from", "VERSION", "The same as OLD.")
+    fileprivate static let toNew = Option.value("to", "VERSION", "The same as NEW.")
     fileprivate static let ofModel = Operand(
         "MODEL", "The model whose versions are compared.", isOptional: true)
     fileprivate static let old = Operand(
@@ -57,6 +60,10 @@ private struct Compared {
                 words.removeFirst()
             }
         }
+        let (from, to) = (invocation[value: Verb.fromOld], invocation[value: Verb.toNew])
+        guard from == nil && to == nil || words.isEmpty else {
+            throw invocation.wrong("The versions are named with --from and --to, or without them, not both.")
+        }
         let versions = try own ?? (arePaths && !isModelTyped ? nil : invocation.versionsIfKnown(console))
         guard words.count < 3 else {
             throw invocation.wrong("\(Program.name) diff compares two versions, not three.")
@@ -75,9 +82,9 @@ private struct Compared {
             return
         }
         guard let versions else { throw Invocation.missing(["MODEL"], of: .diff, invocation.path) }
-        newer = try invocation.version(Verb.version, in: versions)
+        newer = try to.map(version) ?? invocation.version(Verb.version, in: versions)
         files = nil
-        if let name = words.first {
+        if let name = words.first ?? from {
             older = try version(name)
         } else {
             let place = versions.position(named: newer.name) ?? versions.versions.count - 1
