@@ -124,7 +124,9 @@ public enum MoultCommand {
         }
         switch first {
         case "--version":
-            let (commit, sqlite) = (MoultVersion.commit, Connection.version)
+            let commit =
+                MoultVersion.commit ?? (try? POSIXSystem.ownProgram()).flatMap { MoultVersion.commit(ofProgram: $0) }
+            let sqlite = Connection.version
             return console.print([
                 "format": 1, "version": .string(version), "commit": JSONValue(commit), "sqlite": .string(sqlite),
             ]) { _ in
@@ -152,7 +154,7 @@ public enum MoultCommand {
                 }
             } catch var error as MigrationError {
                 if error.remedy == MigrationError.wrongRequestRemedy { error.advice = invocation.wrong("").advice }
-                throw error
+                throw invocation[Operand.store].map { error.naming(store: $0) } ?? error
             }
         }
     }

@@ -13,11 +13,15 @@ extension MigrationError {
         return ["format": 1, "error": .object(facts)]
     }
 
-    /// Returns the lines for a person: the problem, its place, its cause, and the remedy.
+    /// Returns the lines for a person: the problem, its place, its code, its cause, and the remedy.
     package func lines(style: TextStyle) -> [String] {
         let place = place.printable
+        // A wrong argument needs no code: its message says which one it is.
+        let codes = [
+            code == .usage ? nil : "code: \(code)", coreData.map { "Core Data: \($0.constant) (\($0.number))" },
+        ].compactMap { $0 }
         let facts = [
-            place.isEmpty ? nil : "at: \(place)", coreData.map { "Core Data: \($0.constant) (\($0.number))" },
+            place.isEmpty ? nil : "at: \(place)", codes.isEmpty ? nil : codes.joined(separator: ", "),
             cause.map { "cause: \($0)" },
         ]
         return ["\(style.red("error:")) \(message.printableLines(naming: self.place))"]

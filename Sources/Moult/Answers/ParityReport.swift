@@ -28,7 +28,7 @@ package struct ParityReport: Sendable {
         func wrong(_ what: String) -> MigrationError {
             MigrationError(
                 .usage, "This is no report of a parity run: \(what).", place: place,
-                remedy: "Give the file that moult-parity wrote (Documentation/Parity.md).")
+                remedy: "Give the file that moult-parity wrote, the program of the package Parity.")
         }
         func text(_ value: JSONValue, _ key: String) throws -> String {
             guard let text = value[key]?.string else { throw wrong("\(key) is missing") }

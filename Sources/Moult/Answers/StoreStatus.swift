@@ -28,6 +28,8 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
     /// The names of the model's versions, oldest first.
     public let versionNames: [String]
     private let recognition: StoreRecognition?
+    /// The error of opening a file that is not a store.
+    package let obstacle: MigrationError?
     /// The pending work: `deferredMigration`, `unfinishedRun`, `liveRun`, `pausedMigration`.
     public let pendingWork: [String]
     private let deferredTasks: [DeferredTask]
@@ -52,7 +54,7 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
             let who = run.process.map { "Process \($0)" } ?? "A process"
             return "\(who) is changing this store now\(run.since.map { ", since \($0)" } ?? "")."
         }
-        self.recognition = recognition
+        (self.recognition, obstacle) = (recognition, nil)
         status = recognition.status
         self.target = try Self.name(of: target, in: versions)
         names = recognition.position.map { versions.versions[$0].names } ?? []
@@ -66,8 +68,10 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
     }
 
     /// Creates the status of a file that is not a store.
-    private init(_ status: VersionStatus, in versions: ModelVersions, target: String?) throws {
-        self.status = status
+    private init(
+        _ status: VersionStatus, _ obstacle: MigrationError, in versions: ModelVersions, target: String?
+    ) throws {
+        (self.status, self.obstacle) = (status, obstacle)
         self.target = try Self.name(of: target, in: versions)
         (names, recognition, pendingWork, deferredTasks, leftOutside, paused) = ([], nil, [], [], nil, nil)
         (underWay, process) = (nil, nil)
@@ -130,6 +134,7 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
     }
 
     package func lines(style: TextStyle) -> [String] {
+        if let obstacle { return obstacle.lines(style: style) }
         var lines = [colour(style)(status.name) + "  " + status.sentence.printable]
         if names.count > 1 {
             lines.append("These versions open the same stores: \(names.map(\.printable).joined(separator: ", ")).")
@@ -197,7 +202,7 @@ extension StoreStatus {
                 paused: try migrator.paused(store))
         } catch let error as MigrationError {
             guard let status = VersionStatus(error) else { throw error }
-            try self.init(status, in: versions, target: target)
+            try self.init(status, error, in: versions, target: target)
         }
     }
 }

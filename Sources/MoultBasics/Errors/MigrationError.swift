@@ -24,7 +24,9 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     package init(_ code: Code, _ message: String, place: String = "", remedy: Remedy, cause: String? = nil) {
-        (self.code, self.message, self.place) = (code, message, place)
+        self.code = code
+        // A person has named the file, and not the unfinished one next to it.
+        (self.message, self.place) = (message.withoutStagedNames, place.withoutStagedNames)
         advice = remedy
         self.cause = cause
     }

@@ -79,15 +79,31 @@ package enum DateText {
     /// The seconds from 1970-01-01 to 2001-01-01, Core Data's reference date.
     package static let referenceDate = 978_307_200.0
 
-    /// Returns the time as `2001-01-01T00:00:00.000000000Z`: nine decimals, rounded to the nearest nanosecond.
+    /// Returns the time as `2001-01-01T00:00:00.000Z`: three decimals, or as many more, up to nine, as are needed to
+    /// read the same number from the text.
+    ///
+    /// Every output of a date has this form, so that queries, exports and pages agree.
     ///
     /// - Returns: nil for NaN, an infinity, or a year beyond 999,999,999, which have no such form.
     package static func text(sinceReferenceDate seconds: Double) -> String? {
+        guard let (whole, fraction, digits) = decimals(of: seconds) else { return nil }
+        return text(since1970: whole + Int(referenceDate), fraction: "." + padded(fraction, digits))
+    }
+
+    /// Returns the whole seconds of a date, and its decimals as a number of that many digits; nil if the date has no
+    /// text.
+    package static func decimals(of seconds: Double) -> (whole: Int, fraction: Int, digits: Int)? {
         guard seconds.isFinite, seconds.magnitude < 3e16 else { return nil }
-        var whole = Int(seconds.rounded(.down))
-        var nanoseconds = Int(((seconds - Double(whole)) * 1e9).rounded())
-        if nanoseconds == 1_000_000_000 { (whole, nanoseconds) = (whole + 1, 0) }
-        return text(since1970: whole + Int(referenceDate), fraction: "." + padded(nanoseconds, 9))
+        let floor = seconds.rounded(.down)
+        var unit = 1000.0
+        for digits in 3...9 {
+            var (whole, fraction) = (floor, ((seconds - floor) * unit).rounded())
+            if fraction == unit { (whole, fraction) = (whole + 1, 0) }
+            // The same sum as in ``secondsSinceReferenceDate(_:)``.
+            if digits == 9 || whole + fraction / unit == seconds { return (Int(whole), Int(fraction), digits) }
+            unit *= 10
+        }
+        return nil
     }
 
     private static func text(since1970 seconds: Int, fraction: String) -> String {

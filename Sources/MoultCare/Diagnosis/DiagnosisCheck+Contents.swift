@@ -139,11 +139,16 @@ extension DiagnosisCheck {
                     "\(recognition.status.sentence) A newer program wrote it. An older one cannot open it.",
                     "\(.downgrade, site.store, .model("MODEL"), .to(target))")
             ]
-        case .unknown:
+        case .unknown(let nearest):
+            let sentence =
+                "\(recognition.status.sentence) Core Data says: the model used to open the store is incompatible."
+            if nearest?.isOfAnotherApp == true {
+                let remedy: Remedy = "Name the model of the app that made the store. \(.inspect, site.store) shows it."
+                return found + [site.finding("unknown-version", .error, sentence, remedy)]
+            }
             return found + [
                 site.finding(
-                    "unknown-version", .error,
-                    "\(recognition.status.sentence) Core Data says: the model used to open the store is incompatible.",
+                    "unknown-version", .error, sentence,
                     "\(.inspect, site.store) shows the model inside it; \(.difference) and \(.lock) show which "
                         + "released version was changed.")
             ]

@@ -46,11 +46,24 @@ package struct StoreDiagnosis: Sendable {
         for position in found.indices {
             found[position].advice = found[position].advice.replacing(MigrationError.damagedStoreRemedy, with: damage)
         }
+        found = Self.onceForEachFault(found)
         var seen: Set<Finding> = []
         findings = found.filter { seen.insert($0).inserted }.enumerated().sorted {
             ($1.element.severity, $0.offset) < ($0.element.severity, $1.offset)
         }.map(\.element)
         version = site.version?.name
+    }
+
+    /// Returns the findings without those of the plan about faults that the rows show already. The check of the rows
+    /// comes after that of the plan.
+    private static func onceForEachFault(_ found: [Finding]) -> [Finding] {
+        let ofRows = ["required-missing", "not-unique"]
+        return found.enumerated().filter { place, finding in
+            guard ofRows.contains(finding.code) else { return true }
+            // A value that was required already, and may have another name in the next version.
+            if finding.code == "required-missing", finding.severity == .warning { return false }
+            return !found[(place + 1)...].contains { $0.code == finding.code && $0.place == finding.place }
+        }.map(\.element)
     }
 }
 

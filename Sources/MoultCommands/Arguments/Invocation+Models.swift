@@ -55,7 +55,8 @@ extension Invocation {
 
     private func requiredModel() throws -> String {
         if let path = self[Operand.model] { return path }
-        throw wrong("\(Program.name) \(path) needs \(Operand.model.name): \(Operand.model.help.lowercasedFirst)")
+        let verb = Verb.all.flatMap(\.leaves).first { $0.words.joined(separator: " ") == path }?.verb
+        throw Self.missing([Operand.model.name], of: verb, path)
     }
 
     /// Returns the versions of the model that `--model` names, or else of the tool's own app, or else the one inside

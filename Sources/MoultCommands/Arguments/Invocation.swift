@@ -28,7 +28,7 @@ package struct Invocation: Sendable {
         var places = verb.operands[...]
         var operands: [String: String] = [:]
         var values: [String: [String]] = [:]
-        var rest = arguments[...]
+        var rest = Self.withModelAsOperand(arguments, of: verb)[...]
         var onlyOperands = false
         while let argument = rest.popFirst() {
             if argument == "--", !onlyOperands {
@@ -40,6 +40,8 @@ package struct Invocation: Sendable {
                 operands[place.name] = argument
             } else if verb.operands.last?.isRepeated == true {
                 furtherOperands.append(argument)
+            } else if Self.isModel(argument, for: verb, after: values.keys) {
+                values[Option.model.name] = [argument]
             } else {
                 throw Self.wrong("\(Program.name) \(path) takes no further argument: \(argument).", path)
             }
@@ -47,10 +49,10 @@ package struct Invocation: Sendable {
         self.operands = operands
         self.values = values
         if self[.help] { return }
-        if let missing = places.first(where: { !$0.isOptional }) {
-            throw Self.wrong("\(Program.name) \(path) needs \(missing.name): \(missing.help.lowercasedFirst)", path)
-        }
+        let missing = places.filter { !$0.isOptional }.map(\.name)
+        if !missing.isEmpty { throw Self.missing(missing, of: verb, path) }
         try configure(verb)
+        try refuseIdleOptions()
     }
 
     /// Sets an option that was left out.
@@ -93,7 +95,7 @@ package struct Invocation: Sendable {
     /// Returns the value of an option that this verb requires.
     package func required(_ option: Option) throws -> String {
         guard let text = self[value: option] else {
-            throw Self.wrong("\(Program.name) \(path) needs \(option.usage): \(option.help.lowercasedFirst)", path)
+            throw Self.missing(option, path)
         }
         return text
     }

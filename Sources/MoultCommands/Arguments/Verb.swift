@@ -82,7 +82,8 @@ package struct Verb: Sendable {
         schema,
         compile, decompile, generate, coexist, initialise, lock, lint, diff, changelog, answer, plan, migrate,
         finish, resume, validate, repair, quarantine,
-        backup, rollback, salvage, downgrade, mirror, fleet, doctor, runs, log, test, fixture, checklist, parity,
+        backup, rollback, salvage, downgrade, mirror, fleet, doctor, explain, runs, log, test, fixture, checklist,
+        parity,
         completions, manual,
     ]
 

@@ -73,6 +73,10 @@ extension ModelSource {
     private static func lone(_ path: String) throws -> ModelSource {
         if path.fileExtension == "omo" { return try loneOptimised(path) }
         guard let file = ModelFile(at: path) else {
+            if let form = ArchiveForm(ofFile: path, POSIXSystem()) {
+                throw MigrationError(
+                    .modelNotFound, "This is \(form.noun), not a model.", place: path, remedy: form.remedy(for: path))
+            }
             let what = path.fileExtension == "xcdatamodel" ? "The .xcdatamodel has no contents" : "This is not a model"
             throw MigrationError(
                 .modelNotFound, "\(what).", place: path,

@@ -36,8 +36,7 @@ extension MigrationError {
         MigrationError(
             .codeMissing, "The mapping needs the migration policy \(policy), which this program does not have.",
             place: mapping,
-            remedy: "Run the app's own tool, whose registry has it: registry.policies[\"\(policy)\"] = { … } "
-                + "(Documentation/Transformations.md).")
+            remedy: "Run the app's own tool, whose registry has it: registry.policies[\"\(policy)\"] = { … }.")
     }
 }
 

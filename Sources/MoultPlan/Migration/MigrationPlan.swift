@@ -88,7 +88,9 @@ extension MigrationError {
         let status = VersionStatus.unknown(nearest: nearest)
         return MigrationError(
             .storeUnknown, status.sentence, place: nearest?.version ?? "",
-            remedy: "Add the version that made the store to the model, or bridge it from the nearest one.")
+            remedy: nearest?.isOfAnotherApp == true
+                ? "Name the model of the app that made the store. \(.inspect, .anyStore) shows the model inside it."
+                : "Add the version that made the store to the model, or bridge it from the nearest one.")
     }
 
     fileprivate static func cannotInfer(_ edges: [(from: String, to: String, refusals: [Refusal])]) -> MigrationError {

@@ -23,9 +23,16 @@ package enum VersionStatus: Sendable, Equatable {
         package var missing: [String]
         /// Entities that both have, with different hashes.
         package var changed: [String]
+        /// Whether the store has so little in common with every version that it is of another app.
+        package var isOfAnotherApp = false
 
         /// The difference, in one sentence.
         package var sentence: String {
+            if isOfAnotherApp {
+                let names = added.prefix(5).joined(separator: ", ") + (added.count > 5 ? ", …" : "")
+                let common = changed.isEmpty ? "none" : "only \(changed.joined(separator: ", "))"
+                return "It is of another app: the model has \(common) of its entities (\(names))."
+            }
             let parts = [
                 ("also has", added), ("lacks", missing), ("has different", changed),
             ].filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ", "))" }
@@ -127,6 +134,16 @@ extension ModelVersions {
         return VersionStatus.Nearest(
             version: version.name, position: best.position, added: sorted(store.keys.filter { known[$0] == nil }),
             missing: sorted(known.keys.filter { store[$0] == nil }),
-            changed: sorted(store.keys.filter { known[$0] != nil && known[$0] != store[$0] }))
+            changed: sorted(store.keys.filter { known[$0] != nil && known[$0] != store[$0] }),
+            isOfAnotherApp: isOfAnotherApp(store))
+    }
+
+    /// Whether no entity of a store has a hash of any version, and hardly one has a name that is in them. A common name,
+    /// such as User, may occur in any app.
+    private func isOfAnotherApp(_ store: [String: [UInt8]]) -> Bool {
+        guard !store.isEmpty, !versions.isEmpty else { return false }
+        let known = versions.map(\.hashes.entities)
+        let isShared = store.contains { name, hash in known.contains { $0[name] == hash } }
+        return !isShared && store.keys.count { name in known.contains { $0[name] != nil } } * 4 < store.count
     }
 }

@@ -52,9 +52,9 @@ extension ReadOnlyStore {
         }
         // The header may be in the WAL, and an interrupted checkpoint leaves pages there that the header counts.
         if sideFiles.allSatisfy({ $0 == 0 }) {
-            let header = try system.read(resolved, prefix: 100)
-            try checkMagic(header, path)
-            try checkLength(header, status.size, path)
+            let start = try system.read(resolved, prefix: ArchiveForm.prefix)
+            try checkMagic(start, path)
+            try checkLength(Array(start.prefix(100)), status.size, path)
         }
         return resolved
     }
@@ -119,6 +119,9 @@ extension ReadOnlyStore {
             throw notAStore(
                 path, "\(path) is an XML file, not a SQLite store.",
                 remedy: "Moult migrates SQLite stores. Convert an XML store with Core Data first.")
+        }
+        if let form = ArchiveForm(header) {
+            throw notAStore(path, "\(path) is \(form.noun), not a SQLite store.", remedy: form.remedy(for: path))
         }
         throw notAStore(
             path,

@@ -151,7 +151,9 @@ package struct StoreQuery {
     /// - Throws: `usage` with SQLite's message if the text is not a query.
     package init(_ sql: String, over probe: ReadOnlyStore, versions: ModelVersions?) throws {
         self.probe = probe
-        try StoreViews(StoreContents(probe, in: versions)).make(on: probe.connection, isTemporary: true)
+        try probe.connection.register(StoreViews.dateFunction)
+        try StoreViews(StoreContents(probe, in: versions), isForMoult: true).make(
+            on: probe.connection, isTemporary: true)
         try probe.connection.execute("PRAGMA query_only = ON")
         statement = try probe.connection.query(sql)
         var names = DistinctNames()

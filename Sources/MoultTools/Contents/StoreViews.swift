@@ -26,8 +26,15 @@ package struct StoreViews: Sendable {
 
     package let views: [View]
 
+    /// The SQL function of ``StoreQuery`` that gives dates the form that they have in every other output.
+    static let dateFunction = SQLiteFunction("moult_date", argumentCount: 1, isCallableFromSchema: true) { arguments in
+        DateText.text(sinceReferenceDate: arguments.real(0)).map { .text($0) } ?? .null
+    }
+
     /// Creates the views. A name that the store already uses gets a number: `Post_2` in a store with a table `POST`.
-    package init(_ contents: StoreContents) {
+    ///
+    /// - Parameter isForMoult: whether the connection has ``dateFunction``. Other programs get dates in milliseconds.
+    package init(_ contents: StoreContents, isForMoult: Bool = false) {
         var names = DistinctNames(taken: contents.taken)
         var views: [View] = []
         for entity in contents.entities {
@@ -35,13 +42,13 @@ package struct StoreViews: Sendable {
             if let whole {
                 views.append(
                     View(
-                        whole, name: names.next(forTable: whole.name), contents.externalFolder,
+                        whole, name: names.next(forTable: whole.name), contents.externalFolder, isForMoult,
                         "The objects of the entity \(whole.name) and of its sub-entities."))
             }
             let name = whole == nil ? entity.name : entity.name + "_only"
             let meaning =
                 "The objects of the entity \(entity.name)\(whole == nil ? "" : ", without those of its sub-entities")."
-            views.append(View(entity, name: names.next(forTable: name), contents.externalFolder, meaning))
+            views.append(View(entity, name: names.next(forTable: name), contents.externalFolder, isForMoult, meaning))
         }
         for join in contents.joins { views.append(View(join, name: names.next(forTable: join.name))) }
         self.views = views
@@ -57,7 +64,9 @@ package struct StoreViews: Sendable {
 }
 
 extension StoreViews.View {
-    fileprivate init(_ entity: EntityContents, name: String, _ folder: String, _ meaning: String) {
+    fileprivate init(
+        _ entity: EntityContents, name: String, _ folder: String, _ isForMoult: Bool, _ meaning: String
+    ) {
         self.name = name
         self.meaning =
             meaning
@@ -65,7 +74,7 @@ extension StoreViews.View {
         columns = entity.columns.map(\.name)
         let last = entity.columns.count - 1
         let lines = entity.columns.enumerated().map { place, column in
-            "  \(column.sql(folder)) AS \(column.name.quotedName)\(place == last ? "" : ",") -- \(column.meaning.printable)"
+            "  \(column.sql(folder, isForMoult)) AS \(column.name.quotedName)\(place == last ? "" : ",") -- \(column.meaning.printable)"
         }
         let condition =
             entity.sharesTable ? "\nWHERE Z_ENT IN (\(entity.numbers.map(String.init).joined(separator: ", ")))" : ""
@@ -87,13 +96,13 @@ extension EntityContents.Column {
     /// Returns the SQL expression for the column's value.
     ///
     /// - Parameter folder: the folder of the external data files.
-    fileprivate func sql(_ folder: String) -> String {
+    fileprivate func sql(_ folder: String, _ isForMoult: Bool) -> String {
         switch source {
         case .key(let column), .toOne(let column, _), .raw(let column): column.quotedName
         case .entity(let names): Self.names(names, of: "Z_ENT")
         case .toOneEntity(let column, let names): Self.names(names, of: column.quotedName)
         case .attribute(let column, let type, let isExternal):
-            Self.value(column.quotedName, type, isExternal ? folder : nil)
+            Self.value(column.quotedName, type, isExternal ? folder : nil, isForMoult)
         }
     }
 
@@ -103,12 +112,17 @@ extension EntityContents.Column {
     }
 
     /// Returns the expression for a value. A value of another type than the attribute's is returned as it is stored.
-    private static func value(_ column: String, _ type: AttributeType, _ folder: String?) -> String {
+    private static func value(
+        _ column: String, _ type: AttributeType, _ folder: String?, _ isForMoult: Bool
+    ) -> String {
         switch type {
         case .date:
             // Dates are seconds since 2001. `strftime` supports the years 0 to 9999.
+            let text =
+                isForMoult
+                ? "moult_date(\(column))" : "strftime('%Y-%m-%dT%H:%M:%fZ', \(column) + 978307200, 'unixepoch')"
             return "CASE WHEN typeof(\(column)) IN ('integer', 'real') THEN "
-                + "ifnull(strftime('%Y-%m-%dT%H:%M:%fZ', \(column) + 978307200, 'unixepoch'), \(column)) ELSE \(column) END"
+                + "ifnull(\(text), \(column)) ELSE \(column) END"
         case .uuid:
             let parts = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)].map { "substr(hex(\(column)), \($0), \($1))" }
             return "CASE WHEN typeof(\(column)) = 'blob' AND length(\(column)) = 16 THEN "

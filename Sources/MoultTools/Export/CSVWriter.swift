@@ -106,10 +106,7 @@ struct DateFields: Sendable {
     ///
     /// - Returns: false if the number is not a valid date.
     mutating func append(_ seconds: Double, to bytes: inout [UInt8]) -> Bool {
-        guard seconds.isFinite, seconds.magnitude < 3e16 else { return false }
-        var whole = Int(seconds.rounded(.down))
-        var nanoseconds = Int(((seconds - Double(whole)) * 1e9).rounded())
-        if nanoseconds == 1_000_000_000 { (whole, nanoseconds) = (whole + 1, 0) }
+        guard let (whole, fraction, digits) = DateText.decimals(of: seconds) else { return false }
         let day = (whole >= 0 ? whole : whole - 86_399) / 86_400
         let second = whole - day * 86_400
         if let text = days[day] {
@@ -128,7 +125,7 @@ struct DateFields: Sendable {
         bytes.append(UInt8(ascii: ":"))
         bytes.append(digits: 2, of: second % 60)
         bytes.append(UInt8(ascii: "."))
-        bytes.append(digits: 9, of: nanoseconds)
+        bytes.append(digits: digits, of: fraction)
         bytes.append(UInt8(ascii: "Z"))
         return true
     }

@@ -119,6 +119,8 @@ extension ImportTable.Value {
         switch self {
         case .json(.string(let text)) where type == .binary || type == .transformable:
             return .string(try external(text)?.base64 ?? text)
+        case .json(.string(let text)) where type == .date: return .string(DateText.whole(text))
+        case .json(.integer(let number)) where type == .date: return .double(Double(number))
         case .json(.integer(let number)) where type == .boolean:
             return number == 0 || number == 1 ? .bool(number == 1) : nil
         case .json(.integer(let number)) where type == .decimal: return .string("\(number)")
@@ -131,7 +133,7 @@ extension ImportTable.Value {
             case .integer16, .integer32, .integer64: return Int64(text).map(JSONValue.integer)
             case .boolean: return ["1", "true"].contains(text) ? true : ["0", "false"].contains(text) ? false : nil
             case .double, .float: return Double(text).map { $0.isFinite ? .double($0) : .string(text) }
-            case .date: return Double(text).map(JSONValue.double) ?? .string(text)
+            case .date: return Double(text).map(JSONValue.double) ?? .string(DateText.whole(text))
             case .binary, .transformable:
                 if let bytes = try external(text) { return .string(bytes.base64) }
                 guard text.hasPrefix("x'"), text.hasSuffix("'") else {
@@ -143,6 +145,50 @@ extension ImportTable.Value {
                 return [UInt8](hexadecimal: text.dropFirst(2).dropLast()).map { .string($0.base64) }
             default: return .string(text)
             }
+        }
+    }
+}
+
+extension DateText {
+    /// Returns the text of a whole moment for the texts of a day (`2020-01-31`) and of a time without seconds or zone
+    /// (`2020-01-31 09:05`, in UTC); any other text as it is.
+    fileprivate static func whole(_ text: String) -> String {
+        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == "T" || $0 == " " }
+        guard let day = parts.first, day.wholeMatch(of: /[0-9]{4}-[0-9]{2}-[0-9]{2}/) != nil else { return text }
+        guard let clock = parts.dropFirst().first else { return "\(day)T00:00:00Z" }
+        guard let match = clock.wholeMatch(of: /([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]+)?)?Z?/) else { return text }
+        return "\(day)T\(match.1)\(match.2 ?? ":00")Z"
+    }
+}
+
+extension AttributeType {
+    /// Whether a number of the type's kind is in its range.
+    func holds(_ value: AttributeValue) -> Bool {
+        guard case .integer(let number) = value else { return true }
+        return switch self {
+        case .integer16: Int16(exactly: number) != nil
+        case .integer32: Int32(exactly: number) != nil
+        default: true
+        }
+    }
+
+    /// The forms in which an import reads a value of the type, in a sentence.
+    var formsOfImport: String {
+        switch self {
+        case .integer16: "It takes a whole number from \(Int16.min) to \(Int16.max)."
+        case .integer32: "It takes a whole number from \(Int32.min) to \(Int32.max)."
+        case .integer64: "It takes a whole number, such as 42."
+        case .boolean: "It takes true or false, or 1 or 0."
+        case .double, .float: "It takes a number, such as 4.2."
+        case .decimal: "It takes a number, such as 4.20."
+        case .date:
+            "It takes a time in UTC, such as 2020-01-31T09:05:00Z, a day, such as 2020-01-31, or the seconds since "
+                + "2001-01-01."
+        case .uuid: "It takes a UUID, such as 5B2C1E0A-93D4-4C55-8F6B-0D1E2F3A4B5C."
+        case .uri: "It takes a URI, such as https://example.com."
+        case .binary, .transformable:
+            "It takes bytes as x'0AFF' in CSV and in base64 in JSON Lines, or the path of a file for external data."
+        default: "It takes a string."
         }
     }
 }

@@ -156,6 +156,11 @@ package final class StoreImport {
 
     private func target(of file: String, _ entity: String?) throws -> Target {
         guard file.hasSuffix(".csv") || file.hasSuffix(".jsonl") else {
+            if let form = ArchiveForm(ofFile: file, POSIXSystem()) {
+                throw MigrationError(
+                    .usage, "The file is \(form.noun), neither CSV nor JSON Lines.", place: file,
+                    remedy: form.remedy(for: file))
+            }
             throw MigrationError(
                 .usage, "The name of the file ends neither in .csv nor in .jsonl.", place: file,
                 remedy: "Rename the file for its form.")
@@ -260,8 +265,11 @@ package final class StoreImport {
             return try system.read(path, limit: POSIXSystem.largestValue)
         }
         if case .double(let seconds)? = document, type == .date { return .date(seconds) }
-        guard let document, let value = AttributeValue(document: document, type: type, seconds: nil) else {
-            throw wrong("\(attribute.name) is of type \(type.name), which this value does not fit.", table, row)
+        guard let document, let value = AttributeValue(document: document, type: type, seconds: nil), type.holds(value)
+        else {
+            throw wrong(
+                "\(attribute.name) is of type \(type.name), which this value does not fit. \(type.formsOfImport)",
+                table, row)
         }
         return value
     }

@@ -74,7 +74,7 @@ package struct LintRule: Sendable {
 
 /// A small model for the documentation of a rule: versions as XML, and the released versions.
 package struct LintExample: Sendable {
-    package struct Version: Sendable {
+    package struct Version: Sendable, Equatable {
         package let name: String
         /// The XML between `<model>` and `</model>`.
         package let xml: String

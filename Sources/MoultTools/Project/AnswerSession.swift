@@ -22,6 +22,10 @@ package struct AnswerSession: ToolAnswer {
     /// Answers that were dropped because a change to another answer removed their question.
     package private(set) var dropped: [Answer] = []
     package private(set) var questions: [Question] = []
+    /// The names of the versions that are released. The questions between two of them are not listed.
+    package var released: Set<String> = []
+    /// The questions to answer: those that lead to a version that is not released.
+    package var open: [Question] { questions.filter { !(released.contains($0.from) && released.contains($0.to)) } }
     /// The questions that were open at the start.
     private var first: [Question] = []
 
@@ -190,7 +194,7 @@ package struct AnswerSession: ToolAnswer {
 
     /// The answers that exclude each other, because they rename the same old name. Each has the form `PLACE=ANSWER`.
     var exclusive: [[String]] {
-        let renames = questions.flatMap(\.answers).filter { $0.is == .rename }
+        let renames = open.flatMap(\.answers).filter { $0.is == .rename }
         let groups = Dictionary(grouping: renames) { answer in
             [answer.from, answer.to, answer.property == nil ? "" : answer.entity, answer.old ?? ""]
         }
@@ -216,7 +220,7 @@ package struct AnswerSession: ToolAnswer {
     package var document: JSONValue {
         [
             "format": 1, "recorded": JSONValue(recorded.count), "file": JSONValue(path),
-            "questions": .array(questions.map(\.document)), "answers": .array(kept.list.map(\.document)),
+            "questions": .array(open.map(\.document)), "answers": .array(kept.list.map(\.document)),
             "dropped": .array(dropped.map(\.document)), "exclusive": .array(exclusive.map { JSONValue($0) }),
         ]
     }
@@ -226,15 +230,26 @@ package struct AnswerSession: ToolAnswer {
         if !lines.isEmpty { lines.insert("Answered\(path.map { " in \($0)" } ?? ""):".printable, at: 0) }
         lines += dropped.map { "Removed, because its question is gone: \($0.place)=\($0.choice)".printable }
         if !lines.isEmpty { lines.append("") }
-        if questions.isEmpty { return lines + ["No question is open."] }
-        lines += questions.flatMap { [style.yellow("question: ") + $0.text.printableLines, ""] }
+        let hidden = questions.count - open.count
+        let others =
+            hidden == 0
+            ? []
+            : [
+                String(
+                    advice: """
+                        \(Quantity.count(hidden, "question is", plural: "questions are")) between released versions; \
+                        \(option: .from(versions.versions[range.lowerBound].name)) lists \(hidden == 1 ? "it" : "them").
+                        """)
+            ]
+        if open.isEmpty { return lines + ["No question is open."] + others }
+        lines += open.flatMap { [style.yellow("question: ") + $0.text.printableLines, ""] }
         lines += exclusive.map { "Only one of these can be given: \($0.joined(separator: ", ")).".printable }
         return lines + [
             String(
                 advice: """
-                    \(Quantity.count(questions.count, "question")) open. Answer with \(option: .set("PLACE=ANSWER")).
+                    \(Quantity.count(open.count, "question")) open. Answer with \(option: .set("PLACE=ANSWER")).
                     """)
-        ]
+        ] + others
     }
 }
 

@@ -134,7 +134,7 @@ extension ProjectConfiguration {
     package func wrong(_ message: String, at key: [String]) -> MigrationError {
         MigrationError(
             .usage, message, place: "\(path):\(lines[key] ?? 1)",
-            remedy: "Correct the file. Documentation/CommandLine.md lists its settings.")
+            remedy: "Correct the file. Its settings are: \(Self.keys.joined(separator: ", ")).")
     }
 }
 

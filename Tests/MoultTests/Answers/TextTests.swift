@@ -44,7 +44,7 @@ struct TextTests {  // tier: long
             let parts = calendar.dateComponents(
                 [.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSinceReferenceDate: seconds))
             let numbers = [parts.year, parts.month, parts.day, parts.hour, parts.minute, parts.second].compactMap { $0 }
-            let text = String(format: "%04d-%02d-%02dT%02d:%02d:%02d.000000000Z", arguments: numbers)
+            let text = String(format: "%04d-%02d-%02dT%02d:%02d:%02d.000Z", arguments: numbers)
             // Foundation's Gregorian calendar is Julian before 1582.
             if seconds > -13_197_000_000 { #expect(DateText.text(sinceReferenceDate: seconds) == text) }
             seconds += 86_400 * 31.3 + 3_607
@@ -54,13 +54,32 @@ struct TextTests {  // tier: long
 
     @Test(
         arguments: [
-            (0, "2001-01-01T00:00:00.000000000Z"), (-978_307_200, "1970-01-01T00:00:00.000000000Z"),
-            (0.5, "2001-01-01T00:00:00.500000000Z"), (-0.25, "2000-12-31T23:59:59.750000000Z"),
-            (-1e-12, "2001-01-01T00:00:00.000000000Z"), (-63_113_904_000, "0001-01-01T00:00:00.000000000Z"),
-            (-63_113_904_001, "0000-12-31T23:59:59.000000000Z"), (252_423_993_600, "+010000-01-01T00:00:00.000000000Z"),
+            (0, "2001-01-01T00:00:00.000Z"), (-978_307_200, "1970-01-01T00:00:00.000Z"),
+            (0.5, "2001-01-01T00:00:00.500Z"), (-0.25, "2000-12-31T23:59:59.750Z"),
+            (-1e-12, "2001-01-01T00:00:00.000000000Z"), (-63_113_904_000, "0001-01-01T00:00:00.000Z"),
+            (-63_113_904_001, "0000-12-31T23:59:59.000Z"), (252_423_993_600, "+010000-01-01T00:00:00.000Z"),
         ] as [(Double, String)])
     func `dates at the edges`(seconds: Double, text: String) {
         #expect(DateText.text(sinceReferenceDate: seconds) == text)
+    }
+
+    @Test func `a date has no more decimals than it needs, and is read as the same number`() throws {
+        // What a program wrote as milliseconds, microseconds or half a day has these decimals again.
+        for text in [
+            "2013-05-26T14:52:04.611Z", "1999-12-31T23:59:59.001Z", "2024-02-29T12:00:00.000Z",
+            "2031-07-05T04:03:02.123456Z", "1970-01-01T00:00:00.100Z",
+        ] {
+            let seconds = try #require(DateText.secondsSinceReferenceDate(text))
+            #expect(DateText.text(sinceReferenceDate: seconds) == text)
+        }
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<2_000 {
+            let seconds = Double.random(in: -3e9...3e9, using: &generator)
+            let text = try #require(DateText.text(sinceReferenceDate: seconds))
+            let decimals = text.split(separator: ".").last?.dropLast().count ?? 0
+            #expect((3...9).contains(decimals))
+            #expect(DateText.secondsSinceReferenceDate(text) == seconds || decimals == 9, "\(seconds) \(text)")
+        }
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])

@@ -52,7 +52,9 @@ struct RuleExampleTests {  // tier: long
     @Test func `the pages of the documentation are those of the table`() throws {
         let folder = packageRoot.appendingPathComponent("Documentation/Lint")
         var expected = Dictionary(
-            uniqueKeysWithValues: LintRule.all.map { ("\($0.code).md", LintPage.markdown(of: $0)) })
+            uniqueKeysWithValues: LintRule.Category.allCases.map {
+                (LintPage.name(of: $0), LintPage.markdown(of: $0))
+            })
         expected["README.md"] = LintPage.index
         // MOULT_RECORD=1 writes the pages, and the test fails so that nobody leaves it set.
         if ProcessInfo.processInfo.environment["MOULT_RECORD"] == "1" {

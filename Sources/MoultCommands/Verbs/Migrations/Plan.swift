@@ -89,7 +89,8 @@ extension Verb {
             for the objects that have none: --set Person.rating=value:0. So does a downgrade to a version that requires
             an attribute that the newer one does not have: --from is then the newer version, and --to the older one.
             --forget removes an answer. Without --set and --forget, on a terminal, Moult asks each open question. Exits
-            with 3 while questions are open.
+            with 0 if the answers of --set and --forget are recorded; without them, with 3 while questions are open.
+            Questions between versions that are both in moult.lock are listed only with --from, --to or --for.
 
             --for names a store to migrate, and shows only the questions between its version and the newest. If MODEL is
             a store too, --for is required: the migration then goes from the model inside the store of --for to the
@@ -120,6 +121,9 @@ extension Verb {
         var session = try AnswerSession(
             versions, from: first, to: last ?? max(0, versions.versions.count - 1),
             answers: exists ? invocation.answers() : .none, path: path)
+        if store == nil, invocation[value: from] == nil, last == nil {
+            session.released = try invocation.lockedVersions()
+        }
         let before = session.kept
         for place in invocation.all(forget) { try session.forget(place) }
         for text in invocation.all(set) { try session.record(text) }
@@ -128,7 +132,8 @@ extension Verb {
         }
         if session.kept != before { try session.save() }
         console.print(session.document) { session.lines(style: $0) }
-        return session.questions.isEmpty ? .done : .refused
+        let isListing = invocation.all(set).isEmpty && invocation.all(forget).isEmpty
+        return isListing && !session.open.isEmpty ? .refused : .done
     }
 
     private static let set = Option.value(
@@ -140,6 +145,14 @@ extension Verb {
     private static let to = Option.value("to", "VERSION", "The version to end at; by default the newest.")
 }
 
+extension Invocation {
+    /// Returns the names of the versions of MODEL that its lock file has; none for a model without one.
+    fileprivate func lockedVersions() throws -> Set<String> {
+        let bundle = try operandBundle(Console(isJSON: false))
+        return Set(bundle.lock?.versions(of: bundle.path)?.map(\.name) ?? [])
+    }
+}
+
 extension AnswerSession {
     /// Whether a person can be asked: both input and standard error must be terminals.
     static func canAsk(_ console: Console) -> Bool {
@@ -149,7 +162,7 @@ extension AnswerSession {
     /// Asks a person one question at a time, because an answer may raise or settle other questions. An empty line
     /// leaves the rest open.
     mutating func ask(_ console: Console) throws {
-        while let question = questions.first {
+        while let question = open.first {
             console.say("\(question.from) → \(question.to): \(question.sentence)".printable)
             for candidate in question.candidates {
                 console.say("  \(candidate.name): \(candidate.evidence.joined(separator: "; "))".printable)

@@ -145,8 +145,8 @@ extension Verb {
     static let parity = Verb(
         "parity", "Print the results of a comparison with Apple's frameworks on a Mac, as a table.",
         discussion: """
-            REPORT is the file that moult-parity writes (Documentation/Parity.md). The table is Markdown. Exits with 1 if
-            something differs.
+            REPORT is the file that moult-parity writes on a Mac; it is the program of the package in the folder Parity
+            of Moult's sources. The table is Markdown. Exits with 1 if something differs.
             """,
         operands: [report], examples: ["moult parity parity.json"]
     ) { invocation, console in

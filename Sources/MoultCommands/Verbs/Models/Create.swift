@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 import MoultTools
 
@@ -38,16 +39,33 @@ extension Invocation {
     func sampleData(for models: [ManagedObjectModel]) throws -> SampleData? {
         let count = try number(.fill)
         let counts = try list(.rows)?.map { text in
-            let parts = text.split(separator: "=").map(String.init)
-            guard parts.count == 2, let number = Int(parts[1]), number >= 0,
-                models.contains(where: { $0.entity(parts[0]) != nil })
-            else { throw wrong("--rows takes pairs of an entity and a number, such as Post=1000, not \(text).") }
+            let parts = text.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw wrong("--rows takes pairs of an entity and a number, such as Post=1000, not \(text).")
+            }
+            guard let number = Int(parts[1]), number >= 0 else {
+                throw wrong("--rows takes a number of at least 0 for \(parts[0]), not \(parts[1]).")
+            }
+            guard models.contains(where: { $0.entity(parts[0]) != nil }) else {
+                throw unknownEntity(parts[0], among: models)
+            }
             return (parts[0], number)
         }
         guard count != nil || counts != nil else { return nil }
         return SampleData(
             seed: UInt64(clamping: try number(.seed) ?? 1), count: count ?? 0,
             counts: Dictionary(counts ?? []) { _, last in last }, isHostile: false)
+    }
+}
+
+extension Invocation {
+    /// Returns the error for an entity that none of the models has.
+    private func unknownEntity(_ name: String, among models: [ManagedObjectModel]) -> MigrationError {
+        let names = Set(models.flatMap(\.entities).map(\.name)).sorted { $0.precedesInByteOrder($1) }
+        let near = Suggestion.nearest(to: name, among: names).map { "Did you mean \($0)?" }
+        return MigrationError(
+            .usage, "The model has no entity \(name).",
+            remedy: near ?? "Its entities are: \(names.joined(separator: ", ")).")
     }
 }
 

@@ -7,42 +7,92 @@ extension Verb {
     static let diff = Verb(
         "diff", "Print the differences between two versions of a model, one sentence per change.",
         discussion: """
-            OLD and NEW are paths of models (a bundle stands for its current version), or with --model names of
-            versions. REV:PATH is the model of a git revision, such as HEAD~1:Forum.xcdatamodeld. Changes that leave the
-            version hash the same, so that Core Data does not notice them, are listed separately. If OLD and NEW are two
-            .mom files, every value in the two archives is compared too. Exits with 0; with --check, 1 if anything
-            differs.
+            OLD and NEW are versions of MODEL, or of the model that --model or moult.json names; by default, NEW is the
+            current version, and OLD the one before it. Without MODEL, they may also be paths of models; a bundle stands
+            for its current version. REV:PATH is the model of a git revision, such as HEAD~1:Forum.xcdatamodeld. Changes
+            that leave the version hash the same, so that Core Data does not notice them, are listed separately. If OLD
+            and NEW are two .mom files, every value in the two archives is compared too. Exits with 0; with --check, 1 if
+            anything differs.
             """,
-        operands: [old, new], options: [.model, .checking("anything differs"), .answers, .order],
+        operands: [ofModel, old, new],
+        options: [.model, fromOld, toNew, .checking("anything differs"), .answers, .order],
         examples: [
+            "moult diff Forum.xcdatamodeld Forum \"Forum 3\"", "moult diff Forum.xcdatamodeld",
             "moult diff Forum \"Forum 3\" --model Forum.xcdatamodeld",
             "moult diff Forum.xcdatamodeld Forum.xcdatamodeld",
         ]
     ) { invocation, console in
-        let (older, newer) = try versions(invocation, console)
-        let isOfFiles = invocation[value: .model] == nil
+        let compared = try Compared(invocation, console)
         let report = try DifferenceReport(
-            from: older, to: newer, answers: invocation.answers(),
-            files: isOfFiles ? (invocation.required(old), invocation.required(new)) : nil)
+            from: compared.older, to: compared.newer, answers: invocation.answers(), files: compared.files)
         console.print(report)
         return invocation[.check] && !report.isEmpty ? .findings : .done
     }
 
-    private static let old = Operand("OLD", "The older version: a model's path, or with --model a version's name.")
-    private static let new = Operand("NEW", "The newer version, likewise.")
+    fileprivate static let fromOld = Option.value("from", "VERSION", "The same as OLD.")
+    fileprivate static let toNew = Option.value("to", "VERSION", "The same as NEW.")
+    fileprivate static let ofModel = Operand(
+        "MODEL", "The model whose versions are compared.", isOptional: true)
+    fileprivate static let old = Operand(
+        "OLD", "The older version: its name, or the path of a model; by default the one before NEW.", isOptional: true)
+    fileprivate static let new = Operand(
+        "NEW", "The newer version; by default the model's current version.", isOptional: true)
+}
 
-    private static func versions(_ invocation: Invocation, _ console: Console) throws -> (ModelVersion, ModelVersion) {
-        let names = (try invocation.required(old), try invocation.required(new))
-        let known = try invocation.versionsIfKnown(console)
+/// The two versions that `moult diff` compares, from any of the forms in which they can be given.
+private struct Compared {
+    let older: ModelVersion
+    let newer: ModelVersion
+    /// The paths of the two models, if both were given as paths.
+    let files: (String, String)?
+
+    init(_ invocation: Invocation, _ console: Console) throws {
+        var words = [Verb.ofModel, Verb.old, Verb.new].compactMap { invocation[$0] }
+        let isModelTyped = invocation[value: .model] != nil && !invocation.isConfigured(.model)
+        // Two paths are two models; one path comes before the names of its versions.
+        let arePaths = try words.count == 2 && words.allSatisfy { try $0.contains(":") || POSIXSystem().exists($0) }
+        var own: ModelVersions?
+        if !isModelTyped, !arePaths, let first = words.first, try POSIXSystem().exists(first) {
+            let versions = try invocation.versions(at: first, console)
+            let isOfConfigured = words.count == 2 && invocation[value: .model] != nil
+            if !isOfConfigured || versions.position(named: words[1]) != nil {
+                own = versions
+                words.removeFirst()
+            }
+        }
+        let (from, to) = (invocation[value: Verb.fromOld], invocation[value: Verb.toNew])
+        guard from == nil && to == nil || words.isEmpty else {
+            throw invocation.wrong("The versions are named with --from and --to, or without them, not both.")
+        }
+        let versions = try own ?? (arePaths && !isModelTyped ? nil : invocation.versionsIfKnown(console))
+        guard words.count < 3 else {
+            throw invocation.wrong("\(Program.name) diff compares two versions, not three.")
+        }
         func version(_ text: String) throws -> ModelVersion {
             if let version = try invocation.versionOfRevision(text, console) { return version }
             // If the model is only configured, an argument can still be a path.
-            if let known, try !invocation.isConfigured(.model) || !POSIXSystem().exists(text) {
-                return try invocation.version(named: text, in: known)
+            if let versions, try isModelTyped || own != nil || !POSIXSystem().exists(text) {
+                return try invocation.version(named: text, in: versions)
             }
             return try invocation.version(Verb.version, in: try invocation.versions(at: text, console))
         }
-        return try (version(names.0), version(names.1))
+        if words.count == 2 {
+            (older, newer) = try (version(words[0]), version(words[1]))
+            files = versions == nil ? (words[0], words[1]) : nil
+            return
+        }
+        guard let versions else { throw Invocation.missing(["MODEL"], of: .diff, invocation.path) }
+        newer = try to.map(version) ?? invocation.version(Verb.version, in: versions)
+        files = nil
+        if let name = words.first ?? from {
+            older = try version(name)
+        } else {
+            let place = versions.position(named: newer.name) ?? versions.versions.count - 1
+            guard place > 0 else {
+                throw invocation.wrong("\(newer.name) is the first version of the model; there is none before it.")
+            }
+            older = versions.versions[place - 1]
+        }
     }
 }
 

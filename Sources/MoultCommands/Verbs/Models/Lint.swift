@@ -8,8 +8,8 @@ extension Verb {
         discussion: """
             Released versions are those in moult.lock next to the model, or those of a git revision: --since compares
             with the merge base of that revision and HEAD. Migrations between released versions are not checked again.
-            Each finding has a rule, a file and line, a sentence and a remedy. Documentation/Lint has a page for each
-            rule.
+            Each finding has a rule, a file and line, a sentence and a remedy. moult explain RULE explains a rule, with
+            examples.
             Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
             """,
         operands: [.model],

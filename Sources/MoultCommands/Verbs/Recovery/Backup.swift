@@ -138,16 +138,21 @@ extension Verb {
             and compared with the manifest. Without --backups, Moult looks next to the store and in the folders that its
             history names.
             """,
-        operands: [.store], options: [to, .model, .order, .backups, .events],
-        examples: ["moult rollback forum.sqlite", "moult rollback forum.sqlite --to Forum"]
+        operands: [.store, wanted], options: [to, .model, .order, .backups, .events],
+        examples: ["moult rollback forum.sqlite", "moult rollback forum.sqlite Forum"]
     ) { invocation, console in
-        let name = invocation[value: to]
+        if let name = invocation[wanted], let other = invocation[value: to], name != other {
+            throw invocation.wrong("\(name) and --to \(other) exclude each other: only one backup can be restored.")
+        }
+        let name = invocation[wanted] ?? invocation[value: to]
         return try restore(invocation, console) { try $0.rollback(to: name, $1) }
     }
 
-    private static let to = Option.value(
-        "to", "BACKUP|VERSION",
-        "The backup to restore: its name or path, or a version, whose newest backup is then restored.")
+    private static let wanted = Operand(
+        "BACKUP",
+        "The backup to restore: its name or path, or a version, whose newest backup is then restored. By default, that "
+            + "of the last migration.", isOptional: true, completes: .nothing)
+    private static let to = Option.value("to", "BACKUP", "The same as BACKUP.")
 
     /// Runs a rollback and prints its report.
     static func restore(

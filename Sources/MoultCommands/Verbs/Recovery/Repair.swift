@@ -126,6 +126,9 @@ extension Verb {
             With --fix, objects that break a rule are changed by the fix of that rule, if it has one. This works as a
             migration does: backed up, changed on a copy, verified, then committed. --fix --dry-run shows what would
             change and changes nothing.
+            A file of rules, each with one of predicate, orphan, minimum, count, noCycle and unique:
+            {"format": 1, "rules": [{"name": "namedUsers", "entity": "User", "predicate": "name != ''",
+            "severity": "warning", "fix": {"set": {"name": "'(unknown)'"}}}]}
             """,
         operands: [.store],
         options: [
@@ -163,7 +166,8 @@ extension Verb {
 }
 
 extension Option {
-    static let rules = value("rules", "FILE", "Rules of the app as JSON (Documentation/Rules.md).", completes: .files)
+    static let rules = value(
+        "rules", "FILE", "Rules of the app as JSON; moult validate --help shows one.", completes: .files)
     static let fix = flag("fix", "Apply the fixes of the rules, which change data.")
     static let allowLargeQuarantine = flag(
         "allow-large-quarantine",

@@ -56,8 +56,16 @@ extension Verb {
             "moult status forum.sqlite --model Forum.xcdatamodeld --json",
         ]
     ) { invocation, console in
-        let keeper = try invocation.keeper { try invocation.versionsOnTheWay(console) }
+        let keeper = try invocation.keeper {
+            do {
+                return try invocation.versionsOnTheWay(console)
+            } catch let error as MigrationError where error.code == .notAStore && invocation[value: .model] == nil {
+                // The status says so itself, as it does with a model.
+                return ModelVersions(versions: [])
+            }
+        }
         let report = try keeper.status(aimingAt: invocation[value: .target])
+        if let obstacle = report.obstacle, !console.isJSON { throw obstacle }
         console.print(report.document) { report.lines(style: $0) }
         switch report.state {
         case .current: return .done

@@ -142,7 +142,7 @@ struct RuleFixTests {
                 == """
                 {"body":{"type":"String","value":"x"},"number":{"type":"Integer 32","value":7},\
                 "price":{"type":"Decimal","value":"12.25"},"rate":{"type":"Double","value":0.5},\
-                "sent":{"type":"Date","value":"2001-01-01T00:00:00.000000000Z","seconds":0.0},\
+                "sent":{"type":"Date","value":"2001-01-01T00:00:00.000Z","seconds":0.0},\
                 "tag":{"type":"UUID","value":"00000000-0000-0000-0000-000000000000"},"topic":{"toOne":null}}
                 """)
         #expect(kept[2].object.contains("\"icon\":{\"type\":\"Binary\",\"value\":\"q80=\"}"))

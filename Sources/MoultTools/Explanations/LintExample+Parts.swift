@@ -1,0 +1,45 @@
+extension LintExample {
+    /// A block of an example, with a line that introduces it.
+    package struct Part: Sendable {
+        package let title: String
+        /// The XML or Swift; nil for a sentence alone.
+        package let code: String?
+    }
+
+    /// Returns the blocks of the example, for pages and `moult explain`.
+    ///
+    /// - Parameter other: an example that was shown before. Its versions are not repeated.
+    package func parts(after other: LintExample? = nil) -> [Part] {
+        if let swift { return [Part(title: "In the plan", code: swift)] }
+        let isCompared = !released.isEmpty
+        let unchanged = versions.filter { version in
+            other?.versions.contains(version) ?? false
+        }.map(\.name)
+        var parts: [Part] = []
+        if other.map({ $0.released != released }) ?? true {
+            parts += released.map { Part(title: "\($0.name), as it was released", code: $0.xml.shortened) }
+            if let releasedCurrent {
+                parts.append(
+                    Part(title: "The current version was \(releasedCurrent) when it was released.", code: nil))
+            }
+        }
+        if !unchanged.isEmpty {
+            let names = unchanged.count == 1 ? unchanged[0] : unchanged.joined(separator: ", ")
+            parts.append(Part(title: "\(names)\(isCompared ? " now" : ""): as above.", code: nil))
+        }
+        parts += versions.filter { !unchanged.contains($0.name) }.map {
+            Part(title: $0.name + (isCompared ? " now" : ""), code: $0.xml.shortened)
+        }
+        if let current { parts.append(Part(title: "The current version is \(current).", code: nil)) }
+        return parts
+    }
+}
+
+extension String {
+    /// A long list of lines with its middle left out.
+    fileprivate var shortened: String {
+        let lines = split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count > 40 else { return self }
+        return (lines.prefix(4) + ["    …"] + lines.suffix(4)).joined(separator: "\n")
+    }
+}

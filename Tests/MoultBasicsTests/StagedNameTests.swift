@@ -1,0 +1,24 @@
+import Foundation
+import MoultBasics
+import Testing
+
+@Suite("Names of unfinished files")
+struct StagedNameTests {
+    private let own = ProcessInfo.processInfo.processIdentifier
+
+    @Test func `an error names the file that the person named, and not the unfinished one`() {
+        for (path, named) in [
+            ("ro/csv.\(own)-78dfc0b3-48c2eeab.part", "ro/csv"), ("a.sqlite.\(own)-0-48c2eeab.part/new", "a.sqlite"),
+            ("out.\(own)-78dfc0b3-48c2eeab.part/User.csv", "out/User.csv"),
+        ] {
+            let error = MigrationError(.readOnly, "This user may not make \(path).", place: path, remedy: "Do it.")
+            #expect(error.place == named && error.message == "This user may not make \(named).")
+        }
+    }
+
+    @Test func `what another process has left, and a name that only looks alike, stay`() {
+        for path in ["csv.\(own + 1)-78dfc0b3-48c2eeab.part", "fleet.jsonl.part", "1-2-3.part"] {
+            #expect(MigrationError(.readOnly, path, place: path, remedy: "").place == path)
+        }
+    }
+}
