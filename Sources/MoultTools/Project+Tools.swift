@@ -57,7 +57,7 @@ extension Project {
             var request = LintRequest(profiles: Set(profiles.map(\.rules)))
             request.ignored = ignoring.sorted()
             (request.revision, request.lock, request.store) = (revision, lock, store)
-            return try LintResult(request, ofModelAt: path, registry) {
+            return try LintResult(request, ofModelsAt: [path], registry) { _ in
                 LintedModels(try bundle(), versions, answers: answers, mappings: mappingPaths)
             }
         }

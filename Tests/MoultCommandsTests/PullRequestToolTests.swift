@@ -134,5 +134,15 @@ struct PullRequestToolTests {  // tier: long
         try edit(moult)
         let edited = try results()
         #expect(edited.count == 1 && (edited.first.flatMap { Int($0) } ?? 0) > 0, "\(edited)")
+        try """
+        {"model": "Forum.xcdatamodeld", "exceptions": [
+          {"rule": "OPEN001", "place": "Forum", "why": "It was never released."},
+          {"rule": "SHAPE003", "place": "Forum 3", "why": "Nothing has it."}]}
+        """.write(toFile: moult.folder.path + "/moult.json", atomically: true, encoding: .utf8)
+        let excepted = try results()
+        #expect(excepted.count == 1 && excepted == edited, "\(excepted)")
+        let sarif = try String(contentsOfFile: moult.folder.path + "/lint.sarif", encoding: .utf8)
+        #expect(sarif.contains("\"justification\": \"It was never released.\""))
+        #expect(sarif.contains("toolConfigurationNotifications"))
     }
 }

@@ -144,7 +144,9 @@ struct ReleaseVerbTests {  // tier: long
             tool.environment = [
                 "GITHUB_ACTION_PATH": packageRoot.path, "GITHUB_PATH": folder + "/.git/added-path",
                 "GITHUB_STEP_SUMMARY": folder + "/.git/summary", "GITHUB_BASE_REF": "", "HOME": folder + "/.git",
+                "GITHUB_OUTPUT": folder + "/.git/output", "GITHUB_REF": "", "RUNNER_TOOL_CACHE": folder + "/.git/tools",
             ]
+            tool.environment.merge(moult.environment) { $1 }
             for (variable, input) in step.variables { tool.environment[variable] = inputs[input] ?? "" }
             let path = (try? String(contentsOfFile: folder + "/.git/added-path", encoding: .utf8)) ?? ""
             let folders = path.split(separator: "\n").map { "'\($0)':" }.joined()
@@ -167,7 +169,7 @@ struct ReleaseVerbTests {  // tier: long
         let moult = try repository()
         let inputs = ["moult": Tool.path, "since": "main"]
         let sound = try action(moult, inputs)
-        #expect(sound.count == 2 && sound.allSatisfy { $0.exit == 0 }, "\(sound)")
+        #expect(sound.count == 3 && sound.allSatisfy { $0.exit == 0 }, "\(sound)")
         let summary = moult.folder.path + "/.git/summary"
         #expect(
             try String(contentsOfFile: summary, encoding: .utf8).hasPrefix(
@@ -176,14 +178,130 @@ struct ReleaseVerbTests {  // tier: long
         try String(contentsOfFile: contents, encoding: .utf8).replacing("name=\"subject\"", with: "name=\"title\"")
             .write(toFile: contents, atomically: true, encoding: .utf8)
         let red = try action(moult, inputs)
-        #expect(red.map(\.exit) == [0, 1], "\(red)")
+        #expect(red.map(\.exit) == [0, 0, 1], "\(red)")
+        #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/.git/.gitconfig"))
         #expect(
             red.last?.output.contains("::error file=Forum.xcdatamodeld/Forum.xcdatamodel/contents") == true, "\(red)")
         #expect(try String(contentsOfFile: summary, encoding: .utf8).contains("| error | OPEN001 |"))
         let wrong = try action(moult, inputs.merging(["since": "release"]) { $1 })
-        #expect(wrong.map(\.exit) == [0, 2], "\(wrong)")
+        #expect(wrong.map(\.exit) == [0, 0, 2], "\(wrong)")
         let missing = try action(moult, ["moult": "/nothing/moult"])
         #expect(missing.first?.exit == 2, "\(missing)")
+    }
+
+    @Test func `the action reads a repository of another user, and changes no configuration of git`() throws {
+        var moult = try repository()
+        moult.environment["GIT_TEST_ASSUME_DIFFERENT_OWNER"] = "1"
+        let results = try action(moult, ["moult": Tool.path, "since": "main"])
+        #expect(results.map(\.exit) == [0, 0, 0], "\(results)")
+        #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/.git/.gitconfig"))
+    }
+
+    @Test func `the action posts one comment, and the next run replaces it`() throws {
+        var moult = try repository()
+        let script = """
+            import http.server, json, os, subprocess, sys, threading
+            comments, calls = [{"id": n, "body": "other"} for n in range(1, 103)], []
+            class Handler(http.server.BaseHTTPRequestHandler):
+                def answer(self):
+                    body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                    path, _, query = self.path.partition("?")
+                    calls.append(self.command + " " + path + " " + self.headers.get("Authorization", ""))
+                    if self.command == "GET":
+                        page = int(query.rsplit("page=", 1)[1])
+                        reply = comments[(page - 1) * 100 : page * 100]
+                    elif self.command == "POST":
+                        reply = {"id": 1000 + len(comments), **json.loads(body)}
+                        comments.append(reply)
+                    else:
+                        reply = next(c for c in comments if c["id"] == int(path.rsplit("/", 1)[1]))
+                        reply.update(json.loads(body))
+                    data = json.dumps(reply).encode()
+                    self.send_response(200)
+                    self.send_header("Content-Length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+                do_GET = do_POST = do_PATCH = answer
+                def log_message(self, *words):
+                    pass
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            os.environ["GITHUB_API_URL"] = "http://127.0.0.1:%d" % server.server_port
+            def lint():
+                return subprocess.run([sys.argv[1], "lint"], stdout=subprocess.DEVNULL).returncode
+            codes = [lint()]
+            path = "Forum.xcdatamodeld/Forum.xcdatamodel/contents"
+            text = open(path, encoding="utf-8").read()
+            open(path, "w", encoding="utf-8").write(text.replace('name="subject"', 'name="title"'))
+            codes.append(lint())
+            own = [c["body"] for c in comments if c["body"] != "other"]
+            print(json.dumps({"codes": codes, "own": own, "calls": calls}))
+            """
+        moult.environment.merge([
+            "GITHUB_REPOSITORY": "o/r", "MOULT_PULL_REQUEST": "7", "MOULT_TOKEN": "secret", "MOULT_LINT_SINCE": "main",
+            "GITHUB_STEP_SUMMARY": moult.folder.path + "/.git/summary", "GITHUB_BASE_REF": "",
+            "PATH": (Tool.path as NSString).deletingLastPathComponent + ":/usr/bin:/bin",
+        ]) { $1 }
+        let action = packageRoot.appendingPathComponent("Scripts/action").path
+        let run = try moult.run("/usr/bin/env", ["python3", "-c", script, action])
+        let result = try #require(
+            try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: any Sendable], "\(run)")
+        #expect(result["codes"] as? [Int] == [0, 1], "\(run)")
+        let own = try #require(result["own"] as? [String])
+        #expect(own.count == 1 && own[0].contains("| error | OPEN001 |"), "\(own)")
+        let calls = try #require(result["calls"] as? [String])
+        let expected = ["GET", "GET", "POST", "GET", "GET", "PATCH"]
+        #expect(calls.map { String($0.prefix { $0 != " " }) } == expected, "\(calls)")
+        #expect(calls.allSatisfy { $0.contains("/repos/o/r/issues/") && $0.hasSuffix(" Bearer secret") }, "\(calls)")
+        // A check does not fail because of its comment.
+        moult.environment["GITHUB_API_URL"] = "http://127.0.0.1:1"
+        let mute = try moult.run(action, ["lint"])
+        #expect(mute.exit == 1 && mute.output.contains("::notice::No comment was posted"), "\(mute)")
+    }
+
+    @Test func `the action takes the program of a release, and refuses one with another checksum`() throws {
+        var moult = Tool(folder: try ScratchFolder())
+        let folder = moult.folder.path
+        let made = try moult.shell(
+            """
+            version=$(sed -n 's/.*static let number = "\\(.*\\)"/\\1/p' \
+                '\(packageRoot.path)/Sources/MoultEngine/MoultVersion.swift')
+            name=moult-$version-linux-$(uname -m)
+            mkdir -p "stage/$name/bin" "releases/v$version"
+            printf '#!/bin/sh\necho released\n' > "stage/$name/bin/moult" && chmod +x "stage/$name/bin/moult"
+            tar -C stage -c -z -f "releases/v$version/$name.tar.gz" "$name"
+            cd "releases/v$version" && sha256sum "$name.tar.gz" > SHA256SUMS
+            """)
+        try #require(made.exit == 0, "\(made)")
+        moult.environment = [
+            "GITHUB_ACTION_PATH": packageRoot.path, "GITHUB_PATH": folder + "/path",
+            "GITHUB_OUTPUT": folder + "/output",
+            "RUNNER_TOOL_CACHE": folder + "/tools", "MOULT_RELEASES": "file://\(folder)/releases",
+            "PATH": "/usr/bin:/bin",
+        ]
+        let action = packageRoot.appendingPathComponent("Scripts/action").path
+        let found = try moult.run(action, ["find"])
+        #expect(found.exit == 0, "\(found)")
+        let path = try String(contentsOfFile: folder + "/path", encoding: .utf8).split(separator: "\n")
+        let program = try moult.run(String(try #require(path.last)) + "/moult", [])
+        #expect(program.output == "released\n", "\(path)")
+        #expect(try moult.shell("rm -r tools && for file in releases/*/*.gz; do echo >> $file; done").exit == 0)
+        let wrong = try moult.run(action, ["find"])
+        #expect(wrong.exit == 3 && wrong.output.contains("checksum"), "\(wrong)")
+        // Without a release there is a key for the cache, and the build follows.
+        moult.environment["MOULT_RELEASES"] = "file://\(folder)/nothing"
+        #expect(try moult.run(action, ["find"]).exit == 0)
+        let output = try String(contentsOfFile: folder + "/output", encoding: .utf8)
+        #expect(
+            output.contains("key=moult-Linux-") && output.contains("folder=\(folder)/tools/moult-build"), "\(output)")
+        try FileManager.default.createDirectory(
+            atPath: folder + "/tools/moult-build", withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            atPath: "/bin/true", toPath: folder + "/tools/moult-build/moult")
+        moult.environment["MOULT_BUILD"] = folder + "/tools/moult-build"
+        #expect(try moult.run(action, ["build"]).exit == 0)
+        let last = try String(contentsOfFile: folder + "/path", encoding: .utf8)
+        #expect(last.hasSuffix(folder + "/tools/moult-build\n"))
     }
 
     @Test func `the hooks of pre-commit run commands that moult has, for the files of a model`() throws {

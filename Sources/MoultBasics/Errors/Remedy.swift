@@ -134,7 +134,7 @@ extension Remedy {
         case listQuarantine, showQuarantine, restoreQuarantined
         case startMirror, syncMirror, verifyMirror, cutOverMirror, stopMirror
         // Models.
-        case answer, lock, lint, changelog, fixture, hash, difference, compile, decompile
+        case answer, initialise, lock, lint, changelog, fixture, hash, difference, compile, decompile
         // Fleets.
         case planFleet, runFleet, fleetStatus, rollbackFleet
 

@@ -58,6 +58,7 @@ extension Remedy.Use {
         case .difference: "Project.difference(from:to:)"
         case .compile: "Project.compile(_:to:module:isRehearsal:)"
         case .lint: "Project.lint(profiles:ignoring:since:lock:countingObjectsOf:)"
+        case .initialise: "Moult's tool (init)"
         case .views, .query, .export, .lock, .changelog, .fixture, .decompile, .planFleet, .runFleet, .fleetStatus,
             .rollbackFleet:
             "Moult's tool (\(self))"

@@ -7,6 +7,8 @@ package struct XMLElement: Sendable {
     package let attributes: [(name: String, value: String)]
     /// The line of the start tag, from 1.
     package let line: Int
+    /// The position of the start tag in the document's bytes.
+    package let offset: Int
     package fileprivate(set) var children: [XMLElement] = []
     /// The text directly inside the element, all pieces joined; empty unless requested.
     package fileprivate(set) var text = ""
@@ -141,7 +143,8 @@ private final class XMLTreeBuilder {
             }
         }
         let line = parser.map { Int(XML_GetCurrentLineNumber($0)) } ?? 0
-        open.append(XMLElement(name: name, attributes: attributes, line: line))
+        let offset = parser.map { Int(XML_GetCurrentByteIndex($0)) } ?? 0
+        open.append(XMLElement(name: name, attributes: attributes, line: line, offset: offset))
     }
 
     private func end() {

@@ -55,6 +55,7 @@ extension Invocation {
 
     private func requiredModel() throws -> String {
         if let path = self[Operand.model] { return path }
+        if let error = severalModels() { throw error }
         let verb = Verb.all.flatMap(\.leaves).first { $0.words.joined(separator: " ") == path }?.verb
         throw Self.missing([Operand.model.name], of: verb, path)
     }
@@ -81,9 +82,12 @@ extension Invocation {
         // Report faults of the store itself first.
         _ = try ModelVersion(ownOfStore: store)
         let folders = Set([Path.folder(of: store), "."]).sorted()
-        let found = folders.flatMap { folder in
-            ModelBundle.paths(in: folder).map { folder == "." ? $0 : Path.join(folder, $0) }
-        }
+        let found =
+            !configuredModels.isEmpty
+            ? configuredModels
+            : folders.flatMap { folder in
+                ModelBundle.paths(in: folder).map { folder == "." ? $0 : Path.join(folder, $0) }
+            }
         let command = "\(Program.name) \(path) \(store.shellQuoted)"
         throw MigrationError(
             .usage,
@@ -110,7 +114,18 @@ extension Invocation {
     /// - Throws: `usage` if neither the command line nor the app names a model.
     package func namedVersions(_ console: Console) throws -> ModelVersions {
         if let versions = try versionsIfKnown(console) { return versions }
+        if let error = severalModels() { throw error }
         return try versions(at: try required(Option.model), console)
+    }
+
+    /// The error of a verb that needs one of the several models of `moult.json`; nil if there are not several.
+    private func severalModels() -> MigrationError? {
+        guard !configuredModels.isEmpty else { return nil }
+        return MigrationError(
+            .usage, "\(Program.name) \(path) works on one model, and moult.json names several.",
+            place: configuration?.path ?? "",
+            remedy: "Name one of them: "
+                + configuredModels.map { "--\(Option.model.name) \($0.shellQuoted)" }.joined(separator: " or "))
     }
 
     /// Returns the version called `name`.

@@ -1,5 +1,6 @@
 import Moult
 import MoultBasics
+import MoultModel
 import MoultTools
 
 /// The parsed arguments of one verb.
@@ -16,6 +17,8 @@ package struct Invocation: Sendable {
     var configuration: ProjectConfiguration?
     /// The names of options and operands that are not from the command line.
     private var configured: Set<String> = []
+    /// The models of `moult.json`, if it names several and the command line names none.
+    private(set) var configuredModels: [String] = []
 
     /// Parses the arguments after a verb.
     ///
@@ -33,6 +36,16 @@ package struct Invocation: Sendable {
         while let argument = rest.popFirst() {
             if argument == "--", !onlyOperands {
                 onlyOperands = true
+            } else if !onlyOperands, let model = Self.modelOption(argument, of: verb, rest: &rest) {
+                // A verb whose operand is a model takes it as --model too, as the verbs for stores do.
+                if operands[Operand.model.name] == nil, places.first?.name == Operand.model.name {
+                    operands[Operand.model.name] = model
+                    places.removeFirst()
+                } else if verb.operands.last?.isRepeated == true {
+                    furtherOperands.append(model)
+                } else {
+                    throw Self.wrong("\(Program.name) \(path) takes no further argument: \(model).", path)
+                }
             } else if argument.hasPrefix("-"), argument != "-", !onlyOperands {
                 let (option, value) = try Self.option(argument, of: verb, path: path, rest: &rest)
                 values[option.name, default: []].append(value)
@@ -53,6 +66,29 @@ package struct Invocation: Sendable {
         if !missing.isEmpty { throw Self.missing(missing, of: verb, path) }
         try configure(verb)
         try refuseIdleOptions()
+    }
+
+    /// Returns the value of `--model` for a verb that has no such option but takes a model as its operand.
+    private static func modelOption(
+        _ argument: String, of verb: Verb, rest: inout ArraySlice<String>
+    ) -> String? {
+        let option = "--\(Option.model.name)"
+        guard verb.takesModel, !verb.options.contains(where: { $0.name == Option.model.name }) else { return nil }
+        if argument.hasPrefix(option + "=") { return String(argument.dropFirst(option.count + 1)) }
+        return argument == option ? rest.popFirst() : nil
+    }
+
+    /// Returns this invocation for each of its models; itself if no model is named.
+    package var forEachModel: [Invocation] {
+        let typed = all(Operand.model)
+        let models = typed.isEmpty ? configuredModels : typed
+        guard models.count > 1 else { return [self] }
+        return models.map { model in
+            var one = self
+            one.operands[Operand.model.name] = model
+            one.furtherOperands = []
+            return one
+        }
     }
 
     /// Sets an option that was left out.
@@ -165,16 +201,21 @@ extension Invocation {
     /// - Throws: `usage` for a configuration with errors, or one whose model is missing.
     mutating func configure(_ verb: Verb) throws {
         guard verb.name != Verb.initialise.name else { return }
-        let takesModel = verb.operands.contains(.model)
+        let takesModel = verb.takesModel
         let names = Set(verb.options.map(\.name))
         let settings: [Option] = [.model, .answers, .rules, .backups, .acceptLosses]
         guard takesModel || settings.contains(where: { names.contains($0.name) }) else { return }
         let found = try ProjectConfiguration.found(self[value: .config])
         configuration = found
         // An app's own tool has its own model.
-        if registry.models == nil, try needsModel(verb), let model = try configuredModel(found) {
-            if takesModel { give(model, for: Operand.model) }
-            if names.contains(Option.model.name) { give(model, for: Option.model) }
+        if registry.models == nil, try needsModel(verb) {
+            let models = try configuredModels(found)
+            if let model = models.count > 1 ? model(ofStoreAmong: models) : models.first {
+                if takesModel { give(model, for: Operand.model) }
+                if names.contains(Option.model.name) { give(model, for: Option.model) }
+            } else {
+                configuredModels = models
+            }
         }
         guard let found else { return }
         for (option, value) in [
@@ -185,22 +226,34 @@ extension Invocation {
     }
 
     private func needsModel(_ verb: Verb) throws -> Bool {
-        verb.operands.contains(.model) ? self[Operand.model] == nil : self[value: .model] == nil
+        verb.takesModel ? self[Operand.model] == nil : self[value: .model] == nil
     }
 
-    private func configuredModel(_ configuration: ProjectConfiguration?) throws -> String? {
+    /// Returns the one model that has the version of the verb's store; nil without a store, and if none or several have
+    /// it.
+    private func model(ofStoreAmong models: [String]) -> String? {
+        guard let store = self[Operand.store] else { return nil }
+        let own = models.filter { path in
+            ((try? ModelVersions(contentsOf: path).position(ofStore: store)) ?? nil) != nil
+        }
+        return own.count == 1 ? own[0] : nil
+    }
+
+    private func configuredModels(_ configuration: ProjectConfiguration?) throws -> [String] {
         if let path = Environment.value("MOULT_MODEL") {
             guard try POSIXSystem().exists(path) else {
                 throw MigrationError(
                     .usage, "The environment variable MOULT_MODEL names \(path), where nothing is.", place: path,
                     remedy: "Correct the variable, or unset it.")
             }
-            return path
+            return [path]
         }
-        guard let configuration, let path = configuration.model else { return nil }
-        guard try POSIXSystem().exists(path) else {
-            throw configuration.wrong("The model \(path) is not there.", at: ["model"])
+        guard let configuration else { return [] }
+        for (position, path) in configuration.models.enumerated() where try !POSIXSystem().exists(path) {
+            throw configuration.wrong(
+                "The model \(path) is not there.",
+                at: configuration.hasOneModel ? ["model"] : ["models", String(position)])
         }
-        return path
+        return configuration.models
     }
 }

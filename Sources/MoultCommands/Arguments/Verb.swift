@@ -44,6 +44,9 @@ package struct Verb: Sendable {
         run = { _, _ in .wrongUsage }
     }
 
+    /// Whether an operand is a model.
+    var takesModel: Bool { operands.contains { $0.name == Operand.model.name } }
+
     /// The verbs that perform an action, this one or those below it, each as typed.
     package var leaves: [(words: [String], verb: Verb)] {
         (isGroup ? [] : [([name], self)]) + subverbs.map { ([name, $0.name], $0) }
@@ -141,6 +144,11 @@ package struct Operand: Sendable, Hashable {
         "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
             + "JSON), or a store, whose own model is then used. In an app's own tool, the default is the app's model.",
         isOptional: true)
+
+    /// The models of a verb that works on several.
+    package static let models = Operand(
+        model.name, model.help + " May be repeated. Without it, all models of moult.json are meant.", isOptional: true,
+        isRepeated: true)
 
     package var usage: String {
         let name = isRepeated ? "\(name)…" : name

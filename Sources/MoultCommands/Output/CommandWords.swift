@@ -10,17 +10,20 @@ package struct CommandWords: Sendable, RemedyWords {
     private let named: [(option: String, text: String)]
     /// Whether the tool's own app has a model.
     private let hasOwnModel: Bool
+    /// Whether `moult.json` names several models, all of which a verb without a model works on.
+    private let hasSeveralModels: Bool
 
     /// Creates the words for output before a command is known, or outside of any.
     package init(store: String? = nil, model: String? = nil) {
         (self.store, self.model) = (store?.pathTyped, model?.pathTyped)
-        (named, hasOwnModel, way, answering) = ([], false, "", "")
+        (named, hasOwnModel, hasSeveralModels, way, answering) = ([], false, false, "", "")
     }
 
     package init(_ invocation: Invocation) {
         store = invocation[Operand.store]?.pathTyped
         model = (invocation[value: .model] ?? invocation[Operand.model])?.pathTyped
         hasOwnModel = invocation.registry.models != nil
+        hasSeveralModels = !invocation.configuredModels.isEmpty
         named = [Option.backups, .order].compactMap { option in
             invocation[value: option].map { (option.name, "--\(option.name) \($0.pathTyped)") }
         }
@@ -60,7 +63,12 @@ package struct CommandWords: Sendable, RemedyWords {
             let named = action.settings.compactMap { if case .store(let path) = $0 { path.pathTyped } else { nil } }
             command += " \(named.first ?? store)"
             if let place = paths.first ?? Self.newPlaces[words] { command += " \(place)" }
-        case Operand.model:
+        case Operand.model, Operand.models:
+            if hasSeveralModels, operands.isEmpty || action.settings.first == .anyModel,
+                verb.operands.first == .models
+            {
+                return command + settings.joined()
+            }
             if !operands.isEmpty, action.settings.first != .anyModel { return command + operands + settings.joined() }
             if let model { command += " \(model)" } else if !hasOwnModel { command += " MODEL" }
             if action.use == .answer { settings.insert((isSet("set") ? way : "") + answering, at: 0) }
@@ -116,6 +124,7 @@ extension Remedy.Use {
             .log, .runs, .views, .query, .export, .answer, .lock, .lint, .changelog, .fixture, .hash, .compile,
             .decompile:
             "\(self)"
+        case .initialise: "init"
         case .recover: "resume"
         case .diagnose: "doctor"
         case .difference: "diff"

@@ -10,13 +10,15 @@ package struct Lint: Sendable {
     package var severities: [String: Finding.Severity]
     /// The losses that the app has declared, which are not reported.
     package var acceptedLosses: AcceptedLosses
+    /// The places at which rules do not apply.
+    package var exceptions: [LintException]
 
     package init(
         profiles: Set<LintRule.Profile> = [], ignored: Set<String> = [], severities: [String: Finding.Severity] = [:],
-        acceptedLosses: AcceptedLosses = .none
+        acceptedLosses: AcceptedLosses = .none, exceptions: [LintException] = []
     ) {
         (self.profiles, self.ignored) = (profiles, ignored)
-        (self.severities, self.acceptedLosses) = (severities, acceptedLosses)
+        (self.severities, self.acceptedLosses, self.exceptions) = (severities, acceptedLosses, exceptions)
     }
 
     /// The rules that apply.
@@ -26,7 +28,7 @@ package struct Lint: Sendable {
         }
     }
 
-    /// Returns all findings, sorted by severity and then in the order of the rules.
+    /// Returns all findings, sorted by severity and then in the order of the rules. Those with an exception name it.
     ///
     /// - Parameter path: the path to name in a finding without a file.
     package func findings(in subject: LintSubject, path: String) -> [LintFinding] {
@@ -43,7 +45,7 @@ package struct Lint: Sendable {
                         return match
                     }
                 )
-            }, &places)
+            }, &places, exceptedIn: LintExceptionPlaces(subject, path: path))
     }
 
     /// Returns the matches of a check in each open version. A released version cannot be corrected, so its remedy is to
@@ -97,16 +99,21 @@ package struct Lint: Sendable {
     package func brokenReferences(inModelAt path: String) -> [LintFinding] {
         guard let rule = rules.first(where: { $0.code == LintRule.brokenReference.code }) else { return [] }
         var places = LintPlaces([], path: path)
-        return findings([(rule, BrokenReferences.matches(inModelAt: path))], &places)
+        return findings(
+            [(rule, BrokenReferences.matches(inModelAt: path))], &places,
+            exceptedIn: LintExceptionPlaces(ofModelAt: path))
     }
 
     private func findings(
-        _ matches: [(rule: LintRule, matches: [LintMatch])], _ places: inout LintPlaces
+        _ matches: [(rule: LintRule, matches: [LintMatch])], _ places: inout LintPlaces,
+        exceptedIn scope: LintExceptionPlaces
     ) -> [LintFinding] {
         var seen: Set<[String]> = []
         var found: [LintFinding] = []
         let edits = Dictionary(
-            grouping: matches.flatMap(\.matches).filter { $0.edit != nil }, by: \.element
+            grouping: matches.flatMap { rule, matches in
+                matches.filter { $0.edit != nil && exceptions.first(for: $0, of: rule, in: scope) == nil }
+            }, by: \.element
         ).mapValues { $0.compactMap(\.edit) }
         for (rule, matches) in matches {
             for match in matches {
@@ -122,7 +129,8 @@ package struct Lint: Sendable {
                 // Each start tag contains all corrections of its element, so that it does not matter which one is
                 // pasted.
                 joined.edit = match.edit?.joined(with: edits[match.element] ?? [])
-                found.append(places.finding(joined, of: rule))
+                found.append(
+                    places.finding(joined, of: rule, excepted: exceptions.first(for: match, of: rule, in: scope)))
             }
         }
         return found.enumerated().sorted { left, right in
@@ -153,10 +161,12 @@ struct LintMatch: Sendable {
         /// Whether the edit is right only under an assumption, such as a rename. Start tags of other findings then
         /// leave it out.
         var isConditional = false
+        /// The other values that are as possible as the edit's own.
+        var others: [String] = []
 
-        init(_ attributes: (name: String, value: String?)..., isConditional: Bool = false) {
+        init(_ attributes: (name: String, value: String?)..., isConditional: Bool = false, others: [String] = []) {
             self.attributes = attributes
-            self.isConditional = isConditional
+            (self.isConditional, self.others) = (isConditional, others)
         }
 
         /// Returns this edit, joined with those edits of the same element that do not contradict it.
@@ -208,6 +218,10 @@ package struct LintFinding: Sendable {
     package let advice: Remedy
     /// The element with the correction, to paste; nil if there is none.
     package let xml: String?
+    /// The correction of ``xml``; nil if there is none.
+    let edit: LintMatch.Edit?
+    /// The project's exception for this finding; nil if there is none.
+    package let exception: LintException?
 
     /// The remedy, in the words of the current front end.
     package var remedy: String { advice.text() }

@@ -21,18 +21,18 @@ struct LintPlaces {
         files = Dictionary(versions.compactMap { version in version.file.map { (version.name, $0) } }) { $1 }
     }
 
-    mutating func finding(_ match: LintMatch, of rule: LintRule) -> LintFinding {
+    mutating func finding(_ match: LintMatch, of rule: LintRule, excepted: LintException?) -> LintFinding {
         let file = match.line?.file ?? files[match.version]
         let declared = file == nil ? declaration(of: match) : nil
         let element = file.flatMap { tree(of: $0)?.element(match.entity, match.member) }
+        let corrected = element.flatMap { $0.isEntityOrProperty ? $0 : nil }
         return LintFinding(
             rule: rule, severity: match.severity ?? rule.severity, version: match.version, entity: match.entity,
             member: match.member, file: file ?? declared?.file ?? path,
             line: match.line?.line ?? element?.line ?? declared?.line, message: match.message,
             advice: match.remedy,
-            xml: match.edit.flatMap { edit in
-                element.flatMap { $0.isEntityOrProperty ? $0.startTag(setting: edit.attributes) : nil }
-            })
+            xml: match.edit.flatMap { edit in corrected?.startTag(setting: edit.attributes) },
+            edit: corrected == nil ? nil : match.edit, exception: excepted)
     }
 
     /// Returns the declaration of the property, otherwise of the class, in the version itself or the newest one that
@@ -58,9 +58,10 @@ struct ModelTree {
     let root: XMLElement
 
     /// - Throws: any error from reading the file; `XMLFault`.
-    init(contentsOf file: String) throws {
-        root = try XMLElement.root(of: try POSIXSystem().read(file), limits: .init(depth: 64))
-    }
+    init(contentsOf file: String) throws { try self.init(try POSIXSystem().read(file)) }
+
+    /// - Throws: `XMLFault`.
+    init(_ bytes: [UInt8]) throws(XMLFault) { root = try XMLElement.root(of: bytes, limits: .init(depth: 64)) }
 
     /// Returns the element of a property, otherwise of its entity, otherwise of the model.
     func element(_ entityName: String?, _ member: String?) -> XMLElement? {

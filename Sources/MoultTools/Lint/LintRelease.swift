@@ -78,13 +78,21 @@ package struct LintRelease: Sendable {
             + "earlier revision: \(option: .since("REV"))."
     }
 
+    /// Creates a release without the model, which is newer than the revision.
+    private init(without model: ModelBundle, at revision: GitRevision) {
+        source = revision.description
+        (currentName, versions, undo) = (nil, [], "")
+    }
+
     /// Returns the releases to compare a model with: from the named lock file or the one next to the model, and from a
     /// revision.
     ///
+    /// - Parameter allowsNew: whether the model may be missing from the revision; nothing of it was released then.
     /// - Throws: `modelInvalid` for a lock file that cannot be read; `modelNotFound` for a named lock file without
     ///   versions of the model; any error from ``GitRevision``.
-    package static func all(of bundle: ModelBundle, lock path: String?, since revision: String?) throws -> [LintRelease]
-    {
+    package static func all(
+        of bundle: ModelBundle, lock path: String?, since revision: String?, allowsNew: Bool = false
+    ) throws -> [LintRelease] {
         var releases: [LintRelease] = []
         if let path {
             let lock: ModelLock
@@ -107,7 +115,11 @@ package struct LintRelease: Sendable {
         }
         guard let revision else { return releases }
         let commit = try GitRevision(revision, around: bundle.path)
-        return releases + [LintRelease(try commit.model(of: bundle), at: commit)]
+        do {
+            return releases + [LintRelease(try commit.model(of: bundle), at: commit)]
+        } catch let error as MigrationError where error.code == .modelNotFound && allowsNew {
+            return releases + [LintRelease(without: bundle, at: commit)]
+        }
     }
 
     /// The state of a released version in the current model.

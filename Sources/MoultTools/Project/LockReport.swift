@@ -4,68 +4,103 @@ import MoultEngine
 import MoultModel
 import MoultModelFiles
 
-/// The result of pinning the versions of a model in its lock file, or of checking them against it.
+/// The result of pinning the versions of models in their lock files, or of checking them against these.
 package struct LockReport: ToolAnswer {
-    private let path: String
-    private let versions: [String]
-    package let findings: [Finding]
-    private let isCheck: Bool
+    /// The result for one model.
+    private struct Model: Sendable {
+        let model: String
+        let lock: String
+        let versions: [String]
+        let findings: [Finding]
 
-    /// Checks a model against its lock file, without writing.
-    package init(checking bundle: ModelBundle) {
-        path = ModelLock.path(besideModelAt: bundle.path)
-        versions = bundle.versions.map(\.name)
-        isCheck = true
-        guard let lock = bundle.lock else {
-            findings = [.noLockFile(path)]
-            return
+        init(_ bundle: ModelBundle, findings: [Finding]) {
+            model = bundle.path
+            lock = ModelLock.path(besideModelAt: bundle.path)
+            versions = bundle.versions.map(\.name)
+            self.findings = findings
         }
-        var findings = lock.check(bundle.versions, of: bundle.path)
-        if let locked = lock.currentName(of: bundle.path), locked != bundle.currentName {
-            findings.append(.otherCurrent(locked, bundle.currentName, path))
-        }
-        self.findings = findings
     }
 
-    /// Pins every version of a model.
+    private let models: [Model]
+    private let isCheck: Bool
+
+    package var findings: [Finding] { models.flatMap(\.findings) }
+
+    /// Checks models against their lock files, without writing.
+    package init(checking bundles: [ModelBundle]) {
+        isCheck = true
+        models = bundles.map { bundle in
+            guard let lock = bundle.lock else {
+                return Model(bundle, findings: [.noLockFile(ModelLock.path(besideModelAt: bundle.path))])
+            }
+            var findings = lock.check(bundle.versions, of: bundle.path)
+            if let locked = lock.currentName(of: bundle.path), locked != bundle.currentName {
+                findings.append(
+                    .otherCurrent(locked, bundle.currentName, ModelLock.path(besideModelAt: bundle.path)))
+            }
+            return Model(bundle, findings: findings)
+        }
+    }
+
+    /// Pins every version of models. Nothing is written if one of the models is refused.
     ///
     /// - Parameter again: whether to lock a version again that has changed since it was locked.
     /// - Throws: `lockFileMismatch` if such a version exists and `again` is false; `modelInvalid` if the current
-    ///   version of the model is unknown.
-    package init(locking bundle: ModelBundle, again: Bool) throws {
-        path = ModelLock.path(besideModelAt: bundle.path)
-        versions = bundle.versions.map(\.name)
-        (findings, isCheck) = ([], false)
-        if let fault = bundle.currentFault { throw fault }
-        let changes = (bundle.lock?.check(bundle.versions, of: bundle.path) ?? []).filter { $0.severity > .note }
-        guard again || changes.isEmpty else {
-            throw MigrationError(
-                .lockFileMismatch, changes.map(\.message).joined(separator: " "), place: path,
-                remedy: "Make the change in a new version; or pass \(option: .again) if the version was never released."
-            )
+    ///   version of a model is unknown.
+    package init(locking bundles: [ModelBundle], again: Bool) throws {
+        isCheck = false
+        models = bundles.map { Model($0, findings: []) }
+        for bundle in bundles {
+            if let fault = bundle.currentFault { throw fault }
+            let changes = (bundle.lock?.check(bundle.versions, of: bundle.path) ?? []).filter { $0.severity > .note }
+            guard again || changes.isEmpty else {
+                throw MigrationError(
+                    .lockFileMismatch, changes.map(\.message).joined(separator: " "),
+                    place: ModelLock.path(besideModelAt: bundle.path),
+                    remedy:
+                        "Make the change in a new version; or pass \(option: .again) if the version was never released."
+                )
+            }
         }
-        try Self.pin(bundle)
+        for bundle in bundles { try Self.pin(bundle) }
     }
 
     /// Writes the lock file.
     static func pin(_ bundle: ModelBundle) throws {
-        var lock = bundle.lock ?? ModelLock()
+        // Models in one folder share the file, which may have changed since the bundle was read.
+        var lock = try ModelLock(besideModelAt: bundle.path) ?? ModelLock()
         try lock.pin(bundle)
         let path = ModelLock.path(besideModelAt: bundle.path)
         try StagedPath.replace([(path, Array(lock.contents.utf8))], .byUmask, POSIXSystem())
     }
 
     package var document: JSONValue {
-        [
-            "format": 1, "path": .string(path), "versions": JSONValue(versions),
-            "findings": .array(findings.map(\.document)),
-        ]
+        let findings = JSONValue.Member("findings", .array(self.findings.map(\.document)))
+        guard models.count != 1 else {
+            return .object(
+                [
+                    .init("format", 1), .init("path", .string(models[0].lock)),
+                    .init("versions", JSONValue(models[0].versions)),
+                ] + [findings])
+        }
+        let documents: [JSONValue] = models.map { model in
+            [
+                "model": .string(model.model), "path": .string(model.lock), "versions": JSONValue(model.versions),
+                "findings": .array(model.findings.map(\.document)),
+            ]
+        }
+        return .object([.init("format", 1), .init("models", .array(documents)), findings])
     }
 
     package func lines(style: TextStyle) -> [String] {
-        if !findings.isEmpty { return findings.flatMap { $0.lines(style: style) } }
-        let count = Quantity.count(versions.count, "version")
-        return [isCheck ? "\(count), all unchanged." : "Locked \(count) in \(path.printable)."]
+        models.flatMap { model -> [String] in
+            let name = models.count == 1 ? "" : "\(model.model.printable): "
+            if !model.findings.isEmpty {
+                return (name.isEmpty ? [] : [name]) + model.findings.flatMap { $0.lines(style: style) }
+            }
+            let count = Quantity.count(model.versions.count, "version")
+            return [name + (isCheck ? "\(count), all unchanged." : "Locked \(count) in \(model.lock.printable).")]
+        }
     }
 }
 

@@ -13,8 +13,10 @@ package struct ProjectConfiguration: Sendable {
 
     /// The path of the file.
     package let path: String
-    /// The path of the model. Relative paths in the file start at its folder.
-    package private(set) var model: String?
+    /// The paths of the models. Relative paths in the file start at its folder.
+    package private(set) var models: [String] = []
+    /// Whether the file names its model with `model`, not with a list.
+    package private(set) var hasOneModel = false
     package private(set) var answers: String?
     package private(set) var rules: String?
     package private(set) var backups: String?
@@ -23,6 +25,8 @@ package struct ProjectConfiguration: Sendable {
     package private(set) var severities: [String: Finding.Severity?] = [:]
     /// The losses that the project accepts, as `Entity.property` or `Entity`.
     package private(set) var acceptedLosses: [String] = []
+    /// The places at which rules of lint do not apply.
+    package private(set) var exceptions: [LintException] = []
     /// The rules for `anonymise`.
     package private(set) var standIns = StandInRules()
 
@@ -60,7 +64,8 @@ package struct ProjectConfiguration: Sendable {
 
 extension ProjectConfiguration {
     private static let keys = [
-        "format", "model", "answers", "rules", "backups", "profiles", "severities", "acceptedLosses", "anonymise",
+        "format", "model", "models", "answers", "rules", "backups", "profiles", "severities", "exceptions",
+        "acceptedLosses", "anonymise",
     ]
 
     /// - Throws: `usage` with the line of invalid JSON, an unknown key or a value of the wrong type.
@@ -70,6 +75,12 @@ extension ProjectConfiguration {
         lines = JSONKeyLines(bytes).lines
         guard let members = document.members else { throw wrong("It should be an object.", at: []) }
         for member in members { try read(member.key, member.value) }
+        if document["model"] != nil, document["models"] != nil {
+            throw wrong("model and models exclude each other. List every model in models.", at: ["model"])
+        }
+        if models.count > 1, answers != nil {
+            throw wrong("With several models, the answers of each are next to it. Remove answers.", at: ["answers"])
+        }
     }
 
     private mutating func read(_ key: String, _ value: JSONValue) throws {
@@ -78,7 +89,18 @@ extension ProjectConfiguration {
             guard value.integer == 1 else {
                 throw wrong("The format is not 1, so a newer version of Moult may have written it.", at: [key])
             }
-        case "model": model = try file(key, value)
+        case "model": (models, hasOneModel) = ([try file(key, value)], true)
+        case "models":
+            guard let paths = value.array, !paths.isEmpty else {
+                throw wrong("models should be a list of paths.", at: [key])
+            }
+            for (position, path) in paths.enumerated() {
+                let path = try file(key, path)
+                guard !models.contains(path) else {
+                    throw wrong("models names \(path) twice.", at: [key, String(position)])
+                }
+                models.append(path)
+            }
         case "answers": answers = try file(key, value)
         case "rules": rules = try file(key, value)
         case "backups": backups = try file(key, value)
@@ -94,6 +116,9 @@ extension ProjectConfiguration {
         case "severities":
             guard let members = value.members else { throw wrong("\(key) should be an object.", at: [key]) }
             for member in members { try readSeverity(member) }
+        case "exceptions":
+            guard let list = value.array else { throw wrong("exceptions should be a list of objects.", at: [key]) }
+            exceptions = try list.enumerated().map { try exception($1, at: [key, String($0)]) }
         case "anonymise": standIns = try StandInRules(value, place: "\(path):\(lines[[key]] ?? 1)")
         case "acceptedLosses": acceptedLosses = try texts(key, value)
         default: throw wrong("There is no setting \(key)." + hint(key, Self.keys), at: [key])
@@ -111,8 +136,34 @@ extension ProjectConfiguration {
         severities[rule.code] = .some(Finding.Severity(rawValue: word))
     }
 
+    private func exception(_ value: JSONValue, at place: [String]) throws -> LintException {
+        let keys = ["rule", "place", "why"]
+        guard let members = value.members else {
+            throw wrong("An exception should be an object with \(keys.joined(separator: ", ")).", at: place)
+        }
+        if let unknown = members.first(where: { !keys.contains($0.key) }) {
+            throw wrong(
+                "An exception has no \(unknown.key)." + hint(unknown.key, keys), at: place + [unknown.key])
+        }
+        func text(_ key: String) throws -> String {
+            guard let text = value[key]?.string, !text.trimmed.isEmpty else {
+                let meaning = key == "why" ? "why, the reason as a text" : "\(key), a text"
+                throw wrong("An exception needs \(meaning).", at: place + [key])
+            }
+            return text
+        }
+        let code = try text("rule")
+        guard let rule = LintRule.named(code) else {
+            throw wrong("There is no rule \(code)." + hint(code, LintRule.all.map(\.code)), at: place + ["rule"])
+        }
+        return LintException(
+            rule: rule.code, place: try text("place"), why: try text("why"), source: (path, line(of: place)))
+    }
+
     private func file(_ key: String, _ value: JSONValue) throws -> String {
-        guard let text = value.string, !text.isEmpty else { throw wrong("\(key) should be a path.", at: [key]) }
+        guard let text = value.string, !text.isEmpty else {
+            throw wrong(key == "models" ? "models should be a list of paths." : "\(key) should be a path.", at: [key])
+        }
         let folder = Path.folder(of: path)
         return text.hasPrefix("/") || folder == "." ? text : Path.join(folder, text)
     }
@@ -130,39 +181,55 @@ extension ProjectConfiguration {
             ?? " There are: \(known.joined(separator: ", "))."
     }
 
+    /// The line of a key, or else of what contains it.
+    private func line(of key: [String]) -> Int { lines[key] ?? (key.isEmpty ? 1 : line(of: Array(key.dropLast()))) }
+
     /// Returns an error at the line of a key.
     package func wrong(_ message: String, at key: [String]) -> MigrationError {
         MigrationError(
-            .usage, message, place: "\(path):\(lines[key] ?? 1)",
+            .usage, message, place: "\(path):\(line(of: key))",
             remedy: "Correct the file. Its settings are: \(Self.keys.joined(separator: ", ")).")
     }
 }
 
-/// The line of each key in a JSON document, for messages about a file that the user has written.
+/// The line of each key and each element of a list in a JSON document, for messages about a file that the user has
+/// written.
 struct JSONKeyLines {
-    /// The lines by the path of keys, such as `["severities", "SHAPE003"]`, counted from 1.
+    /// The lines by the path of keys and positions, such as `["exceptions", "0", "rule"]`, counted from 1.
     private(set) var lines: [[String]: Int] = [:]
 
     /// - Parameter bytes: a document that has already been parsed.
     init(_ bytes: [UInt8]) {
         var line = 1
         var path: [String] = []
-        /// The number of keys that lead to each open object; nil for a list.
-        var open: [Int?] = []
+        /// The number of keys that lead to each open object or list, and the position in a list.
+        var open: [(depth: Int, position: Int?)] = []
         var place = 0
         while place < bytes.count {
-            switch bytes[place] {
+            let byte = bytes[place]
+            if open.last?.position != nil, lines[path] == nil,
+                !Self.space.contains(byte), byte != UInt8(ascii: ","), byte != UInt8(ascii: "]")
+            {
+                lines[path] = line
+            }
+            switch byte {
             case UInt8(ascii: "\n"): line += 1
-            case UInt8(ascii: "{"): open.append(path.count)
-            case UInt8(ascii: "["): open.append(nil)
+            case UInt8(ascii: "{"): open.append((path.count, nil))
+            case UInt8(ascii: "["):
+                open.append((path.count, 0))
+                path.append("0")
+            case UInt8(ascii: ","):
+                guard let list = open.last, let position = list.position else { break }
+                open[open.count - 1].position = position + 1
+                path = path.prefix(list.depth) + [String(position + 1)]
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                if let depth = open.popLast() ?? nil { path = Array(path.prefix(depth)) }
+                if let (depth, _) = open.popLast() { path = Array(path.prefix(depth)) }
             case UInt8(ascii: "\""):
                 let end = Self.end(of: place, in: bytes)
-                let next = bytes[end...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
-                if next == UInt8(ascii: ":"), let depth = open.last ?? nil {
+                let next = bytes[end...].first { !Self.space.contains($0) }
+                if next == UInt8(ascii: ":"), let object = open.last, object.position == nil {
                     let text = try? JSONValue(parsing: Array(bytes[place..<end]), place: "", code: .usage).string
-                    path = path.prefix(depth) + [text ?? ""]
+                    path = path.prefix(object.depth) + [text ?? ""]
                     lines[path] = line
                 }
                 place = end - 1
@@ -172,6 +239,8 @@ struct JSONKeyLines {
         }
     }
 
+    private static let space: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
+
     /// Returns the position after a string.
     private static func end(of start: Int, in bytes: [UInt8]) -> Int {
         var place = start + 1
@@ -179,76 +248,5 @@ struct JSONKeyLines {
             place += bytes[place] == UInt8(ascii: "\\") ? 2 : 1
         }
         return min(place + 1, bytes.count)
-    }
-}
-
-/// A new `moult.json` for a project, and a lock file for its model.
-package struct NewProject: ToolAnswer {
-    private let path: String
-    private let bundle: ModelBundle
-    private let profiles: [LintRule.Profile]
-    /// Whether this call locked the versions.
-    private let locks: Bool
-
-    /// - Throws: `wouldReplace` if the file exists.
-    package static func check(_ path: String) throws {
-        guard try !POSIXSystem().exists(path) else {
-            throw MigrationError(
-                .wouldReplace, "\(path) exists. Nothing was written.", place: path,
-                remedy: "Edit it, or remove it first.")
-        }
-    }
-
-    /// Locks the versions of a model that is not locked yet, then writes the configuration.
-    package init(_ bundle: ModelBundle, profiles: [LintRule.Profile], at path: String) throws {
-        try Self.check(path)
-        (self.path, self.bundle, self.profiles) = (path, bundle, profiles)
-        locks = bundle.lock?.versions(of: bundle.path) == nil
-        let settings: JSONValue = .object(
-            [.init("model", .string(bundle.path))]
-                + (profiles.isEmpty ? [] : [.init("profiles", JSONValue(profiles.map(\.rawValue)))]))
-        // Write the lock first, so that a model with a moult.json is always locked.
-        if locks { try LockReport.pin(bundle) }
-        try StagedPath.replace([(path, Array((settings.indented + "\n").utf8))], .byUmask, POSIXSystem())
-    }
-
-    private var lockPath: String { ModelLock.path(besideModelAt: bundle.path) }
-
-    package var document: JSONValue {
-        [
-            "format": 1, "path": .string(path), "model": .string(bundle.path),
-            "profiles": JSONValue(profiles.map(\.rawValue)), "lock": .string(lockPath),
-            "versions": JSONValue(bundle.versions.map(\.name)),
-        ]
-    }
-
-    package func lines(style: TextStyle) -> [String] {
-        [
-            "Wrote \(path.printable): the model is \(bundle.path.printable).",
-            locks
-                ? "Locked \(Quantity.count(bundle.versions.count, "version")) in \(lockPath.printable)."
-                : "\(lockPath.printable) has the model already, and stays as it is.",
-            String(advice: "Commit both files. Then run \(.lint)."),
-        ]
-    }
-
-    // MARK: - Models
-
-    /// Folders that contain third-party code or build products.
-    private static let skipped: Set<String> = [
-        "Pods", "Carthage", "node_modules", "DerivedData", "build", "SourcePackages",
-    ]
-
-    /// Returns the models in a folder and its subfolders.
-    package static func models(in folder: String, depth: Int = 0) throws -> [String] {
-        let system = POSIXSystem()
-        guard depth <= 8, let names = try? system.list(folder) else { return [] }
-        return try names.flatMap { name -> [String] in
-            let path = folder == "." ? name : Path.join(folder, name)
-            guard !name.hasPrefix("."), !skipped.contains(name), try !system.isLink(path),
-                try system.status(of: path)?.kind == .folder
-            else { return [] }
-            return name.hasSuffix(".xcdatamodeld") ? [path] : try models(in: path, depth: depth + 1)
-        }
     }
 }

@@ -135,8 +135,11 @@ extension Verb {
         let subject = try LintSubject(
             bundle, answers: answers, registered: isOwn ? invocation.registry.stages(in: ModelVersions(bundle)) : [],
             releases: release.map { [$0] } ?? [], planFindings: isOwn ? invocation.registry.plan?.findings : nil)
-        let findings = Lint(profiles: Set(profiles)).findings(in: subject, path: bundle.path)
-        let errors = findings.count { $0.severity == .error }
+        var request = invocation.configuredLint
+        request.profiles = Set(profiles)
+        let lint = try request.lint(accepting: invocation.registryWithDeclaredLosses.acceptedLosses)
+        let findings = lint.findings(in: subject, path: bundle.path)
+        let errors = findings.count { $0.severity == .error && $0.exception == nil }
         let changes = bundle.lock?.check(bundle.versions, of: bundle.path) ?? []
         let isLocked = bundle.lock?.versions(of: bundle.path) != nil && !changes.contains { $0.severity > .note }
         let isCurrent = bundle.currentName == nil || bundle.versions.last?.name == bundle.currentName

@@ -8,23 +8,34 @@ extension Verb {
         discussion: """
             Released versions are those in moult.lock next to the model, or those of a git revision: --since compares
             with the merge base of that revision and HEAD. Migrations between released versions are not checked again.
-            Each finding has a rule, a file and line, a sentence and a remedy. moult explain RULE explains a rule, with
-            examples.
+            Each finding has a rule, a file and line, a sentence and a remedy. moult explain RULE explains a rule,
+            with examples. Several models, such as those of moult.json, are checked one after the other.
+            --fix writes the corrected start tags that the findings show, and changes no other byte of the model's
+            files. It edits no version that was released; if nothing says which were, only the newest. A correction is
+            tried out first, and left out if it would not repair its finding or would lead to another one. The findings
+            are then those that remain.
+            The exceptions in moult.json leave out a rule at one place, with the reason.
             Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
             """,
-        operands: [.model],
-        options: [since, lockFile, .lintProfile, store, failOn, format, ignore, .mapping, .answers, .order],
+        operands: [.models],
+        options: [
+            since, lockFile, .lintProfile, store, failOn, format, ignore, fix, dryRun, .mapping, .answers, .order,
+        ],
         examples: [
             "moult lint Forum.xcdatamodeld",
             "moult lint Forum.xcdatamodeld --fail-on warning --ignore CODE001,CODE002 --format markdown",
+            "moult lint Forum.xcdatamodeld --fix --dry-run",
         ]
     ) { invocation, console in
         let form = try invocation.word(format, of: LintForm.self) ?? (console.isJSON ? .json : .text)
         guard !console.isJSON || form == .json else {
             throw invocation.wrong("--json and --format \(form.rawValue) exclude each other.")
         }
+        guard invocation[fix] || !invocation[dryRun] else { throw invocation.wrong("--dry-run needs --fix.") }
         let level = try invocation.word(failOn, of: Finding.Severity.self) ?? .error
         let result = try invocation.lint(console)
+        // These formats have the findings only.
+        if form != .text, form != .json { result.fixLines(style: console.errors.style).forEach(console.say) }
         switch form {
         case .text:
             console.print(result.document) { result.lines(style: $0) }
@@ -51,6 +62,9 @@ extension Verb {
     fileprivate static let format = Option.value(
         "format", "FORMAT", "How to print the findings: text (the default), json, sarif, github, markdown.",
         completes: .words(LintForm.allCases.map(\.rawValue)))
+    fileprivate static let fix = Option.flag(
+        "fix", "Write the corrected tags into the files of the versions that were not released.")
+    fileprivate static let dryRun = Option.flag("dry-run", "With --fix: say what would be written, and write nothing.")
     fileprivate static let ignore = Option.value(
         "ignore", "CODES", "Rules to leave out, separated by commas, such as SHAPE003. May be repeated.",
         completes: .words(LintRule.all.map(\.code)))
@@ -86,31 +100,56 @@ extension Invocation {
         }
     }
 
-    /// Reads the model and whatever it is compared with, and applies the rules.
+    /// The request that `moult.json` alone makes.
+    var configuredLint: LintRequest {
+        var request = LintRequest(profiles: Set(configuration?.profiles ?? []))
+        request.severities = configuration?.severities ?? [:]
+        request.exceptions = configuration?.exceptions ?? []
+        return request
+    }
+
+    /// Reads the models and whatever they are compared with, and applies the rules.
     fileprivate func lint(_ console: Console) throws -> LintResult {
-        let profiles = try all(.lintProfile).isEmpty ? configuration?.profiles ?? [] : profiles()
-        var request = LintRequest(profiles: Set(profiles))
+        let models = forEachModel
+        let single: [Option] = [Verb.store, .mapping, .answers, .order]
+        if models.count > 1, let option = single.first(where: { self[value: $0] != nil && !isConfigured($0) }) {
+            throw wrong("--\(option.name) is about one model. Name the model.")
+        }
+        let byPath = Dictionary(models.map { ($0[Operand.model] ?? "", $0) }) { first, _ in first }
+        return try LintResult(
+            lintRequest(models), ofModelsAt: models.map { $0[Operand.model] }, registryWithDeclaredLosses
+        ) { path in try (byPath[path ?? ""] ?? self).linted(console) }
+    }
+
+    private func lintRequest(_ models: [Invocation]) throws -> LintRequest {
+        var request = configuredLint
+        if !all(.lintProfile).isEmpty { request.profiles = Set(try profiles()) }
         request.ignored = all(Verb.ignore)
             .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map(\.trimmed)
-        request.severities = configuration?.severities ?? [:]
         (request.revision, request.lock, request.store) = (
             self[value: Verb.since], self[value: Verb.lockFile], self[value: Verb.store]
         )
-        return try LintResult(request, ofModelAt: self[Operand.model], registryWithDeclaredLosses) {
-            // The rules also check a plan with faults.
-            let plan = self[Operand.model] == nil ? registry.plan : nil
-            let bundle =
-                try plan.map { try ModelBundle(ModelVersions(versions: $0.versions)) } ?? operandBundle(console)
-            let versions = ModelVersions(bundle)
-            if request.revision != nil {
-                guard self[Operand.model] != nil, try !bundle.isInsideStore else {
-                    throw wrong("--since needs MODEL, the path of a model in a git repository.")
-                }
+        if self[Verb.fix] { request.correction = self[Verb.dryRun] ? .preview : .write }
+        request.allowsNewModels = models.count > 1
+        let configured = Set(configuration?.models ?? [])
+        request.isOfAllModels = configured.isSubset(of: models.compactMap { $0[Operand.model] })
+        return request
+    }
+
+    /// Reads the one model of this invocation.
+    private func linted(_ console: Console) throws -> LintedModels {
+        // The rules also check a plan with faults.
+        let plan = self[Operand.model] == nil ? registry.plan : nil
+        let bundle = try plan.map { try ModelBundle(ModelVersions(versions: $0.versions)) } ?? operandBundle(console)
+        let versions = ModelVersions(bundle)
+        if self[value: Verb.since] != nil {
+            guard self[Operand.model] != nil, try !bundle.isInsideStore else {
+                throw wrong("--since needs MODEL, the path of a model in a git repository.")
             }
-            return LintedModels(
-                bundle, versions, answers: try answers(for: versions, console),
-                mappings: self[value: .mapping].map { [$0] } ?? [])
         }
+        return LintedModels(
+            bundle, versions, answers: try answers(for: versions, console),
+            mappings: self[value: .mapping].map { [$0] } ?? [])
     }
 }
 
@@ -127,19 +166,24 @@ extension Verb {
             and the current one. If a locked version has changed, the command is refused. If that version was never
             released, --again locks it again.
             An app's own tool that provides the model keeps the lock in the folder in which the tool runs.
+            Several models, such as those of moult.json, are locked together: nothing is written if one is refused.
             With --check nothing is written, and the exit code is 1 if the model and the lock differ.
             """,
-        operands: [.model],
+        operands: [.models],
         options: [
             .checking("the model and the lock file differ, or if there is no lock file", before: "Write nothing. "),
             again, .order,
         ],
         examples: ["moult lock Forum.xcdatamodeld", "moult lock Forum.xcdatamodeld --check"]
     ) { invocation, console in
-        let bundle = try invocation.operandBundle(console)
+        let models = invocation.forEachModel
+        guard models.count == 1 || invocation[value: .order] == nil else {
+            throw invocation.wrong("--order is about one model. Name the model.")
+        }
+        let bundles = try models.map { try $0.operandBundle(console) }
         let report =
             try invocation[.check]
-            ? LockReport(checking: bundle) : LockReport(locking: bundle, again: invocation[again])
+            ? LockReport(checking: bundles) : LockReport(locking: bundles, again: invocation[again])
         console.print(report)
         return report.findings.isEmpty ? .done : .findings
     }
@@ -158,38 +202,43 @@ extension Option {
 
 extension Verb {
     static let initialise = Verb(
-        "init", "Write moult.json for a model, and lock its versions.",
+        "init", "Write moult.json for the models of a project, and lock their versions.",
         discussion: """
-            Without MODEL, the .xcdatamodeld in this folder or below it is used. On a terminal, Moult asks which one to
-            use if there are several, and which profiles moult lint should apply. The other verbs then need no --model
-            in this folder or below it. A lock file that already has the model stays as it is. Commit both files.
+            Without MODEL, every .xcdatamodeld in this folder or below it is used. On a terminal, Moult asks which of
+            several to use, and which profiles moult lint should apply. lint and lock then work on all of these models,
+            and the other verbs need no --model for a store of one of them, in this folder or below it. A lock file that
+            already has a model stays as it is. Commit the files.
             """,
-        operands: [.model], options: [.lintProfile],
+        operands: [.models], options: [.lintProfile],
         examples: ["moult init Forum.xcdatamodeld --profile cloudkit", "moult init --json"]
     ) { invocation, console in
         let path = invocation[value: .config] ?? ProjectConfiguration.fileName
         try NewProject.check(path)
-        let bundle = try ModelBundle(modelOrStoreAt: invocation[Operand.model] ?? chosenModel(invocation, console))
-        console.say(bundle.findings)
+        let named = invocation.all(Operand.model)
+        let bundles = try (named.isEmpty ? chosenModels(invocation, console) : named).map {
+            try ModelBundle(modelOrStoreAt: $0)
+        }
+        for bundle in bundles { console.say(bundle.findings) }
         let profiles = try invocation.all(.lintProfile).isEmpty ? askedProfiles(console) : invocation.profiles()
-        return console.print(try NewProject(bundle, profiles: profiles, at: path))
+        return console.print(try NewProject(bundles, profiles: profiles, at: path))
     }
 
-    // MARK: The model
+    // MARK: The models
 
-    private static func chosenModel(_ invocation: Invocation, _ console: Console) throws -> String {
+    private static func chosenModels(_ invocation: Invocation, _ console: Console) throws -> [String] {
         let found = try NewProject.models(in: ".")
-        if found.count == 1 { return found[0] }
-        guard let first = found.first else {
+        guard !found.isEmpty else {
             throw invocation.wrong("There is no .xcdatamodeld in this folder or below it. Name the model.")
         }
-        guard AnswerSession.canAsk(console) else {
-            throw invocation.wrong("There are several models: \(found.joined(separator: ", ")). Name one of them.")
-        }
+        guard found.count > 1, AnswerSession.canAsk(console) else { return found }
         for (number, path) in found.enumerated() { console.say("  \(number + 1)  \(path.printable)") }
-        console.sayRaw("Which one? (1 to \(found.count), by default 1) ")
-        let number = readLine().flatMap { Int($0.trimmed) } ?? 1
-        return found.indices.contains(number - 1) ? found[number - 1] : first
+        console.sayRaw("Which ones? (numbers separated by commas, by default all) ")
+        let words = readLine()?.split { ", ".contains($0) } ?? []
+        let chosen = words.compactMap { Int($0) }.filter { found.indices.contains($0 - 1) }
+        guard chosen.count == words.count else {
+            throw invocation.wrong("Answer with numbers from 1 to \(found.count), separated by commas.")
+        }
+        return chosen.isEmpty ? found : found.indices.filter { chosen.contains($0 + 1) }.map { found[$0] }
     }
 
     // MARK: The profiles

@@ -167,7 +167,9 @@ extension LintRule {
 enum InferRules {
     static func renames(_ step: LintStep) -> [LintMatch] {
         questions(step, "INFER001") { question in
-            .init(("elementID", question.candidates.first?.name ?? ""), isConditional: true)
+            .init(
+                ("elementID", question.candidates.first?.name ?? ""), isConditional: true,
+                others: question.candidates.dropFirst().map(\.name))
         }
     }
 
