@@ -1,4 +1,5 @@
 #include <microhttpd.h>
+#include <netinet/in.h>
 
 /// Starts a server with one thread on a socket that listens already. Swift cannot call a function of variable arguments.
 static inline struct MHD_Daemon *moult_microhttpd_start(
@@ -11,6 +12,13 @@ static inline struct MHD_Daemon *moult_microhttpd_start(
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory, MHD_OPTION_URI_LOG_CALLBACK, began, context,
         MHD_OPTION_THREAD_STACK_SIZE, (size_t)8 << 20,
         MHD_OPTION_NOTIFY_COMPLETED, ended, context, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+}
+
+/// Returns the port of the browser on this computer; 0 if it is unknown.
+static inline unsigned short moult_microhttpd_client_port(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (!info || !info->client_addr || info->client_addr->sa_family != AF_INET) return 0;
+    return ntohs(((const struct sockaddr_in *)(const void *)info->client_addr)->sin_port);
 }
 
 // Swift takes these enumerations as closed or open ones, by the library's version; a constant is the same with both.

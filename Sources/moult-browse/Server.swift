@@ -18,9 +18,14 @@ final class Server {
     /// More are not needed for one browser; a connection that says nothing for so many seconds is closed.
     private static let (connections, seconds, memory) = (UInt32(64), UInt32(5), 32 << 10)
 
+    /// - Parameters:
+    ///   - respond: returns the response to a request.
+    ///   - peer: tells whose browser sends a request; nil if every browser with the cookie is admitted.
     /// - Throws: `inputOutput` if the library cannot start.
-    init(_ site: Site, _ listening: ListeningSocket) throws {
-        context = Unmanaged.passRetained(Context(site))
+    init(
+        _ listening: ListeningSocket, peer: Peer?, respond: @escaping @Sendable (Request) async -> Response
+    ) throws {
+        context = Unmanaged.passRetained(Context(peer, respond))
         let started = moult_microhttpd_start(
             listening.descriptor, Self.connections, Self.seconds, Self.memory,
             { _, target, _ in
@@ -65,9 +70,12 @@ private final class Incoming {
 
 /// The context that the server's thread works with.
 private final class Context: Sendable {
-    private let site: Site
+    private let peer: Peer?
+    private let respond: @Sendable (Request) async -> Response
 
-    init(_ site: Site) { self.site = site }
+    init(_ peer: Peer?, _ respond: @escaping @Sendable (Request) async -> Response) {
+        (self.peer, self.respond) = (peer, respond)
+    }
 
     /// Called when the headers are there, for each piece of the body, and at its end.
     func receive(
@@ -76,6 +84,10 @@ private final class Context: Sendable {
     ) -> MHD_Result {
         guard incoming.hasBegun else {
             incoming.hasBegun = true
+            if let peer, peer.isOfAnotherUser(moult_microhttpd_client_port(connection)) {
+                let words = "This page is of another user of this computer.\n"
+                return send(Response(403, type: "text/plain; charset=utf-8", words), connection)
+            }
             let length = MHD_lookup_connection_value(connection, moult_microhttpd_headers, "Content-Length")
             guard let length, Int(String(cString: length)) ?? .max > Request.formLimit else {
                 return moult_microhttpd_yes
@@ -101,8 +113,8 @@ private final class Context: Sendable {
     /// Waits: until then, no other request is read.
     private func answer(to request: Request) -> Response {
         let (answer, isThere) = (Answer(), DispatchSemaphore(value: 0))
-        Task { [site] in
-            let response = await site.respond(to: request)
+        Task { [respond] in
+            let response = await respond(request)
             answer.response.withLock { $0 = response }
             isThere.signal()
         }
@@ -126,14 +138,28 @@ private final class Context: Sendable {
     }
 
     private func send(_ response: Response, _ connection: OpaquePointer) -> MHD_Result {
-        let made = response.body.withUnsafeBytes { bytes in
-            MHD_create_response_from_buffer(
-                bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), moult_microhttpd_copies)
+        guard let made = response.download.map(Self.sent) ?? Self.sent(response.body) else {
+            return moult_microhttpd_no
         }
-        guard let made else { return moult_microhttpd_no }
         defer { MHD_destroy_response(made) }
         for (name, value) in response.headers { MHD_add_response_header(made, name, value) }
         return MHD_queue_response(connection, UInt32(response.status), made)
+    }
+}
+
+extension Context {
+    fileprivate static func sent(_ body: [UInt8]) -> OpaquePointer? {
+        body.withUnsafeBytes { bytes in
+            MHD_create_response_from_buffer(
+                bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), moult_microhttpd_copies)
+        }
+    }
+
+    /// The library closes the file; its name is not needed once it is open.
+    fileprivate static func sent(_ download: Download) -> OpaquePointer? {
+        let file = open(download.path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0, let size = try? POSIXSystem().status(of: download.path)?.size else { return nil }
+        return MHD_create_response_from_fd64(UInt64(size), file)
     }
 }
 
@@ -143,39 +169,6 @@ private final class Answer: Sendable {
 
 private final class HeaderList {
     var headers: [(String, String)] = []
-}
-
-/// A socket that only this computer can reach.
-struct ListeningSocket {
-    let descriptor: Int32
-    let port: UInt16
-
-    /// - Parameter port: 0 for any that is free.
-    /// - Throws: `inputOutput`, such as for a port that another program has.
-    init(port wanted: UInt16) throws {
-        func failure(_ words: String) -> MigrationError {
-            MigrationError(
-                .inputOutput, "The port \(wanted) of this computer cannot be \(words).",
-                remedy: "Choose another: --port N, or leave it out for any that is free.",
-                cause: String(cString: strerror(errno)))
-        }
-        let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard listening >= 0 else { throw failure("opened") }
-        var (isOn, size) = (Int32(1), socklen_t(MemoryLayout<sockaddr_in>.size))
-        setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = wanted.bigEndian
-        address.sin_addr = in_addr(s_addr: in_addr_t(0x7F00_0001).bigEndian)
-        let (listens, own) = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                let listens = bind(listening, address, size) == 0 && listen(listening, 64) == 0
-                return (listens, getsockname(listening, address, &size))
-            }
-        }
-        guard listens, own == 0 else { throw failure("used") }
-        (descriptor, port) = (listening, UInt16(bigEndian: address.sin_port))
-    }
 }
 
 /// A wish to stop, by Control-C or a polite kill.

@@ -1,3 +1,4 @@
+import Dispatch
 import MoultBasics
 import MoultCommands
 import MoultTools
@@ -12,6 +13,41 @@ import MoultTools
 
 func say(_ text: String, on stream: Int32) { _ = text.withCString { write(stream, $0, strlen($0)) } }
 
+/// Returns the value of an environment variable; nil if it is unset or empty.
+func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
+
+/// Returns the secret of a fixed address, so that a bookmark works after a restart; nil, with a word about it, if this
+/// user has no folder to keep it in.
+func keptSession(_ port: UInt16) -> String? {
+    do {
+        guard let folder = variable("XDG_STATE_HOME") ?? variable("HOME").map({ $0 + "/.local/state" }) else {
+            return nil
+        }
+        return try KeptSession.secret(port: port, in: folder)
+    } catch {
+        let words = (error as? MigrationError).map { "\($0.message) \($0.remedy)" } ?? "\(error)"
+        say("The address cannot be a bookmark. \(words)\n", on: STDERR_FILENO)
+        return nil
+    }
+}
+
+/// Opens an address in the browser of this user, and says so if that does not work.
+func openInBrowser(_ address: String) {
+    #if canImport(Darwin)
+        let program = "/usr/bin/open"
+    #else
+        let program = "xdg-open"
+    #endif
+    guard let opener = try? ChildProgram(program, [address]) else {
+        return say(
+            "No browser was opened: there is no \(program) here. Open the address yourself.\n", on: STDERR_FILENO)
+    }
+    DispatchQueue.global().async {
+        guard (try? opener.wait()) != 0 else { return }
+        say("No browser was opened: \(program) has failed. Open the address yourself.\n", on: STDERR_FILENO)
+    }
+}
+
 do {
     let document = try JSONValue(
         parsing: Array((CommandLine.arguments.dropFirst().first ?? "").utf8), place: "the argument", code: .usage)
@@ -19,25 +55,48 @@ do {
         throw MigrationError(
             .usage, "moult-browse is started by another program.", remedy: "Run moult browse STORE in its place.")
     }
-    settings.words = CommandWords(store: settings.store, model: settings.models)
+    let models = settings.models
+    settings.words = CommandWords(store: settings.store, model: models)
     signal(SIGPIPE, SIG_IGN)
     let wait = Interruption.heard()
-    let listening = try ListeningSocket(port: UInt16(clamping: document["port"]?.integer ?? 0))
-    let site = Site(settings, host: "127.0.0.1:\(listening.port)")
-    let server = try Server(site, listening)
-    let address = await site.entrance
+    let port = UInt16(clamping: document["port"]?.integer ?? 0)
+    let listening = try ListeningSocket(port: port)
+    if port > 0 { settings.session = keptSession(port) }
+    let opens = document["opens"]?.bool == true
+    // Both can be seen by others: the arguments of the program that opens the address, and a cookie sent to whoever
+    // listens at the port later.
+    let peer = opens || settings.session != nil ? Peer(port: listening.port) : nil
+    let host = "127.0.0.1:\(listening.port)"
+    let address: String
+    let server: Server
+    let finish: @Sendable () async -> Void
+    if try POSIXSystem().status(of: settings.store)?.kind == .folder {
+        let site = FolderSite(settings, host: host) { CommandWords(store: $0, model: models) }
+        address = await site.entrance
+        server = try Server(listening, peer: peer) { await site.respond(to: $0) }
+        finish = { await site.finish() }
+    } else {
+        let site = Site(settings, host: host)
+        address = await site.entrance
+        server = try Server(listening, peer: peer) { await site.respond(to: $0) }
+        finish = { await site.finish() }
+    }
+    let bookmark = settings.session == nil ? nil : "http://\(host)/"
     let words =
         document["isJSON"]?.bool == true
         ? JSONValue.object([
             .init("format", 1), .init("address", .string(address)),
-            .init("allowsChanges", .bool(settings.allowsChanges)),
+            .init("allowsChanges", .bool(settings.allowsChanges)), .init("bookmark", JSONValue(bookmark)),
         ]).compact
         : "Open this address in a browser; it works once. Control-C ends the page.\n\(address)"
+            + (bookmark.map { "\nAfter that, the same browser can open \($0), also after a restart with this port." }
+                ?? "")
     say(words + "\n", on: STDOUT_FILENO)
+    if opens { openInBrowser(address) }
 
     wait()
     // A run that is under way leaves the store as it was, or the new one.
-    await site.finish()
+    await finish()
     server.stop()
     exit(0)
 } catch let error as MigrationError {

@@ -6,6 +6,8 @@ import time
 import unittest
 
 import diagrams
+import lists
+import starts
 import walk
 import wire
 from selenium import webdriver
@@ -24,12 +26,13 @@ def browser():
     return driver
 
 
+CASES = (walk.Walk, lists.Lists, starts.Starts, wire.Wire, diagrams.Diagrams)
 parser = argparse.ArgumentParser()
 parser.add_argument("bin")
 parser.add_argument("--pictures", type=pathlib.Path)
 parser.add_argument("names", nargs="*")
 arguments = parser.parse_intermixed_args()
-for case in (walk.Walk, wire.Wire, diagrams.Diagrams):
+for case in CASES:
     case.bin, case.browser, case.pictures_folder = arguments.bin, staticmethod(browser), arguments.pictures
 
 class Timed(unittest.TextTestResult):
@@ -46,7 +49,7 @@ class Timed(unittest.TextTestResult):
 
 loader = unittest.TestLoader()
 loader.testNamePatterns = [f"*{name}*" for name in arguments.names] or None
-suites = [loader.loadTestsFromTestCase(case) for case in (walk.Walk, wire.Wire, diagrams.Diagrams)]
+suites = [loader.loadTestsFromTestCase(case) for case in CASES]
 result = unittest.TextTestRunner(verbosity=2, resultclass=Timed).run(unittest.TestSuite(suites))
 print(f"browser: {result.testsRun} tests in a browser and over the wire")
 sys.exit(not result.wasSuccessful())

@@ -2,80 +2,15 @@
 import importlib.util
 import pathlib
 import subprocess
-import unittest
 
+from browsing import Browsing
 from page import Page
-from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import expected_conditions
-from selenium.webdriver.support.ui import WebDriverWait
 
 
-class Walk(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.driver = cls.browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.driver.quit()
-
-    def setUp(self):
-        self.page = Page(self.bin, "--allow-changes")
-        self.width(1200)
-        self.scheme("light")
-        self.driver.get(self.page.address)
-
-    def tearDown(self):
-        # What the policy of the page keeps out, and faults of its script, are in the browser's log.
-        log = [line["message"] for line in self.driver.get_log("browser")]
-        self.driver.get("about:blank")
-        self.assertEqual(self.page.end(), 0)
-        self.assertEqual(log, [])
-
-    def scheme(self, name):
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-            "features": [{"name": "prefers-color-scheme", "value": name}]})
-
-    def width(self, pixels):
-        """Exactly this wide: a window has a least width of its own."""
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False})
-
-    def words(self):
-        return self.driver.find_element(By.TAG_NAME, "main").text
-
-    def wait(self, seconds):
-        """Asks again until the answer is yes. While a page is replaced, Chromium answers with errors of several kinds."""
-        return WebDriverWait(self.driver, seconds, 0.05, ignored_exceptions=[WebDriverException])
-
-    def follow(self, text):
-        self.leave(By.LINK_TEXT, text)
-
-    def press(self, text):
-        self.leave(By.XPATH, f"//button[normalize-space()='{text}']")
-
-    def leave(self, by, place):
-        """Clicks on what leads to another page, and waits for that page: a form may be answered after the click.
-
-        The page that is left is marked, and no element of it is asked again.
-        """
-        wait = self.wait(20)
-        element = wait.until(expected_conditions.element_to_be_clickable((by, place)), f"nothing to click on: {place}")
-        self.driver.execute_script("window.isLeft = true")
-        element.click()
-        wait.until(lambda driver: driver.execute_script(
-            "return !window.isLeft && document.readyState === 'complete'"), f"no other page came after {place}")
-
-    def open(self, path, page=None):
-        self.driver.get(f"http://127.0.0.1:{(page or self.page).port}{path}")
-
-    def ended(self):
-        """What the work has come to, when its progress is over."""
-        self.wait(60).until(expected_conditions.presence_of_element_located((By.ID, "ended")))
-        return self.words()
-
+class Walk(Browsing):
     def test_walk(self):
         """Entities, objects, links, search; then back up, rehearse, migrate, restore."""
         driver, page = self.driver, self.page
@@ -89,7 +24,7 @@ class Walk(unittest.TestCase):
         self.assertEqual(keys, page.sql("SELECT Z_PK FROM ZPOST WHERE Z_PK > 50 ORDER BY 1").split())
         post, author = page.sql("SELECT Z_PK, ZAUTHOR FROM ZPOST WHERE Z_PK > 50 AND ZAUTHOR > 0 LIMIT 1").split("|")
         self.follow(post)
-        self.follow(f"User {author}")
+        self.leave(By.CSS_SELECTOR, f"td a[href='/object?entity=User&key={author}']")
         self.assertEqual(driver.find_element(By.TAG_NAME, "h1").text, f"User {author}")
         page_of_user = driver.current_url
         posts = page.sql(f"SELECT Z_PK FROM ZPOST WHERE ZAUTHOR = {author} ORDER BY 1 LIMIT 1")
@@ -220,7 +155,8 @@ class Walk(unittest.TestCase):
         self.press("Migrate")
         self.assertIn("Done.", self.ended())
 
-    PLACES = ["/", "/model", "/objects?entity=Post", "/object?entity=User&key=1", "/plan", "/findings", "/history",
+    PLACES = ["/", "/model", "/objects?entity=Post", "/objects?entity=User&sort=name&on=name&is=any&value=&column=name",
+              "/object?entity=User&key=1", "/sql?sql=SELECT+*+FROM+Post", "/sql?sql=SELEC", "/plan", "/findings", "/history",
               "/backups", "/confirm?do=migrate", "/nothing"]
 
     def test_looks(self):
@@ -254,10 +190,11 @@ class Walk(unittest.TestCase):
     def test_keyboard(self):
         """The keyboard reaches every link, field and button, and shows where it is."""
         driver = self.driver
-        for place in ("/", "/plan", "/backups", "/objects?entity=User"):
+        for place in ("/", "/plan", "/backups", "/objects?entity=User", "/objects?entity=User&on=name&is=any&value=",
+                      "/object?entity=User&key=1", "/sql?sql=SELECT+1"):
             self.open(place)
             wanted = driver.execute_script(
-                "return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), summary')]"
+                "return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), summary, select, textarea')]"
                 ".filter((e) => e.checkVisibility()).length")
             seen = set()
             for _ in range(400):
@@ -269,7 +206,7 @@ class Walk(unittest.TestCase):
                     break
                 self.assertTrue(outline, f"{place}: no focus to be seen at {element.get_attribute('outerHTML')[:100]}")
                 seen.add(element)
-            reached = [e for e in seen if e.tag_name in ("a", "button", "input", "summary")]
+            reached = [e for e in seen if e.tag_name in ("a", "button", "input", "summary", "select", "textarea")]
             self.assertEqual(len(reached), wanted, place)
         self.open("/")
         driver.switch_to.active_element.send_keys(Keys.TAB)
@@ -290,6 +227,8 @@ class Walk(unittest.TestCase):
         driver.get(page.address)
         places = {
             "store": "/", "objects": "/objects?entity=Post", "object": "/object?entity=User&key=1", "model": "/model",
+            "filter": "/objects?entity=Post&on=author&is=any&value=&sort=author", "sql":
+            "/sql?sql=SELECT+name,+count(*)+AS+posts+FROM+User+JOIN+Post+ON+Post.author+%3D+User.Z_PK+GROUP+BY+1",
             "plan": "/plan", "findings": "/findings", "confirm": "/confirm?do=migrate", "backups": "/backups",
         }
         for scheme in ("light", "dark"):

@@ -290,6 +290,14 @@ extension StorePlan.Edge {
         return lines
     }
 
+    /// The sentences of what matters to a store: the changes that change a version hash, the stage, and the app's code.
+    package var weightySentences: [String] {
+        changes.filter { $0.isStage || $0.isHashed }.map(\.sentence) + steps.map(\.sentence)
+    }
+
+    /// The sentences of the other changes, such as that of a renaming identifier.
+    package var lightSentences: [String] { changes.filter { !$0.isStage && !$0.isHashed }.map(\.sentence) }
+
     /// A word or two for the way in which the edge is made.
     private var way: String {
         guard let stage else { return "inferred" }

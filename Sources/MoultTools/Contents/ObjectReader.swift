@@ -16,8 +16,11 @@ import MoultStore
 /// Paging is by key, so that the last page of a large store takes as long as the first.
 package struct ObjectReader {
     package let contents: StoreContents
-    private let probe: ReadOnlyStore
-    private let uuid: UUID
+    /// The attribute that names the objects of an entity, by the entity's name; empty for none. Other entities have the
+    /// one that is chosen by itself.
+    package var labels: [String: String] = [:]
+    let probe: ReadOnlyStore
+    let uuid: UUID
 
     /// - Parameter versions: the versions among which to find the store's; nil to use the model inside the store, or
     ///   none.
@@ -107,7 +110,7 @@ package struct ObjectReader {
         try probe.connection.rows(sql, values, element)
     }
 
-    private func objects(of entity: EntityContents, _ keys: [Int64]) throws -> [Object] {
+    func objects(of entity: EntityContents, _ keys: [Int64]) throws -> [Object] {
         guard !keys.isEmpty else { return [] }
         let part = ExportPart(
             entity, columns: entity.columns, keys: keys.map(String.init).joined(separator: ", "), name: entity.name,
@@ -132,6 +135,18 @@ package struct ObjectReader {
                 [.integer(range.lowerBound), .integer(range.upperBound), .integer(Int64(limit))]
             ) { $0.integer(0) }
         }
+        let lowering = try lowering(of: entity, predicate, limit: limit)
+        let key: SQLText = "\(name: FetchLowering.alias).Z_PK"
+        let sql = try lowering.select(key, keys: range)
+        return try rows(sql.text, sql.values) { $0.integer(0) }
+    }
+
+    /// Returns the lowering of a fetch of an entity's objects.
+    ///
+    /// - Throws: `invalidPredicate`, `fetchUnsupported`; `modelNotFound` for a store without a model.
+    func lowering(
+        of entity: EntityContents, _ predicate: MoultModel.Predicate, limit: Int = 0
+    ) throws -> FetchLowering {
         guard let layout = contents.layout else {
             throw MigrationError(
                 .modelNotFound, "The store contains no readable model, which a predicate needs.", place: probe.path,
@@ -139,10 +154,7 @@ package struct ObjectReader {
         }
         var fetch = ObjectFetch(entityName: entity.name, predicate: predicate)
         fetch.limit = limit
-        let lowering = try FetchLowering(fetch, layout: layout, store: uuid, now: Date().timeIntervalSinceReferenceDate)
-        let key: SQLText = "\(name: FetchLowering.alias).Z_PK"
-        let sql = try lowering.select(key, keys: range)
-        return try rows(sql.text, sql.values) { $0.integer(0) }
+        return try FetchLowering(fetch, layout: layout, store: uuid, now: Date().timeIntervalSinceReferenceDate)
     }
 
     // MARK: - Counts
@@ -174,85 +186,4 @@ package struct ObjectReader {
 
 extension EntityContents {
     var list: String { "(\(numbers.map(String.init).joined(separator: ", ")))" }
-}
-
-extension ObjectReader {
-    /// Some destinations of a to-many relationship.
-    package struct Links: Sendable {
-        package let keys: [Int64]
-        /// The position after which the next destinations begin; nil if there are none.
-        package let next: Position?
-    }
-
-    /// A position in the destinations of a relationship: by their order, then by key.
-    package struct Position: Sendable, Hashable {
-        package var order: Int64
-        package var key: Int64
-
-        package init(order: Int64, key: Int64) {
-            self.order = order
-            self.key = key
-        }
-    }
-
-    /// Returns the to-many relationships of an entity, inherited ones included, by name.
-    package func joins(of entity: String) -> [JoinContents] {
-        guard let model = contents.layout?.model, let entity = model.entity(entity) else { return [] }
-        let lineage = model.lineage(of: entity).map(\.name)
-        return contents.joins.filter { lineage.contains($0.entity) }
-            .sorted { $0.relationship.precedesInByteOrder($1.relationship) }
-    }
-
-    /// Returns the destination entity of a to-one relationship; nil for any other column.
-    package func destination(of column: EntityContents.Column, in entity: String) -> String? {
-        guard case .toOne = column.source, let model = contents.layout?.model, let entity = model.entity(entity) else {
-            return nil
-        }
-        return model.relationships(of: entity).first { $0.name == column.name }?.destinationEntityName
-    }
-
-    /// Returns the next destinations of an object.
-    package func links(
-        _ join: JoinContents, of key: Int64, after position: Position? = nil, limit: Int = 50
-    ) throws -> Links {
-        let other = join.otherColumn.quotedName
-        let order = join.orderColumn.map { "ifnull(\($0.quotedName), 0)" }
-        var values: [SQLiteValue] = [.integer(key)]
-        var condition = ""
-        if let position {
-            // Without an order, the table's index finds the next destination.
-            condition = order.map { " AND (\($0), \(other)) > (?, ?)" } ?? " AND \(other) > ?"
-            values += (order == nil ? [] : [.integer(position.order)]) + [.integer(position.key)]
-        }
-        let sql =
-            "SELECT \(order ?? "0"), \(other) FROM \(join.table.quotedName) WHERE \(join.ownColumn.quotedName) = ?"
-            + "\(condition) ORDER BY \(order.map { $0 + ", " } ?? "")\(other) LIMIT \(limit + 1)"
-        let found = try rows(sql, values) { Position(order: $0.integer(0), key: $0.integer(1)) }
-        let shown = found.prefix(limit)
-        return Links(keys: shown.map(\.key), next: found.count > limit ? shown.last : nil)
-    }
-
-    /// Returns a label for each object: its name, its title or another text. Objects without one are left out.
-    package func labels(of entityName: String, keys: [Int64]) throws -> [Int64: String] {
-        guard !keys.isEmpty, let entity = contents.whole(entityName), let column = entity.label else { return [:] }
-        let list = Set(keys).map(String.init).joined(separator: ", ")
-        let sql =
-            "SELECT Z_PK, substr(\(column.quotedName), 1, 80) FROM \(entity.table.quotedName) WHERE Z_PK IN (\(list))"
-        let found = try rows(sql) { row in row.text(1).map { (row.integer(0), $0) } }
-        return Dictionary(found.compactMap(\.self), uniquingKeysWith: { first, _ in first })
-    }
-}
-
-extension EntityContents {
-    /// The column whose text best identifies an object.
-    fileprivate var label: String? {
-        let texts: [(name: String, column: String)] = columns.compactMap { column in
-            guard case .attribute(let stored, .string, _) = column.source else { return nil }
-            return (column.name.lowercased(), stored)
-        }
-        for word in ["name", "title", "label", "text"] {
-            if let text = texts.first(where: { $0.name == word }) { return text.column }
-        }
-        return texts.first?.column
-    }
 }

@@ -58,15 +58,27 @@ package struct RowPrinter {
         let probe = try ReadOnlyStore(store)
         defer { probe.close() }
         return try probe.undisturbed {
-            let query = try StoreQuery(sql, over: probe, versions: versions)
-            var printer = RowPrinter(format, columns: query.columns, isExact: isExact, output)
-            try query.forEachRow { row in
-                printer.print(row)
-                return continues()
-            }
-            printer.end()
-            return printer.guarded
+            try print(
+                StoreQuery(sql, over: probe, versions: versions), format, isExact: isExact,
+                output,
+                while: continues)
         }
+    }
+
+    /// Prints the rows of a query.
+    ///
+    /// - Parameter continues: whether to continue; called after each row.
+    /// - Returns: the number of texts that were given a leading apostrophe.
+    static func print(
+        _ query: StoreQuery, _ format: RowFormat, isExact: Bool, _ output: RowOutput, while continues: () -> Bool
+    ) throws -> Int {
+        var printer = RowPrinter(format, columns: query.columns, isExact: isExact, output)
+        try query.forEachRow { row in
+            printer.print(row)
+            return continues()
+        }
+        printer.end()
+        return printer.guarded
     }
 
     /// The number of texts that were given a leading apostrophe.
@@ -121,6 +133,16 @@ package struct RowPrinter {
     }
 }
 
+extension ObjectReader {
+    /// Returns a query over the store's views.
+    ///
+    /// - Throws: `usage` with SQLite's message if the text is not a query.
+    package func query(_ sql: String) throws -> StoreQuery { try StoreQuery(sql, over: probe) { contents } }
+
+    /// The views that a query can name.
+    package var views: [StoreViews.View] { StoreViews(contents).views }
+}
+
 extension SQLiteValue {
     /// The value as JSON. Bytes are shown as the document that they contain, otherwise in base64.
     fileprivate var readableDocument: JSONValue {
@@ -129,7 +151,7 @@ extension SQLiteValue {
     }
 
     /// The value in readable form.
-    fileprivate var shown: String {
+    package var shown: String {
         switch self {
         case .null: ""
         case .integer(let number): String(number)
@@ -150,11 +172,18 @@ package struct StoreQuery {
 
     /// - Throws: `usage` with SQLite's message if the text is not a query.
     package init(_ sql: String, over probe: ReadOnlyStore, versions: ModelVersions?) throws {
+        try self.init(sql, over: probe) { try StoreContents(probe, in: versions) }
+    }
+
+    /// - Parameter contents: returns the contents of the store for the views, which the first query of a probe makes.
+    /// - Throws: `usage` with SQLite's message if the text is not a query.
+    init(_ sql: String, over probe: ReadOnlyStore, contents: () throws -> StoreContents) throws {
         self.probe = probe
-        try probe.connection.register(StoreViews.dateFunction)
-        try StoreViews(StoreContents(probe, in: versions), isForMoult: true).make(
-            on: probe.connection, isTemporary: true)
-        try probe.connection.execute("PRAGMA query_only = ON")
+        if try probe.connection.integer("SELECT count(*) FROM sqlite_temp_master") == 0 {
+            try probe.connection.register(StoreViews.dateFunction)
+            try StoreViews(contents(), isForMoult: true).make(on: probe.connection, isTemporary: true)
+            try probe.connection.execute("PRAGMA query_only = ON")
+        }
         statement = try probe.connection.query(sql)
         var names = DistinctNames()
         columns = (0..<statement.columnCount).map { [statement] in names.next(statement.columnName($0)) }

@@ -40,7 +40,7 @@ package struct ExportPart: Sendable {
 
     init(
         _ entity: EntityContents, columns: [EntityContents.Column], keys: String?, name: String, _ folder: String,
-        isWhole: Bool
+        order: String = "Z_PK", isWhole: Bool
     ) {
         self.name = name
         self.entity = entity.name
@@ -56,7 +56,7 @@ package struct ExportPart: Sendable {
         let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
         sql =
             "SELECT \(sources.isEmpty ? "NULL" : sources.joined(separator: ", ")) FROM \(entity.table.quotedName)"
-            + "\(condition) ORDER BY Z_PK"
+            + "\(condition) ORDER BY \(order)"
     }
 
     init(_ join: JoinContents, keys: String?, name: String, isWhole: Bool) {

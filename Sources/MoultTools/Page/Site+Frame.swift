@@ -6,57 +6,39 @@ extension Site {
     enum Tab: String, CaseIterable {
         case store = "Store"
         case model = "Model"
+        case sql = "SQL"
         case plan = "Plan"
         case findings = "Findings"
         case history = "History"
         case backups = "Backups"
 
-        fileprivate var path: String { self == .store ? "/" : "/" + rawValue.lowercased() }
+        var path: String { self == .store ? "/" : "/" + rawValue.lowercased() }
     }
 
     /// Returns a whole page.
     ///
     /// - Parameters:
     ///   - tab: the section that the page belongs to.
-    ///   - isBare: whether to show nothing about the store, for a browser that is refused.
     ///   - refreshes: whether a browser without scripts reloads the page at intervals.
-    func page(_ title: String, at tab: Tab?, _ content: HTML, isBare: Bool = false, refreshes: Bool = false) -> HTML {
-        let name = isBare ? "Moult" : Path.name(of: settings.store)
+    func page(_ title: String, at tab: Tab?, _ content: HTML, refreshes: Bool = false) -> HTML {
         let links: [HTML] = Tab.allCases.map { other in
             let current: HTML = other == tab ? " aria-current=\"page\"" : ""
             return "<li><a href=\"\(other.path)\"\(current)>\(other.rawValue)</a></li>"
         }
-        let navigation: HTML =
-            isBare
-            ? ""
-            : """
-            <nav aria-label="Parts of the page"><ul>\(links)</ul></nav>
-            """
+        // The list is not below the site's own path.
+        let list: HTML =
+            root.isEmpty ? "" : "<a href=\"http://\(access.host)/\">Stores</a> › "
+        let name = Path.name(of: settings.store)
         let refresh: HTML = refreshes ? "<noscript><meta http-equiv=\"refresh\" content=\"2\"></noscript>" : ""
-        let resources: HTML =
-            isBare
-            ? "" : "<link rel=\"stylesheet\" href=\"/style.css\"><script src=\"/script.js\" defer></script>"
-        return """
-            <!DOCTYPE html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="color-scheme" content="light dark">
-            <title>\(title) – \(name)</title>
-            <link rel="icon" href="data:,">
-            \(resources)\(refresh)
-            </head>
-            <body>
-            <a class="skip" href="#content">Skip to the content</a>
-            <header><p class="name"><bdi>\(name)</bdi></p>\(navigation)</header>
-            <main id="content" tabindex="-1">
-            \(content)
-            </main>
-            </body>
-            </html>
-
+        return frame(
+            title, of: name,
             """
+            <link rel="stylesheet" href="/style.css"><script src="/script.js" defer></script>\(refresh)
+            """, content,
+            header: """
+                <header><p class="name">\(list)<bdi>\(name)</bdi></p>\
+                <nav aria-label="Parts of the page"><ul>\(links)</ul></nav></header>
+                """)
     }
 
     /// Returns a form with one button.
@@ -73,9 +55,42 @@ extension Site {
     }
 }
 
+/// Returns a whole document.
+///
+/// - Parameters:
+///   - name: the name of what the page is about, for the title.
+///   - resources: the elements of its head for style and script; empty for a browser that is refused.
+func frame(_ title: String, of name: String, _ resources: HTML, _ content: HTML, header: HTML? = nil) -> HTML {
+    """
+    <!DOCTYPE html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>\(title) – \(name)</title>
+    <link rel="icon" href="data:,">
+    \(resources)
+    </head>
+    <body>
+    <a class="skip" href="#content">Skip to the content</a>
+    \(header ?? "<header><p class=\"name\"><bdi>\(name)</bdi></p></header>")
+    <main id="content" tabindex="-1">
+    \(content)
+    </main>
+    </body>
+    </html>
+
+    """
+}
+
 /// Returns a table that scrolls on its own in a narrow window.
-func table(_ label: String, _ heads: [HTML], _ rows: [HTML]) -> HTML {
-    let cells: [HTML] = heads.map { "<th scope=\"col\">\($0)</th>" }
+///
+/// - Parameter attributes: the attributes of the heads' elements, each with a leading blank.
+func table(_ label: String, _ heads: [HTML], _ rows: [HTML], attributes: [HTML] = []) -> HTML {
+    let cells: [HTML] = heads.enumerated().map { place, head in
+        "<th scope=\"col\"\(place < attributes.count ? attributes[place] : "")>\(head)</th>"
+    }
     let lines: [HTML] = rows.map { "<tr>\($0)</tr>\n" }
     return """
         <div class="scroll" role="region" aria-label="\(label)" tabindex="0"><table>
@@ -257,11 +272,12 @@ extension Site {
     /// Follows the progress of a job, and focuses the search field when the user types `/`.
     static let script = """
         "use strict";
+        const root = document.currentScript.src.replace(/script\\.js$/, "");
         const bar = document.querySelector("progress");
         async function follow() {
           try {
-            const job = await (await fetch("/job.json")).json();
-            if (!job || !job.isRunning) return location.replace("/job");
+            const job = await (await fetch(root + "job.json")).json();
+            if (!job || !job.isRunning) return location.replace(root + "job");
             if (job.fraction !== null) bar.value = job.fraction;
             const words = document.getElementById("words");
             if (words.textContent !== job.words) words.textContent = job.words;

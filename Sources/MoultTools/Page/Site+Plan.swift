@@ -17,9 +17,17 @@ extension Site {
                 "<h1>Plan</h1><p>The store is already of version <bdi>\(plan.to)</bdi>. There is nothing to do.</p>")
         }
         let edges: [HTML] = plan.edges.map { edge in
-            let sentences: [HTML] = edge.sentences.map { "<li>\($0)</li>" }
+            let sentences: [HTML] = edge.weightySentences.map { "<li>\($0)</li>" }
+            let others: [HTML] = edge.lightSentences.map { "<li>\($0)</li>" }
+            let rest: HTML =
+                others.isEmpty
+                ? ""
+                : """
+                <details class="noise"><summary>\(Quantity.count(others.count, "change")) without effect on the store</summary>\
+                <ul>\(others)</ul></details>
+                """
             return """
-                <h2><bdi>\(edge.from)</bdi> → <bdi>\(edge.to)</bdi></h2><ul>\(sentences)</ul><p>\(edge.undo)</p>
+                <h2><bdi>\(edge.from)</bdi> → <bdi>\(edge.to)</bdi></h2><ul>\(sentences)</ul>\(rest)<p>\(edge.undo)</p>
                 """
         }
         // The confirmation also accepts undeclared losses.
@@ -38,7 +46,7 @@ extension Site {
             "Plan", at: .plan,
             """
             <h1>Plan</h1>
-            <p><bdi>\(plan.from)</bdi> → <bdi>\(plan.to)</bdi></p>
+            <p><bdi>\(plan.from)</bdi> → <bdi>\(plan.to)</bdi>\(plan.duration.map { ", in about \(Quantity.duration($0 / .seconds(1)))" } ?? "")</p>
             \(refusal)\(losses(plan))
             <div class="actions">\(form("/do", ["do": "rehearse"], button: "Rehearse"))\(migrate)</div>\(hint)
             <p>A rehearsal does everything on a copy and verifies it. The store is not changed.</p>
@@ -58,8 +66,14 @@ extension Site {
         return "<div class=\"warning\"><p><strong>Lost:</strong></p><ul>\(items)</ul></div>"
     }
 
+    /// Returns the findings of a plan, with notes apart.
     private func findings(_ findings: [Finding]) -> HTML {
-        findings.isEmpty ? "" : "<h2>Findings</h2>\(list(findings))"
+        let (notes, others) = (findings.filter { $0.severity <= .note }, findings.filter { $0.severity > .note })
+        let shown: HTML = others.isEmpty ? "" : "<h2>Findings</h2>\(list(others))"
+        guard !notes.isEmpty else { return shown }
+        return """
+            \(shown)<details class="noise"><summary>\(Quantity.count(notes.count, "note"))</summary>\(list(notes))</details>
+            """
     }
 
     var readOnlyHint: HTML {
@@ -80,15 +94,18 @@ extension Site {
                 <p>A copy of <code>\(store)</code> (\(try size(of: store))) will be written to \
                 <code>\(try backupFolder())</code>. Nothing is replaced.</p>
                 """)
-        case "restore":
+        case "restore", "undo":
             let backup = try await backup(named: request.query["name"] ?? "")
+            let isUndo = request.query["do"] == "undo"
             return confirmation(
-                .restore(backup), title: "Restore this backup?", button: "Restore",
+                isUndo ? .undo(backup) : .restore(backup),
+                title: isUndo ? "Undo the last run?" : "Restore this backup?", button: isUndo ? "Undo" : "Restore",
                 """
                 <p><strong><code>\(store)</code> will be replaced</strong> (\(try size(of: store)), \
                 version <bdi>\(try await version())</bdi>) by the backup <code>\(backup.name)</code> of \
                 \(backup.madeAt): version <bdi>\(backup.version)</bdi>, \(Quantity.bytes(Int(backup.bytes))).</p>
-                <p>What the store is now is backed up first.</p>
+                <p>What the store is now is backed up first.\
+                \(isUndo ? " What was saved in the store since the backup is not in it." : "")</p>
                 """)
         case "migrate":
             let plan = try await project().plan(for: store, options: options)
@@ -123,7 +140,7 @@ extension Site {
             """
             <h1>\(title)</h1>\(words)
             <div class="actions">\(form("/do", ["do": "confirmed", "offer": name], button: button, isWeighty: true, consent))\
-            <a class="button" href="\(action.tab == .plan ? "/plan" : "/backups")">Cancel</a></div>
+            <a class="button" href="\(action.tab.path)">Cancel</a></div>
             """)
     }
 

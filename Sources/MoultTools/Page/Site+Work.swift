@@ -10,9 +10,15 @@ extension Site {
         case backUp
         case migrate(StorePlan)
         case restore(StoreBackup)
+        /// A restoration that takes back the last migration.
+        case undo(StoreBackup)
 
         var tab: Tab {
-            if case .migrate = self { .plan } else { .backups }
+            switch self {
+            case .migrate: .plan
+            case .undo: .history
+            case .backUp, .restore: .backups
+            }
         }
     }
 
@@ -62,9 +68,10 @@ extension Site {
                 Job("Backup", project.backUp(store, options: options)) { backup in
                     "<p>The backup <code>\(backup.name)</code> was written to <code>\(backup.folder)</code>.</p>"
                 })
-        case .restore(let backup):
+        case .restore(let backup), .undo(let backup):
+            let title = if case .undo = action { "Undo" } else { "Restore" }
             return begin(
-                Job("Restore", project.restore(backup, to: store, options: options)) { report in
+                Job(title, project.restore(backup, to: store, options: options)) { report in
                     let saved: HTML =
                         report.saved.map { " What was there is the backup <code>\($0.name)</code>." } ?? ""
                     return "<p>The store is the backup <code>\(report.restored.name)</code> again.\(saved)</p>"
@@ -83,8 +90,12 @@ extension Site {
                     remedy: "Go back to the plan and look again.")
             }
             return begin(
-                Job("Migration", project.migrate(store, following: plan, options: options)) {
-                    "<pre>\($0.description)</pre>"
+                Job("Migration", project.migrate(store, following: plan, options: options)) { report in
+                    let undo: HTML =
+                        report.backup.map { backup in
+                            "<p><a class=\"button\" href=\"\(address("/confirm", ["do": "undo", "name": backup.name]))\">Undo …</a></p>"
+                        } ?? ""
+                    return "<pre>\(report.description)</pre>\(undo)"
                 })
         }
     }

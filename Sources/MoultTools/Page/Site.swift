@@ -18,6 +18,8 @@ package actor Site {
         package var rules: String?
         package var backups: String?
         package var allowsChanges = false
+        /// The secret that a browser may have from an earlier time; nil for a new one.
+        package var session: String?
         /// The wording of remedies, which is that of the program that shows the page.
         package var words: any RemedyWords = SwiftWords()
 
@@ -31,16 +33,26 @@ package actor Site {
     /// The action of the last confirmation, with the name in its form.
     private var offer: (name: String, action: Action)?
     private var pictures: [String: String] = [:]
+    /// The attribute that names the objects of an entity, where a person has chosen it.
+    private var labels: [String: String] = [:]
+    /// The path below which the site is, if it is one of several; otherwise empty.
+    let root: String
     let system = POSIXSystem()
 
     /// - Parameter host: the host of the site, `127.0.0.1:PORT`.
     package init(_ settings: Settings, host: String) {
         self.settings = settings
-        access = Access(host: host)
+        access = Access(host: host, session: settings.session)
+        root = ""
+    }
+
+    /// Creates the site of one store of several, whose requests have been admitted.
+    init(_ settings: Settings, access: Access, root: String) {
+        (self.settings, self.access, self.root) = (settings, access, root)
     }
 
     /// The address that opens the site. It works once.
-    package var entrance: String { "http://\(access.host)/?token=\(access.token ?? "")" }
+    package var entrance: String { access.entrance }
 
     /// Cancels the current job and waits for its end.
     package func finish() async {
@@ -56,23 +68,27 @@ package actor Site {
     }
 
     private func page(for request: Request) async -> Response {
-        switch access.check(request) {
-        case .granted: break
-        case .welcome(let cookie): return .seeOther("/", cookie: cookie)
-        case .refused(let status, let words):
-            return Response(page("Refused", at: nil, "<h1>Refused</h1><p>\(words)</p>", isBare: true), status: status)
-        }
+        if let refusal = access.answer(to: request) { return refusal }
+        return await admitted(request)
+    }
+
+    /// Responds to a request that has been admitted.
+    func admitted(_ request: Request) async -> Response {
         do {
-            return try await route(request)
+            return try await route(request).below(root)
         } catch {
-            return Response(page("Error", at: nil, "<h1>This cannot be shown</h1>\(errorWords(error))"), status: 422)
+            return Response(
+                page("Error", at: nil, "<h1>This cannot be shown</h1>\(errorWords(error))"), status: 422
+            ).below(root)
         }
     }
 
     private func route(_ request: Request) async throws -> Response {
         switch (request.method == "POST", request.path) {
-        case (false, "/style.css"): return Response(200, type: "text/css; charset=utf-8", Self.style)
-        case (false, "/script.js"): return Response(200, type: "text/javascript; charset=utf-8", Self.script)
+        case (false, "/style.css"):
+            return Response(200, type: "text/css; charset=utf-8", Self.style + Self.tableStyle)
+        case (false, "/script.js"):
+            return Response(200, type: "text/javascript; charset=utf-8", Self.script + Self.tableScript)
         case (false, "/job"): return Response(jobPage())
         case (false, "/job.json"):
             return Response(200, type: "application/json", (job?.document ?? .null).compact)
@@ -81,6 +97,7 @@ package actor Site {
             return .seeOther("/job")
         case _ where job?.isRunning == true: return .seeOther("/job")
         case (true, "/do"): return try await act(request)
+        case (true, "/label"): return try chooseLabel(request)
         case (true, _): break
         case (false, "/"): return Response(try await overview())
         case (false, "/model"): return Response(try modelPage(request))
@@ -88,6 +105,13 @@ package actor Site {
         case (false, "/objects"): return Response(try objectsPage(request))
         case (false, "/object"): return Response(try objectPage(request))
         case (false, "/links"): return Response(try linksPage(request))
+        case (false, "/data"): return try data(request)
+        case (false, "/objects.csv"): return try download(request, .csv)
+        case (false, "/objects.jsonl"): return try download(request, .jsonl)
+        case (false, "/sql"): return Response(try queryPage(request))
+        case (false, "/sql.csv"): return try queryDownload(request, .csv)
+        case (false, "/sql.json"): return try queryDownload(request, .json)
+        case (false, "/log"): return Response(try await logPage(request))
         case (false, "/plan"): return Response(try await planPage())
         case (false, "/confirm"): return Response(try await confirmation(request))
         case (false, "/findings"): return Response(try await findingsPage())
@@ -124,8 +148,10 @@ package actor Site {
     /// Reads from the store. If another process writes in the meantime, `body` is called again.
     func read<Result>(_ body: (ObjectReader) throws -> Result) throws -> Result {
         for _ in 0..<3 {
-            let (probe, reader) = try opened()
-            let result = Swift.Result { try body(reader) }
+            let (probe, own) = try opened()
+            var reader = own
+            reader.labels = labels
+            let result = Swift.Result { [reader] in try body(reader) }
             if probe.way != .immutable || probe.isUndisturbed { return try result.get() }
         }
         throw ReadOnlyStore.disturbed(settings.store)
@@ -156,6 +182,22 @@ package actor Site {
     func close() {
         reading?.probe.close()
         reading = nil
+    }
+
+    /// Remembers which attribute names the objects of an entity, for as long as the page is served.
+    private func chooseLabel(_ request: Request) throws -> Response {
+        let name = request.form["entity"] ?? ""
+        let chosen = request.form["label"] ?? ""
+        try read { reader in
+            let choices = ["", "-"] + reader.labelChoices(of: try reader.entity(name).name).map(\.name)
+            guard choices.contains(chosen) else {
+                throw MigrationError(
+                    .usage, "\(name) has no attribute \(chosen) that can name its objects.", place: name,
+                    remedy: "Choose another attribute.")
+            }
+        }
+        labels[name] = chosen == "-" ? nil : chosen
+        return .seeOther(Self.objects(name))
     }
 
     // MARK: - Work

@@ -8,17 +8,6 @@ import Testing
 
 @Suite("The pages of a store")
 struct PageTests {
-    /// The keys of the objects in a table, in order.
-    private func keys(_ page: String) -> [Int64] {
-        page.matches(of: /<th scope="row"><a href="\/object\?[^"]*">(\d+)</).compactMap { Int64($0.output.1) }
-    }
-
-    private func next(_ page: String) throws -> String? {
-        page.firstMatch(of: /<a rel="next" href="([^"]*)"/).map {
-            $0.output.1.replacingOccurrences(of: "&amp;", with: "&")
-        }
-    }
-
     @Test func `the pages of an entity are its objects by key, each once, whatever was deleted between`() async throws {
         let forum = try ForumStore(count: 180)
         _ = try forum.sql("DELETE FROM ZPOST WHERE Z_PK % 7 = 0 OR Z_PK BETWEEN 60 AND 120")
@@ -30,7 +19,7 @@ struct PageTests {
         while let address = target {
             let page = try await visit.get(address)
             found += keys(page)
-            target = try next(page)
+            target = next(page)
             pages += 1
         }
         #expect(found == expected && pages == (expected.count + 49) / 50)
@@ -69,7 +58,7 @@ struct PageTests {
             separator: "|")
         let (post, user) = (row[0], row[1])
         let page = try await visit.get("/object?entity=Post&key=\(post)")
-        #expect(page.contains("<a href=\"/object?entity=User&amp;key=\(user)\">User \(user)</a>"))
+        #expect(page.contains("<a href=\"/object?entity=User&amp;key=\(user)\"><bdi>"))
         let author = try await visit.get("/object?entity=User&key=\(user)")
         #expect(author.contains("href=\"/object?entity=Post&amp;key=\(post)\""))
         #expect(await visit.send("GET", "/object?entity=Post&key=999").status == 422)
@@ -88,7 +77,7 @@ struct PageTests {
         while let address = target {
             let page = try await visit.get(address)
             found += page.matches(of: /<li><a href="\/object\?entity=Post&amp;key=(\d+)"/).map { String($0.output.1) }
-            target = try next(page)
+            target = next(page)
         }
         #expect(found == (1...130).map(String.init))
     }

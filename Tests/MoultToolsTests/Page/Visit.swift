@@ -83,6 +83,31 @@ final class Visit {
     }
 }
 
+/// The keys of the objects in a page's table, in order.
+func keys(_ page: String) -> [Int64] {
+    page.matches(of: /<th scope="row"><a href="\/object\?[^"]*">(\d+)</).compactMap { Int64($0.output.1) }
+}
+
+/// The address of the next page; nil on the last.
+func next(_ page: String) -> String? {
+    page.firstMatch(of: /<a rel="next" href="([^"]*)"/).map {
+        $0.output.1.replacingOccurrences(of: "&amp;", with: "&")
+    }
+}
+
+extension Visit {
+    /// The keys of a list over all of its pages.
+    func allKeys(_ first: String) async throws -> [Int64] {
+        var (target, found): (String?, [Int64]) = (first, [])
+        while let address = target {
+            let page = try await get(address)
+            found += keys(page)
+            target = next(page)
+        }
+        return found
+    }
+}
+
 /// A store of the forum's first version in a folder of its own, next to the model.
 struct ForumStore {
     let folder: ScratchFolder
@@ -110,4 +135,7 @@ struct ForumStore {
     func sql(_ query: String) throws -> String {
         try SQLiteShell.run(path, query).trimmingCharacters(in: .newlines)
     }
+
+    /// The keys that a query returns.
+    func keys(_ query: String) throws -> [Int64] { try sql(query).split(separator: "\n").compactMap { Int64($0) } }
 }

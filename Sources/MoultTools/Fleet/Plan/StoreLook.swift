@@ -28,8 +28,11 @@ package final class StoreLook: Sendable {
         goal = try versions.target(named: target)
     }
 
-    /// The name of the target version.
-    package var targetName: String { versions.versions[goal].name }
+    /// Creates an examination without a model: a store's version is told by its identifiers alone.
+    package init() { (versions, target, goal) = (ModelVersions(versions: []), nil, 0) }
+
+    /// The name of the target version; empty without a model.
+    package var targetName: String { versions.versions.isEmpty ? "" : versions.versions[goal].name }
 
     /// - Returns: nil for a file that is not a database, or a database that is not a store.
     /// - Throws: any error from opening the file.
@@ -96,6 +99,9 @@ package final class StoreLook: Sendable {
     }
 
     private func recognise(_ metadata: StoreMetadata, _ connection: Connection) throws -> Recognised {
+        guard !versions.versions.isEmpty else {
+            return Recognised(state: .unknown, version: metadata.versionIdentifiers.joined(separator: ", "))
+        }
         let (hashes, identifiers) = (metadata.hashes ?? VersionHashes(read: [:]), metadata.versionIdentifiers)
         let earlier = known.withLock { all in
             all.first { $0.identifiers == identifiers && $0.hashes == hashes }?.version
