@@ -45,9 +45,12 @@ extension Diagram {
         ]
         for (number, frame) in layout.frames.enumerated() {
             lines.append(
-                "  g\(number) [id=\"g\(number)\", label=\(frame.title.dotString), labelloc=t, style=rounded, fontsize=11, "
-                    + "color=\"#d0d7de\", fontcolor=\"#57606a\", \(size(frame.width, frame.height)), pos=\"\(frame.middle)\"];"
-            )
+                "  g\(number) [id=\"g\(number)\", label=\"\", style=rounded, color=\"#d0d7de\", "
+                    + "\(size(frame.width, frame.height)), pos=\"\(frame.middle)\"];")
+            guard !frame.title.isEmpty else { continue }
+            lines.append(
+                "  t\(number) [id=\"t\(number)\", label=\(frame.title.dotString), shape=plaintext, style=\"\", fontsize=11, "
+                    + "fontcolor=\"#57606a\", width=0, height=0, pos=\"\(frame.titleMiddle)\"];")
         }
         for (place, box) in boxes.enumerated() {
             let (spot, colours) = (layout.spots[place], box.mark.colours)
@@ -74,8 +77,8 @@ extension Diagram {
         let cells = legend.map { mark in
             "<TD BGCOLOR=\"\(mark.colours.fill)\"><FONT POINT-SIZE=\"10\">\((mark.sign + mark.word).dotHTML)</FONT></TD>"
         }
-        return "<<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"6\"><TR><TD COLSPAN=\"\(cells.count)\">"
-            + "\(title.dotHTML)</TD></TR><TR>\(cells.joined())</TR></TABLE>>"
+        let head = title.isEmpty ? "" : "<TR><TD COLSPAN=\"\(cells.count)\">\(title.dotHTML)</TD></TR>"
+        return "<<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"6\">\(head)<TR>\(cells.joined())</TR></TABLE>>"
     }
 }
 
@@ -99,7 +102,8 @@ extension Diagram.Box {
             return "<TR>\(cell)>\(name)\(cell)><FONT COLOR=\"#57606a\">\(line.detail.dotHTML)</FONT></TD></TR>"
         }
         return
-            "<TABLE BORDER=\"1\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"3\" COLOR=\"\(mark.colours.line)\">"
+            "<TABLE BORDER=\"1\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"3\" BGCOLOR=\"#ffffff\" "
+            + "COLOR=\"\(mark.colours.line)\">"
             + head + (rows.isEmpty ? "" : "<HR/>") + rows.joined() + "</TABLE>"
     }
 }
@@ -130,11 +134,11 @@ extension String {
         "\"" + dotShown.replacing("&", with: "&amp;").replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 
-    /// The escaped text for an HTML-like label.
+    /// The escaped text for an HTML-like label, where Graphviz reads `\N` as the name of the node, too.
     fileprivate var dotHTML: String {
         guard !isEmpty else { return " " }
         return dotShown.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
+            .replacing("\"", with: "&quot;").replacing("\\", with: "\\\\")
     }
 
     /// The text without characters that are invalid in XML.

@@ -21,16 +21,19 @@ extension Diagram {
         var overview = Diagram(title: title)
         (overview.isOverview, overview.marksChanges) = (true, marksChanges)
         var places = [Int](repeating: 0, count: boxes.count)
-        for cluster in clusters.filter({ $0.count > 1 }) + [clusters.filter { $0.count == 1 }.flatMap(\.self)] {
-            let hub = cluster.max { (degrees[$0], $1) < (degrees[$1], $0) }
+        func add(_ cluster: [Int], _ group: String?) {
             for place in cluster {
                 places[place] = overview.boxes.count
                 var box = boxes[place]
-                box.lines = []
-                box.group = cluster.count > 1 && degrees[hub ?? 0] > 0 ? hub.map { boxes[$0].title } : Self.alone
+                (box.lines, box.group) = ([], group)
                 overview.boxes.append(box)
             }
         }
+        for cluster in clusters where cluster.count > 1 {
+            let hub = cluster.max { (degrees[$0], $1) < (degrees[$1], $0) }
+            add(cluster, hub.map { boxes[$0].title })
+        }
+        add(clusters.filter { $0.count == 1 }.flatMap(\.self), Self.alone)
         var known: Set<[Int]> = []
         for var link in links where link.from != link.to && known.insert([link.from, link.to].sorted()).inserted {
             (link.from, link.to, link.label) = (places[link.from], places[link.to], "")
@@ -47,16 +50,16 @@ extension Diagram {
     /// If these are too many to be read, only the box itself keeps its lines.
     func neighbourhood(of centre: Int) -> Diagram {
         let near = links.filter { $0.from == centre || $0.to == centre }.flatMap { [$0.from, $0.to] }
-        return part(Set(near + [centre]), around: [centre], title: boxes[centre].title)
+        return part(Set(near + [centre]), around: [centre])
     }
 
     /// Returns the picture without the lines of boxes other than the named ones, if it has too many boxes.
     package func condensed(around names: [String]) -> Diagram {
         let centres = boxes.indices.filter { names.contains(boxes[$0].title) }
-        return part(Set(boxes.indices), around: Set(centres), title: title)
+        return part(Set(boxes.indices), around: Set(centres))
     }
 
-    private func part(_ kept: Set<Int>, around centres: Set<Int>, title: String) -> Diagram {
+    private func part(_ kept: Set<Int>, around centres: Set<Int>) -> Diagram {
         var part = Diagram(title: title)
         part.marksChanges = marksChanges
         var places: [Int: Int] = [:]

@@ -70,6 +70,8 @@ package struct Diagram: Sendable, Equatable {
         /// The maximum number; nil for no limit.
         package var most: Int?
 
+        package init(least: Int, most: Int? = nil) { (self.least, self.most) = (least, most) }
+
         /// The count as text, such as `0..1`, `1` or `2..*`.
         package var text: String {
             guard let most else { return "\(least)..*" }

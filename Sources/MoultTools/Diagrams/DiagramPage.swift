@@ -14,10 +14,13 @@ extension Diagram {
         // A sequence has no neighbourhoods.
         let hasParts = !isFlow && boxes.count > 1
         if hasParts { for place in boxes.indices { diagram.boxes[place].address = "#e\(place)" } }
+        // The page has the titles.
+        diagram.title = ""
         let main = diagram.isLarge && !isWhole ? diagram.overview : diagram
-        let parts = hasParts ? boxes.indices.map(diagram.neighbourhood) : []
-        var pictures = try Graphviz.svgs([main] + parts, program: program).map(\.inHTML)
-        let first = pictures.removeFirst()
+        let parts = hasParts ? boxes.indices.map { diagram.neighbourhood(of: $0) } : []
+        // Graphviz lays out all that follows an overview as it does that one.
+        var pictures = try Graphviz.svgs(parts + [main], program: program).map(\.inHTML)
+        let first = pictures.popLast() ?? ""
         let templates: [HTML] = zip(boxes, pictures).enumerated().map { number, part in
             "<template id=\"e\(number)\" data-title=\"\(part.0.title)\">\(HTML(markup: part.1))</template>\n"
         }
@@ -41,7 +44,7 @@ extension Diagram {
             <style>\(HTML(markup: Self.pageStyle))</style>
             </head>
             <body>
-            <header><h1><bdi>\(title)</bdi></h1><p><a href="#" id="all" hidden>All entities</a> <bdi id="place"></bdi></p>\
+            <header><h1><bdi>\(title)</bdi></h1><p><a href="#" id="all" hidden>All entities</a> <b><bdi id="place"></bdi></b></p>\
             \(list)\(PictureViewer.signs)</header>
             <main><figure class="picture" data-page role="region" aria-label="Picture" tabindex="0">
             \(HTML(markup: first))</figure></main>
@@ -84,7 +87,10 @@ extension Diagram {
             const untitle = (element) => element.querySelectorAll("title").forEach((title) => title.remove());
             for (const element of [main, ...parts.map((part) => part.content)]) untitle(element);
             // An entity is found by all that its own picture says of it, also where its box shows the name alone.
-            const target = (node) => node.querySelector("a")?.getAttribute("xlink:href")?.slice(1);
+            const target = (node) => {
+          const link = node.querySelector("a");
+          return (link?.getAttribute("href") ?? link?.getAttribute("xlink:href"))?.slice(1);
+        };
             const texts = new Map(parts.map((part) => {
               const node = [...part.content.querySelectorAll(".node")].find((node) => target(node) === part.id);
               const edges = [...part.content.querySelectorAll(".edge")].filter((edge) => edge.id.split("-").slice(1).includes(node?.id.slice(1)));

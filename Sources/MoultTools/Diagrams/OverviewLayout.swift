@@ -13,6 +13,9 @@ struct OverviewLayout {
 
         /// The centre, as Graphviz has it: its y axis points upwards.
         var middle: String { "\(Double(x) + Double(width) / 2),\(-Double(y) - Double(height) / 2)" }
+
+        /// The centre of the title at the upper edge.
+        var titleMiddle: String { "\(Double(x) + Double(width) / 2),\(-y - OverviewLayout.margin)" }
     }
 
     private static let rowHeight = 22
@@ -47,7 +50,11 @@ struct OverviewLayout {
         if alone != nil { groups.removeLast() }
         for group in Self.ordered(groups, neighbours) {
             let title = group.count > 3 ? diagram.boxes[group.lowerBound].group ?? "" : ""
-            add(Self.columns(of: group, neighbours), title: title, gap: Self.columnGap)
+            let columns = Self.columns(of: group, neighbours)
+            let last = Set(columns.last ?? [])
+            // A link within the last column takes room on its right.
+            let hasTurns = last.contains { neighbours[$0].contains(where: last.contains) }
+            add(columns, title: title, gap: Self.columnGap, room: hasTurns ? Self.columnGap / 4 : 0)
         }
         pack(alone, title: frames.isEmpty ? "" : Diagram.alone)
     }
@@ -103,7 +110,7 @@ struct OverviewLayout {
     }
 
     /// Adds a frame at the upper left, with its boxes in columns.
-    private mutating func add(_ columns: [[Int]], title: String, gap: Int) {
+    private mutating func add(_ columns: [[Int]], title: String, gap: Int, room: Int = 0) {
         let top = Self.margin + (title.isEmpty ? 0 : Self.titleHeight)
         func height(_ rows: Int) -> Int { rows * (Self.rowHeight + Self.rowGap) - Self.rowGap }
         let inner = height(columns.map(\.count).max() ?? 1)
@@ -118,7 +125,7 @@ struct OverviewLayout {
             x += width + gap
         }
         members.append(columns.flatMap(\.self))
-        let width = max(x - gap + Self.margin, title.estimatedWidth + 2 * Self.margin)
+        let width = max(x - gap + room + Self.margin, title.estimatedWidth + 2 * Self.margin)
         frames.append(Spot(title: title, width: width, height: top + inner + Self.margin))
     }
 
@@ -128,8 +135,10 @@ struct OverviewLayout {
     /// Moves the frames to where the picture has nearly the shape of a page, with the boxes that are linked to none
     /// below.
     private mutating func pack(_ alone: Range<Int>?, title: String) {
-        let area = frames.reduce(0) { $0 + ($1.width + Self.frameGap) * ($1.height + Self.frameGap) }
-        let least = max(frames.map(\.width).max() ?? 0, frames.isEmpty ? 900 : 0)
+        let row = Self.rowHeight + Self.rowGap
+        let names = alone.map { $0.count * row * (Self.margin + ($0.map { spots[$0].width }.max() ?? 0)) } ?? 0
+        let area = frames.reduce(names) { $0 + ($1.width + Self.frameGap) * ($1.height + Self.frameGap) }
+        let least = frames.map(\.width).max() ?? 0
         var best: (score: Int, layout: OverviewLayout)?
         for factor in stride(from: 0.8, through: 2.4, by: 0.2) {
             var layout = self

@@ -6,7 +6,8 @@
 enum PictureViewer {
     /// The colours that pictures use: as a ground or an arrowhead, and as a line or text, each with its dark one.
     private static let darkColours: [(light: String, dark: String)] = [
-        ("white", "#0d1117"), ("#f6f8fa", "#21262d"), ("#57606a", "#9ea7b3"), ("#d0d7de", "#3d444d"),
+        ("white", "#0d1117"), ("#ffffff", "#0d1117"), ("#f6f8fa", "#21262d"), ("#57606a", "#9ea7b3"),
+        ("#d0d7de", "#3d444d"),
         ("#8c959f", "#768390"), ("#dafbe1", "#12361f"), ("#1a7f37", "#3fb950"), ("#ffebe9", "#3c1618"),
         ("#cf222e", "#ff7b72"), ("#ddf4ff", "#0c2d4f"), ("#0969da", "#58a6ff"), ("#fff8c5", "#3a2f0b"),
         ("#9a6700", "#d29922"),
@@ -29,14 +30,14 @@ enum PictureViewer {
         figure.picture { position: relative; margin: .5rem 0 1rem; border: 1px solid var(--line); border-radius: 8px;
           background: #ffffff; overflow: auto; max-height: 75vh; }
         figure.picture img { display: block; max-width: none; padding: 1rem; color: #1f2328; }
-        figure.picture.live { overflow: hidden; min-height: 14rem; }
+        figure.picture.live { overflow: hidden; min-height: 14rem; padding-top: 2.9rem; }
         figure.picture:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
         figure.picture > svg { display: block; width: 100%; height: 100%; touch-action: none; cursor: grab; user-select: none; }
         figure.picture svg a { cursor: pointer; text-decoration: none; }
         figure.picture svg a:hover text, figure.picture svg a:focus text { text-decoration: underline; }
         figure.picture svg a:focus-visible { outline: 3px solid var(--link); }
         figure.picture .node, figure.picture .edge { transition: opacity .1s; }
-        figure.picture .dims .node:not(.near), figure.picture .dims .edge:not(.near) { opacity: .2; }
+        figure.picture .dims .node:not(.near):not(.hit), figure.picture .dims .edge:not(.near) { opacity: .2; }
         figure.picture .hit > a > path, figure.picture .hit > path, figure.picture .hit polygon { stroke: #bf3989; stroke-width: 3; }
         .picture-controls { position: absolute; top: .5rem; right: .5rem; display: flex; gap: .25rem; max-width: calc(100% - 1rem); }
         .picture-controls button { padding: .1rem .6rem; min-width: 2rem; }
@@ -72,25 +73,31 @@ enum PictureViewer {
           const whole = [area.x, area.y, area.width, area.height];
           for (const name of ["width", "height"]) svg.removeAttribute(name);
           svg.querySelectorAll("title").forEach((title) => title.remove());
+          for (const link of svg.querySelectorAll("a")) {
+            if (!link.hasAttribute("href")) link.setAttribute("href", link.getAttribute("xlink:href"));
+            link.removeAttribute("xlink:href");
+          }
           svg.setAttribute("role", "group");
           svg.setAttribute("aria-label", "Entities");
           figure.querySelectorAll("svg, img").forEach((old) => old.remove());
           figure.prepend(svg);
           figure.classList.add("live");
-          // At its natural size where there is room, and whole where there is not.
-          const wide = figure.clientWidth;
+          // At its natural size where there is room, and whole where it can be read so; a point is 4/3 pixels.
+          const wide = svg.clientWidth;
           const isPage = "page" in figure.dataset;
           if (!isPage) {
-            const high = Math.min(1, wide / (whole[2] * 4 / 3)) * whole[3] * 4 / 3;
-            figure.style.height = Math.min(innerHeight * 0.75, Math.max(high + 56, 224)) + "px";
+            const scale = Math.max(Math.min(4 / 3, wide / whole[2]), 0.6);
+            figure.style.height = Math.min(innerHeight * 0.75, Math.max(whole[3] * scale + 64, 224)) + "px";
           }
-          const tall = figure.clientHeight;
+          const tall = svg.clientHeight;
           const size = Math.max(whole[2], wide * 0.75, (whole[3] * wide) / tall);
           const fitted = [whole[0] + (whole[2] - size) / 2, 0, size, (size * tall) / wide];
           fitted[1] = whole[1] + (whole[3] - fitted[3]) / 2;
-          let view = [...fitted];
+          let view;
           const set = (next) => { view = next; svg.setAttribute("viewBox", view.join(" ")); };
-          set(view);
+          // Where the whole could not be read, it begins at the upper left.
+          const least = Math.min(size, wide / 0.6);
+          set(least < size ? [whole[0], whole[1], least, (least * tall) / wide] : [...fitted]);
           const place = (x, y) => new DOMPoint(x, y).matrixTransform(svg.getScreenCTM().inverse());
           const move = (x, y) => set([view[0] + x, view[1] + y, view[2], view[3]]);
           const zoom = (factor, x, y) => {
@@ -139,11 +146,21 @@ enum PictureViewer {
             zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 200), event.clientX, event.clientY);
           }, { passive: false });
 
+          figure.querySelector(".picture-controls")?.remove();
+          const controls = figure.appendChild(document.createElement("div"));
+          controls.className = "picture-controls";
+          const field = controls.appendChild(document.createElement("input"));
+          Object.assign(field, { type: "search", placeholder: "Find in the picture", autocomplete: "off" });
+          field.setAttribute("aria-label", "Find in the picture");
+          if (!document.getElementById("find")) field.id = "find";
+          let hits = [];
+
           // What a box is linked to.
           const ends = (edge) => edge.id.split("-").slice(1).map((number) => "e" + number);
           const near = (node) => {
+            if (field.value) node = null;
             svg.querySelectorAll(".near").forEach((old) => old.classList.remove("near"));
-            svg.classList.toggle("dims", Boolean(node));
+            svg.classList.toggle("dims", Boolean(node) || hits.length > 0);
             if (!node) return;
             const names = new Set([node.id]);
             for (const edge of svg.querySelectorAll(".edge")) {
@@ -153,10 +170,10 @@ enum PictureViewer {
             }
             for (const other of svg.querySelectorAll(".node")) if (names.has(other.id) || other.id.startsWith("g")) other.classList.add("near");
           };
-          const box = (event) => event.target.closest?.(".node[id^=e]");
-          svg.addEventListener("pointerover", (event) => near(box(event)));
+          const boxOf = (event) => event.target.closest?.(".node[id^=e]");
+          svg.addEventListener("pointerover", (event) => near(boxOf(event)));
           svg.addEventListener("pointerleave", () => near(null));
-          svg.addEventListener("focusin", (event) => { const node = box(event); if (node) { near(node); reveal(node); } });
+          svg.addEventListener("focusin", (event) => { const node = boxOf(event); if (node) { near(node); reveal(node); } });
           svg.addEventListener("focusout", () => near(null));
 
           // Keys, and buttons for the same.
@@ -170,19 +187,12 @@ enum PictureViewer {
             event.preventDefault();
             keys[event.key]();
           };
-          figure.querySelector(".picture-controls")?.remove();
-          const controls = figure.appendChild(document.createElement("div"));
-          controls.className = "picture-controls";
-          const field = controls.appendChild(document.createElement("input"));
-          Object.assign(field, { type: "search", placeholder: "Find in the picture", autocomplete: "off" });
-          field.setAttribute("aria-label", "Find in the picture");
-          if (!document.getElementById("find")) field.id = "find";
-          let hits = [];
           field.addEventListener("input", () => {
             const words = field.value.trim().toLowerCase();
             const nodes = [...svg.querySelectorAll(".node[id^=e]")];
             hits = words ? nodes.filter((node) => textOf(node).toLowerCase().includes(words)) : [];
             for (const node of nodes) node.classList.toggle("hit", hits.includes(node));
+            near(null);
             if (hits.length) reveal(hits[0]);
           });
           field.addEventListener("keydown", (event) => {
@@ -206,10 +216,10 @@ enum PictureViewer {
         async function livePicture(figure) {
           const answer = await fetch(figure.dataset.source);
           if (!answer.ok || !answer.headers.get("Content-Type").startsWith("image/svg")) return;
-          const drawing = new DOMParser().parseFromString(await answer.text(), "image/svg+xml");
-          if (drawing.querySelector("parsererror")) return;
           // The style is that of the page, whose policy allows no other.
-          drawing.querySelectorAll("style").forEach((style) => style.remove());
+          const text = (await answer.text()).replace(/<style>[^<]*<\/style>/, "");
+          const drawing = new DOMParser().parseFromString(text, "image/svg+xml");
+          if (drawing.querySelector("parsererror")) return;
           showPicture(figure, document.importNode(drawing.documentElement, true));
         }
         document.querySelectorAll("figure.picture[data-source]").forEach(livePicture);

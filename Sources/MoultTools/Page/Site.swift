@@ -86,7 +86,6 @@ package actor Site {
     private func route(_ request: Request) async throws -> Response {
         switch (request.method == "POST", request.path) {
         case (false, "/style.css"):
-        case (false, "/style.css"):
             let style = Self.style + Self.tableStyle + PictureViewer.style
             return Response(200, type: "text/css; charset=utf-8", style)
         case (false, "/script.js"):

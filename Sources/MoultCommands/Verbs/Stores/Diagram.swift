@@ -81,20 +81,20 @@ extension Verb {
     private static let drawsAll = Option.flag(
         "whole", "Draw all entities with their attributes, however many there are.")
 
-    /// Returns the picture that the arguments name; an overview of it, if it is large and is not asked for whole.
+    /// Returns the picture that the arguments name. A large one that is not asked for whole becomes an overview.
     private static func drawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
         let drawing = try fullDrawing(invocation, console)
         let names = invocation.all(drawnEntity)
-        guard drawing.isLarge, !invocation[drawsAll] else { return drawing }
+        // The file for a browser has the details, too.
+        let isFile = invocation[value: drawingFormat] == "html"
+        guard drawing.isLarge, !invocation[drawsAll], !isFile else { return drawing }
         console.say(
             "\(Quantity.count(drawing.boxes.count, "entity", plural: "entities")): "
                 + (names.isEmpty
                     ? "the picture is an overview of their names. --entity NAME draws one with its neighbours"
                     : "the picture has the attributes of \(names.joined(separator: ", ")) alone")
                 + ", --whole draws all with their attributes, --format html lets you open each.")
-        guard names.isEmpty else { return drawing.condensed(around: names) }
-        // The file for a browser has the details, too.
-        return invocation[value: drawingFormat] == "html" ? drawing : drawing.overview
+        return names.isEmpty ? drawing.overview : drawing.condensed(around: names)
     }
 
     private static func fullDrawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
