@@ -1,6 +1,7 @@
 import Foundation
 import MoultBasics
 import MoultModel
+import MoultPlan
 import MoultTools
 import TestSupport
 import Testing
