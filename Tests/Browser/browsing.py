@@ -71,6 +71,10 @@ class Browsing(unittest.TestCase):
     def open(self, path, page=None):
         self.driver.get(f"http://127.0.0.1:{(page or self.page).port}{path}")
 
+    def drawn(self):
+        """Waits until each picture has its links."""
+        self.wait(20).until(lambda driver: not driver.find_elements(By.CSS_SELECTOR, "figure.picture:not(.live)"))
+
     def ended(self):
         """What the work has come to, when its progress is over."""
         self.wait(60).until(expected_conditions.presence_of_element_located((By.ID, "ended")))

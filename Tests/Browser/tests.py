@@ -7,6 +7,7 @@ import unittest
 
 import diagrams
 import lists
+import pictures
 import starts
 import walk
 import wire
@@ -26,7 +27,7 @@ def browser():
     return driver
 
 
-CASES = (walk.Walk, lists.Lists, starts.Starts, wire.Wire, diagrams.Diagrams)
+CASES = (walk.Walk, lists.Lists, pictures.Pictures, starts.Starts, wire.Wire, diagrams.Diagrams)
 parser = argparse.ArgumentParser()
 parser.add_argument("bin")
 parser.add_argument("--pictures", type=pathlib.Path)

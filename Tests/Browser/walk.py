@@ -193,6 +193,7 @@ class Walk(Browsing):
         for place in ("/", "/plan", "/backups", "/objects?entity=User", "/objects?entity=User&on=name&is=any&value=",
                       "/object?entity=User&key=1", "/sql?sql=SELECT+1"):
             self.open(place)
+            self.drawn()
             wanted = driver.execute_script(
                 "return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), summary, select, textarea')]"
                 ".filter((e) => e.checkVisibility()).length")
@@ -217,7 +218,8 @@ class Walk(Browsing):
         """The model's picture is there, with its text; screenshots are kept where they are asked for."""
         driver = self.driver
         self.open("/model")
-        self.assertGreater(driver.execute_script("return document.querySelector('img').naturalWidth"), 200)
+        self.drawn()
+        self.assertGreater(driver.execute_script("return document.querySelector('figure > svg').clientWidth"), 200)
         if not self.pictures_folder:
             return
         self.pictures_folder.mkdir(exist_ok=True)
@@ -237,4 +239,5 @@ class Walk(Browsing):
                 self.width(width)
                 for place, path in places.items():
                     self.open(path, page)
+                    self.drawn()
                     driver.save_screenshot(str(self.pictures_folder / f"browse-{place}-{name}.png"))

@@ -13,7 +13,7 @@ struct ExportVerbTests {  // tier: long
         #expect(try moult("diagram", "forum.sqlite").output.contains("e1 : text String\n"))
         let difference = ["diagram", "Forum.xcdatamodeld", "--difference", "Forum"]
         let (named, newest) = try (moult.run(Tool.path, difference + ["Forum 3"]), moult.run(Tool.path, difference))
-        #expect(named.output == newest.output && named.output.contains("%% Forum #8594; Forum 3\n"))
+        #expect(named.output == newest.output && named.output.contains("%% Forum → Forum 3\n"))
         let plan = try moult.run(Tool.path, ["diagram", "forum.sqlite", "--plan"] + model)
         #expect(plan.output.contains("[\"Post<br>200 rows\"]"), "\(plan)")
         let dot = try moult("diagram", "Forum.xcdatamodeld", "--version", "Forum", "--format", "dot")
@@ -32,6 +32,31 @@ struct ExportVerbTests {  // tier: long
         ] {
             #expect(try moult.run(Tool.path, ["diagram", "Forum.xcdatamodeld"] + wrong).exit == 2, "\(wrong)")
         }
+    }
+
+    @Test func `a large model is drawn by its names, and each of its entities on request`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let folder = moult.folder.path + "/Large.xcdatamodel"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let entities = (0..<31).map { number in
+            "<entity name=\"E\(number)\"><attribute name=\"a\(number)\" attributeType=\"String\"/></entity>"
+        }
+        try "<model>\(entities.joined())</model>".write(
+            toFile: folder + "/contents", atomically: true, encoding: .utf8)
+        func run(_ more: String...) throws -> Tool.Result {
+            try moult.run(Tool.path, ["diagram", "Large.xcdatamodel"] + more)
+        }
+        let overview = try run()
+        #expect(overview.exit == 0 && overview.output.contains("[\"E30\"]") && !overview.output.contains("a30"))
+        #expect(overview.errors.contains("31 entities") && overview.errors.contains("--whole"))
+        // Both ways on that the message names.
+        let (whole, part) = (try run("--whole"), try run("--entity", "E30"))
+        #expect(whole.output.contains("a30 String") && whole.errors.isEmpty)
+        #expect(part.output.contains("a30 String") && !part.output.contains("E29"))
+        guard (try? ChildProcess.run("dot", ["-V"]).exit) == 0 else { return }
+        let page = try run("--format", "html")
+        #expect(page.output.hasPrefix("<!DOCTYPE html>") && page.output.contains(">a30</text>"), "\(page.errors)")
+        #expect(page.output.contains("data-title=\"E30\""))
     }
 
     @Test func `a store without a model is drawn by its tables`() throws {

@@ -9,10 +9,14 @@ extension Diagram {
     /// Creates a picture of the differences between two versions of a model. It shows the entities that differ, with
     /// the properties that were added, removed, renamed and changed. An entity that a changed one refers to appears
     /// with its name only.
-    package init(from older: ModelVersion, to newer: ModelVersion, _ diff: ModelDiff, choice: EntityChoice = .all)
-        throws
-    {
+    ///
+    /// - Parameter showsUnchanged: whether to show the entities that do not differ, too, with all their properties.
+    package init(
+        from older: ModelVersion, to newer: ModelVersion, _ diff: ModelDiff, choice: EntityChoice = .all,
+        showsUnchanged: Bool = false
+    ) throws {
         self.init(title: "\(diff.from) → \(diff.to)")
+        marksChanges = true
         let chosen: Set<String>? = choice == .all ? nil : try choice.names(in: newer.model)
         let changes = diff.changes.byEntity
         let changed = newer.model.entities.filter { changes[$0.name] != nil && chosen?.contains($0.name) != false }
@@ -33,12 +37,20 @@ extension Diagram {
             places[name] = boxes.count
             boxes.append(Box(name, kind: entity.isAbstract ? "abstract" : "entity"))
         }
+        for entity in newer.model.entities where showsUnchanged && chosen?.contains(entity.name) != false {
+            if let place = places[entity.name] {
+                if boxes[place].mark == .none { boxes[place] = Box(entity, in: newer.model) }
+            } else {
+                places[entity.name] = boxes.count
+                boxes.append(Box(entity, in: newer.model))
+            }
+        }
         // This picture does not group hierarchies.
         for place in boxes.indices { boxes[place].group = nil }
         let differing = Set(changed.compactMap { places[$0.name] })
         links = Self.links(of: newer.model, among: places) { entity, relationship in
             (changes[entity] ?? []).first { $0.member == relationship }?.kind.mark ?? .none
-        }.filter { differing.contains($0.from) || differing.contains($0.to) }
+        }.filter { showsUnchanged || differing.contains($0.from) || differing.contains($0.to) }
     }
 }
 
@@ -53,12 +65,14 @@ extension Diagram.Box {
         lines = entity.attributes.map { attribute in
             known.insert(attribute.name)
             return Diagram.Line(
-                attribute.diagramText(in: entity), changes: members[attribute.name] ?? [], isNew: mark == .added)
+                attribute.name, detail: attribute.diagramDetail(in: entity), changes: members[attribute.name] ?? [],
+                isNew: mark == .added)
         }
         for relationship in entity.relationships {
             known.insert(relationship.name)
             guard let changes = members[relationship.name] else { continue }
-            lines.append(Diagram.Line("\(relationship.name) → \(relationship.destinationEntityName)", changes: changes))
+            lines.append(
+                Diagram.Line(relationship.name, detail: "→ \(relationship.destinationEntityName)", changes: changes))
         }
         lines += own.filter { ![.entityAdded].contains($0.kind) }.map(\.diagramLine)
         lines += changes.filter { change in change.member.map { !known.contains($0) } ?? false }.map(\.diagramLine)
@@ -67,15 +81,15 @@ extension Diagram.Box {
 
 extension Diagram.Line {
     /// Creates a line for a property, with its changes.
-    fileprivate init(_ text: String, changes: [ModelChange], isNew: Bool = false) {
+    fileprivate init(_ name: String, detail: String, changes: [ModelChange], isNew: Bool = false) {
         guard let first = changes.first else {
-            self.init(text, isNew ? .added : .none)
+            self.init(name, detail: detail, isNew ? .added : .none)
             return
         }
         let marks: [Diagram.Mark] = [.added, .renamed]
         let mark = changes.map(\.kind.mark).first(where: marks.contains) ?? first.kind.mark
         let was = changes.compactMap(\.whatWas)
-        self.init(was.isEmpty ? text : "\(text), was \(was.joined(separator: ", "))", mark)
+        self.init(name, detail: was.isEmpty ? detail : "\(detail), was \(was.joined(separator: ", "))", mark)
     }
 }
 
@@ -85,7 +99,7 @@ extension ModelChange {
         switch kind.mark {
         case .added: nil
         case .renamed: old
-        default: "\(old ?? "without") (\(kind.noun))"
+        default: "\(old?.shown ?? "without") (\(kind.noun))"
         }
     }
 
@@ -93,12 +107,17 @@ extension ModelChange {
     fileprivate var diagramLine: Diagram.Line {
         let name = [member, kind.noun].compactMap { $0 }.joined(separator: " ")
         return switch kind.mark {
-        case .added: Diagram.Line("\(name)\(new.map { ": \($0)" } ?? "")", .added)
-        case .removed: Diagram.Line("\(name)\(old.map { ": \($0)" } ?? "")", .removed)
+        case .added: Diagram.Line("\(name)\(new.map { ": \($0.shown)" } ?? "")", .added)
+        case .removed: Diagram.Line("\(name)\(old.map { ": \($0.shown)" } ?? "")", .removed)
         case .renamed: Diagram.Line("was \(old ?? "")", .renamed)
-        case .none, .changed: Diagram.Line("\(name): \(old ?? "none") → \(new ?? "none")", .changed)
+        case .none, .changed: Diagram.Line("\(name): \(old?.shown ?? "none") → \(new?.shown ?? "none")", .changed)
         }
     }
+}
+
+extension String {
+    /// The text, or quotation marks for an empty one.
+    fileprivate var shown: String { isEmpty ? "\"\"" : self }
 }
 
 extension [ModelChange] {
@@ -125,6 +144,7 @@ extension Diagram {
     /// - Parameter rows: the number of objects of each entity in the store.
     package init(_ plan: MigrationPlan, rows: [String: Int64]) {
         self.init(title: plan.versionNames.joined(separator: " → "))
+        marksChanges = true
         let steps = plan.edges.map(EntityStep.all)
         let shown = Self.entities(of: plan, changedBy: steps)
         var places: [[String: Int]] = []

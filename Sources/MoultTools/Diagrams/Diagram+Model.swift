@@ -86,11 +86,11 @@ extension Diagram {
 
 extension Diagram.Box {
     init(_ entity: EntityDescription, in model: ManagedObjectModel) {
-        let attributes = entity.attributes.map { Diagram.Line($0.diagramText(in: entity)) }
+        let attributes = entity.attributes.map { Diagram.Line($0.name, detail: $0.diagramDetail(in: entity)) }
         let constraints = entity.uniquenessConstraints.filter { $0.count > 1 }.map {
             Diagram.Line("unique \($0.joined(separator: ", "))")
         }
-        let fetched = entity.fetchedProperties.map { Diagram.Line("\($0.name) fetched property") }
+        let fetched = entity.fetchedProperties.map { Diagram.Line($0.name, detail: "fetched property") }
         let root = model.root(of: entity)
         self.init(
             entity.name, kind: entity.isAbstract ? "abstract" : "entity", lines: attributes + constraints + fetched,
@@ -99,16 +99,24 @@ extension Diagram.Box {
 }
 
 extension AttributeDescription {
-    /// The attribute as text, such as `title String? unique, default "none"`.
-    func diagramText(in entity: EntityDescription) -> String {
+    /// The type of the attribute and its settings, such as `String? unique, default "none"`.
+    func diagramDetail(in entity: EntityDescription) -> String {
         var words: [String] = []
         if entity.uniquenessConstraints.contains([name]) { words.append("unique") }
         if derivation != nil { words.append("derived") }
         if isTransient { words.append("transient") }
         if allowsExternalBinaryDataStorage { words.append("external") }
-        if let defaultValue { words.append("default \(defaultValue.document.string ?? defaultValue.document.compact)") }
-        let type = "\(name) \(compositeName ?? type.name)\(isOptional ? "?" : "")"
+        if let defaultValue { words.append("default \(defaultValue.diagramText)") }
+        let type = "\(compositeName ?? type.name)\(isOptional ? "?" : "")"
         return words.isEmpty ? type : "\(type) \(words.joined(separator: ", "))"
+    }
+}
+
+extension AttributeValue {
+    /// The value as text. A string is quoted, so that an empty one can be seen.
+    fileprivate var diagramText: String {
+        if case .string(let text) = self { return "\"\(text)\"" }
+        return document.string.map { $0.isEmpty ? "\"\"" : $0 } ?? document.compact
     }
 }
 
@@ -148,7 +156,7 @@ extension Diagram {
         boxes = shown.map { entity in
             Box(
                 entity.name, kind: "table",
-                lines: [Line("in \(entity.table)")] + entity.columns.map { Line("\($0.name) \($0.meaning)") })
+                lines: [Line("in \(entity.table)")] + entity.columns.map { Line($0.name, detail: $0.meaning) })
         }
     }
 }

@@ -140,6 +140,8 @@ package struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     package private(set) var markup: String
 
     package init(stringLiteral markup: String) { self.markup = markup }
+    /// Takes markup that another program has escaped, or that is part of this one.
+    init(markup: String) { self.markup = markup }
     package init(stringInterpolation: StringInterpolation) { markup = stringInterpolation.markup }
 
     package struct StringInterpolation: StringInterpolationProtocol {

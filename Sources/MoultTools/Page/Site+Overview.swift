@@ -1,7 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
-import MoultPlan
 
 extension Site {
     /// Returns the page of the store: its facts, its state relative to the model, and its entities.
@@ -44,8 +42,9 @@ extension Site {
     private func versions(_ status: StoreStatus) -> HTML {
         guard status.versionNames.count > 1 else { return "" }
         let items: [HTML] = status.versionNames.map { name in
-            if name == status.version { return "<li aria-current=\"step\"><bdi>\(name)</bdi> (the store)</li>" }
-            return name == status.target ? "<li><bdi>\(name)</bdi> (current)</li>" : "<li><bdi>\(name)</bdi></li>"
+            let link: HTML = "<a href=\"\(Self.model(name))\"><bdi>\(name)</bdi></a>"
+            if name == status.version { return "<li aria-current=\"step\">\(link) (the store)</li>" }
+            return name == status.target ? "<li>\(link) (current)</li>" : "<li>\(link)</li>"
         }
         return "<ol class=\"versions\" aria-label=\"Versions, oldest first\">\(items)</ol>"
     }
@@ -72,85 +71,4 @@ extension Site {
     }
 
     static func objects(_ entity: String) -> String { address("/objects", ["entity": entity]) }
-
-    // MARK: - The model
-
-    /// Returns the page of the store's model, or of one entity and its neighbours, as a picture and as text.
-    func modelPage(_ request: Request) throws -> HTML {
-        let chosen = request.query["entity"]
-        return try read { reader in
-            guard let model = reader.contents.layout?.model else {
-                return page("Model", at: .model, "<h1>Model</h1><p>The store has no model that can be read.</p>")
-            }
-            let names = model.entities.map(\.name)
-            let shown = chosen.flatMap { model.entity($0) }.map { [$0] } ?? model.entities
-            let source = chosen.map { address("/picture.svg", ["kind": "model", "entity": $0]) }
-            let links: [HTML] = names.map { name in
-                "<li><a href=\"\(address("/model", ["entity": name]))\"><bdi>\(name)</bdi></a></li>"
-            }
-            return page(
-                "Model", at: .model,
-                """
-                <h1>\(chosen ?? "Model")</h1>
-                \(figure(source ?? address("/picture.svg", ["kind": "model"]), "The entities with their attributes and relationships. The text below says the same."))
-                <nav aria-label="Entities"><ul class="entities">\(links)</ul></nav>
-                \(shown.map { section($0, model) })
-                """)
-        }
-    }
-
-    func figure(_ source: String, _ words: String) -> HTML {
-        """
-        <figure class="scroll" role="region" aria-label="Picture" tabindex="0">\
-        <img src="\(source)" alt="\(words)"></figure>
-        """
-    }
-
-    private func section(_ entity: EntityDescription, _ model: ManagedObjectModel) -> HTML {
-        let attributes: [HTML] = entity.attributes.map { attribute in
-            """
-            <th scope="row"><bdi>\(attribute.name)</bdi></th><td>\(attribute.type.name)</td>\
-            <td>\(attribute.isOptional ? "yes" : "no")</td>
-            """
-        }
-        let relationships: [HTML] = entity.relationships.map { relationship in
-            let kind = relationship.isToMany ? relationship.isOrdered ? "to-many, ordered" : "to-many" : "to-one"
-            return """
-                <th scope="row"><bdi>\(relationship.name)</bdi></th><td>\(kind) \
-                <a href="\(address("/model", ["entity": relationship.destinationEntityName]))">\
-                <bdi>\(relationship.destinationEntityName)</bdi></a></td>\
-                <td>\(relationship.isOptional ? "yes" : "no")</td>
-                """
-        }
-        let parent: HTML = entity.superentityName.map { "<p>A kind of <bdi>\($0)</bdi>.</p>" } ?? ""
-        return """
-            <h2><a href="\(Self.objects(entity.name))"><bdi>\(entity.name)</bdi></a></h2>\(parent)
-            \(table(entity.name, ["Property", "Type", "Optional"], attributes + relationships))
-            """
-    }
-
-    /// Returns a picture drawn by Graphviz: the store's model, or its differences from the target version.
-    func picture(_ request: Request) throws -> Response {
-        let diagram: Diagram
-        if request.query["kind"] == "difference" {
-            let project = try project()
-            func version(_ name: String) -> ModelVersion? {
-                project.versions.position(named: name).map { project.versions.versions[$0].named(name) }
-            }
-            guard let older = request.query["from"].flatMap(version), let newer = request.query["to"].flatMap(version)
-            else { throw MigrationError(.usage, "The model has no such versions.", remedy: "Load the plan again.") }
-            diagram = try Diagram(
-                from: older, to: newer, try ModelDiff(from: older, to: newer, answers: project.answers))
-        } else {
-            let choice = request.query["entity"].map { Diagram.EntityChoice.around([$0], depth: 1) } ?? .all
-            diagram = try read { reader in
-                guard let model = reader.contents.layout?.model else {
-                    throw MigrationError(
-                        .modelNotFound, "The store has no readable model.", remedy: "Name one: --model.")
-                }
-                return try Diagram(model, title: request.query["entity"] ?? "", choice: choice)
-            }
-        }
-        return Response(200, type: "image/svg+xml", try svg(diagram))
-    }
 }

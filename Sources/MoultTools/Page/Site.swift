@@ -86,9 +86,11 @@ package actor Site {
     private func route(_ request: Request) async throws -> Response {
         switch (request.method == "POST", request.path) {
         case (false, "/style.css"):
-            return Response(200, type: "text/css; charset=utf-8", Self.style + Self.tableStyle)
+            let style = Self.style + Self.tableStyle + PictureViewer.style
+            return Response(200, type: "text/css; charset=utf-8", style)
         case (false, "/script.js"):
-            return Response(200, type: "text/javascript; charset=utf-8", Self.script + Self.tableScript)
+            let script = Self.script + Self.tableScript + PictureViewer.script
+            return Response(200, type: "text/javascript; charset=utf-8", script)
         case (false, "/job"): return Response(jobPage())
         case (false, "/job.json"):
             return Response(200, type: "application/json", (job?.document ?? .null).compact)

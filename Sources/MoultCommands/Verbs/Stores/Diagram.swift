@@ -8,26 +8,31 @@ extension Verb {
         "diagram", "Draw a model, the difference between two versions, a plan or a store's history.",
         discussion: """
             MODEL is a model or a store. The default format is Mermaid, which GitHub and GitLab render in a Markdown
-            code block marked mermaid. --format dot prints the input of Graphviz. --format svg needs Graphviz to be
-            installed. If a store contains no model, its tables are drawn.
+            code block marked mermaid. --format html prints one file for a browser, which loads nothing: it zooms, can
+            be searched, and a click on an entity shows it with its neighbours. --format dot prints the input of
+            Graphviz. --format svg and html need Graphviz to be installed. If a store contains no model, its tables are
+            drawn.
+            With more than 30 entities, the picture is an overview of their names by clusters. --entity NAME draws one
+            with what is near it, --whole draws all of them with their attributes.
             --difference OLD NEW draws what differs between two versions. --plan draws how a migration of the store to
             the current version, or to the one that --to names, changes each entity. --history draws what was done to
             the store.
             """,
         operands: [.model, newer],
         options: [
-            drawingFormat, version, difference, drawsPlan, .target, drawsHistory, drawnEntity, depth, .model, .answers,
-            .order,
+            drawingFormat, version, difference, drawsPlan, .target, drawsHistory, drawnEntity, depth, drawsAll, .model,
+            .answers, .order,
         ],
         examples: [
             "moult diagram Forum.xcdatamodeld", "moult diagram Forum.xcdatamodeld --difference Forum \"Forum 3\"",
             "moult diagram forum.sqlite --plan --model Forum.xcdatamodeld", "moult diagram forum.sqlite --history",
             "moult diagram Forum.xcdatamodeld --entity Post --depth 1 --format dot",
+            "moult diagram Forum.xcdatamodeld --format html > forum.html",
         ]
     ) { invocation, console in
         let format = invocation[value: drawingFormat] ?? "mermaid"
-        guard ["mermaid", "dot", "svg"].contains(format) else {
-            throw invocation.wrong("--format takes mermaid, dot or svg, not \(format).")
+        guard formats.contains(format) else {
+            throw invocation.wrong("--format takes mermaid, dot, svg or html, not \(format).")
         }
         let kinds = [difference, drawsPlan, drawsHistory].filter { invocation[$0] }
         guard kinds.count < 2 else {
@@ -41,6 +46,7 @@ extension Verb {
             switch format {
             case "dot": drawing.dot
             case "svg": try Graphviz.svg(drawing)
+            case "html": try drawing.html(isWhole: invocation[drawsAll])
             default: drawing.mermaid
             }
         if format == "mermaid", text.count > Diagram.mermaidLimit {
@@ -62,7 +68,8 @@ extension Verb {
             + "as current.",
         isOptional: true, completes: .nothing)
     private static let drawingFormat = Option.value(
-        "format", "NAME", "mermaid (the default), dot or svg.", completes: .words(["mermaid", "dot", "svg"]))
+        "format", "NAME", "mermaid (the default), dot, svg or html.", completes: .words(formats))
+    private static let formats = ["mermaid", "dot", "svg", "html"]
     private static let difference = Option.value(
         "difference", "OLD", "Draw what differs between the versions OLD and NEW.")
     private static let drawsPlan = Option.flag("plan", "Draw the plan of the store's migration.")
@@ -71,8 +78,26 @@ extension Verb {
         "entity", "NAME", "Draw this entity and what is near it; may be repeated.")
     private static let depth = Option.value(
         "depth", "N", "With --entity: draw what is up to N relationships or parents away; default 1.")
+    private static let drawsAll = Option.flag(
+        "whole", "Draw all entities with their attributes, however many there are.")
 
+    /// Returns the picture that the arguments name. A large one that is not asked for whole becomes an overview.
     private static func drawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
+        let drawing = try fullDrawing(invocation, console)
+        let names = invocation.all(drawnEntity)
+        // The file for a browser has the details, too.
+        let isFile = invocation[value: drawingFormat] == "html"
+        guard drawing.isLarge, !invocation[drawsAll], !isFile else { return drawing }
+        console.say(
+            "\(Quantity.count(drawing.boxes.count, "entity", plural: "entities")): "
+                + (names.isEmpty
+                    ? "the picture is an overview of their names. --entity NAME draws one with its neighbours"
+                    : "the picture has the attributes of \(names.joined(separator: ", ")) alone")
+                + ", --whole draws all with their attributes, --format html lets you open each.")
+        return names.isEmpty ? drawing.overview : drawing.condensed(around: names)
+    }
+
+    private static func fullDrawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
         if invocation[drawsPlan] { return try planDrawing(invocation, console) }
         if invocation[drawsHistory] { return try historyDrawing(invocation, console) }
         let names = invocation.all(drawnEntity)
