@@ -1,7 +1,8 @@
 import Foundation
 import MoultTesting
 
-/// The page that shows what the trials have shown; a run puts each table between its two marks.
+/// The page that shows what the trials have shown. A run puts a sentence for each table between two marks of the page,
+/// and the table into a file of the folder `Tables` next to it.
 struct SafetyPage {
     private let path: String
 
@@ -17,13 +18,17 @@ struct SafetyPage {
     }
 
     private func put(_ matrix: FaultMatrix, _ name: String, into text: inout String, _ options: FaultOptions) throws {
-        let (first, last) = ("<!-- Scripts/test-faults writes the table of \(name). -->", "<!-- End of \(name). -->")
+        let (first, last) = ("<!-- Scripts/test-faults writes the result of \(name). -->", "<!-- End of \(name). -->")
         guard let begin = text.range(of: first), let end = text.range(of: last) else { throw MarksMissing() }
         let whole = matrix.rows.filter(\.isWhole).count
         let sentence = """
             Made by `Scripts/test-faults`, seeds 0 to \(options.seeds - 1): \(matrix.tried) trials, \
             \(matrix.broken.count) guarantees broken; \(whole) of \(matrix.rows.count) series whole.
             """
-        text = "\(text[..<begin.upperBound])\n\n\(sentence)\n\n\(matrix.markdown)\n\n\(text[end.lowerBound...])"
+        text = "\(text[..<begin.upperBound])\n\n\(sentence)\n\n\(text[end.lowerBound...])"
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent("Tables")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try matrix.csv.write(
+            to: folder.appendingPathComponent("\(name).csv"), atomically: true, encoding: .utf8)
     }
 }

@@ -12,10 +12,10 @@ import Testing
         let program = try String(contentsOf: file, encoding: .utf8)
         #expect(blocks.contains(program))
         let lines = program.split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.count <= 31 && lines.filter { $0.hasPrefix("import") } == ["import Moult"])
+        #expect(lines.count <= 15 && lines.filter { $0.hasPrefix("import") } == ["import Moult"])
     }
 
-    @Test func `it migrates, rehearses, validates and rolls back`() throws {
+    @Test func `it plans, migrates and rolls back`() throws {
         let forum = try ForumStore()
         let before = try forum.sql("SELECT Z_PK, ZTEXT, ZTHREAD FROM ZPOST")
         let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -26,12 +26,7 @@ import Testing
         ).wait()
         let text = try String(contentsOfFile: output, encoding: .utf8)
         #expect(exit == 0)
-        for line in [
-            "behind  The store is of version Forum, 2 behind Forum 3.", "Forum → Forum 2 → Forum 3", "Rehearsed:",
-            "100 % The store is of version Forum 3", "Migrated to Forum 3; the backup is",
-            "The store is sound: Forum 3",
-            "Back at Forum",
-        ] {
+        for line in ["Forum → Forum 2 → Forum 3", "Migrated to Forum 3; the backup is", "Back at Forum"] {
             #expect(text.contains(line), "\(text)")
         }
         #expect(try forum.sql("SELECT Z_PK, ZTEXT, ZTHREAD FROM ZPOST") == before)

@@ -44,6 +44,11 @@ package struct FaultMatrix: Sendable {
         let rule = "|" + String(repeating: " --- |", count: table.first?.count ?? 0)
         return ([lines.first ?? "", rule] + lines.dropFirst()).joined(separator: "\n")
     }
+
+    /// The same table as CSV. No cell contains a quotation mark.
+    package var csv: String {
+        table.map { row in row.map { $0.contains(",") ? "\"\($0)\"" : $0 }.joined(separator: ",") + "\n" }.joined()
+    }
 }
 
 /// The results of the trials of one kind of fault on one kind of migration.

@@ -5,17 +5,16 @@ import Testing
 
 @testable import MoultEngine
 
-/// Every rule of `moult validate` over every real store, against the kept table of Documentation/JudgedFindings.md.
+/// Every rule of `moult validate` over every real store, against the kept table Documentation/Tables/validate.csv.
 @Suite("Validation of real stores", .enabled(if: Corpus.isAvailable))
 struct CorpusAuditTests {
     /// By store, its objects, and each finding as `rule place`.
     private static func judged() throws -> [String: (objects: Int64, findings: Set<String>)] {
-        let page = try String(
-            contentsOf: packageRoot.appendingPathComponent("Documentation/JudgedFindings.md"), encoding: .utf8)
-        let part = try #require(page.components(separatedBy: "\n## validate\n").dropFirst().first)
+        let table = try String(
+            contentsOf: packageRoot.appendingPathComponent("Documentation/Tables/validate.csv"), encoding: .utf8)
         var judged: [String: (objects: Int64, findings: Set<String>)] = [:]
-        for row in part.split(separator: "\n").filter({ $0.hasPrefix("| ") }).dropFirst() {
-            let cells = row.dropFirst(2).components(separatedBy: " | ")
+        for row in table.split(separator: "\n").dropFirst() {
+            let cells = row.components(separatedBy: ",")
             var store = judged[cells[0]] ?? (Int64(cells[1]) ?? -1, [])
             if cells[2] != "none" { store.findings.insert("\(cells[2]) \(cells[3])") }
             judged[cells[0]] = store

@@ -3,7 +3,7 @@ import MoultCoreData
 import TestSupport
 import Testing
 
-// The README's program with Core Data's API, line for line.
+// The program of the module's page, line for line.
 
 /// Adds a post to every pinned topic. A store of an older version is migrated as it is opened.
 func announce(_ text: String, in store: URL, model: URL) async throws -> Int {
@@ -26,12 +26,13 @@ func announce(_ text: String, in store: URL, model: URL) async throws -> Int {
     }
 }
 
-@Suite struct ReadmeTests {
+@Suite struct ModulePageTests {
     private let model = packageRoot.appendingPathComponent("Examples/Forum.xcdatamodeld")
 
-    @Test func `the program of the README is the one that is compiled here`() throws {
-        let readme = try String(contentsOf: packageRoot.appendingPathComponent("README.md"), encoding: .utf8)
-        let blocks = readme.components(separatedBy: "```swift\n").dropFirst()
+    @Test func `the program of the page is the one that is compiled here`() throws {
+        let file = "Sources/MoultCoreData/MoultCoreData.docc/MoultCoreData.md"
+        let page = try String(contentsOf: packageRoot.appendingPathComponent(file), encoding: .utf8)
+        let blocks = page.components(separatedBy: "```swift\n").dropFirst()
         let start = "import Foundation\nimport MoultCoreData\n\n"
         let block = try #require(blocks.first { $0.hasPrefix(start) })
         let whole = try #require(block.components(separatedBy: "```").first)
