@@ -13,20 +13,20 @@ struct ExplanationTests {
 
     /// Words with hyphens in the sources that are no codes: names of options, of files, of headers and of kinds.
     private static let otherWords: Set<String> = [
-        "accept-losses", "ambiguous-identifier", "cat-file", "color-scheme", "content-type", "external-files",
-        "key-counters", "ls-tree", "merge-base", "model-cache", "moult-fleet", "moult-proven", "moult-unwritten",
-        "moult-watched", "no-store", "one-sided", "rev-parse", "same-origin", "sec-fetch-site", "sub-entities",
-        "sub-entity", "to-many", "to-one", "utf-8", "with-run",
+        "accept-losses", "ambiguous-identifier", "cat-file", "external-files", "key-counters", "ls-tree", "merge-base",
+        "model-cache", "moult-fleet", "moult-proven", "moult-unwritten", "moult-watched", "one-sided", "rev-parse",
+        "sub-entities", "sub-entity", "to-many", "to-one", "utf-8", "with-run",
     ]
 
-    /// The sources of the modules that make findings. The command line has names of options, and macros have none.
+    /// The sources that make findings. The command line has names of options, pages and pictures those of HTML.
     private static func sources() throws -> [(name: String, text: String)] {
         let folder = packageRoot.appendingPathComponent("Sources")
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { name in
             name.hasSuffix(".swift")
                 && !["MoultCommands/", "MoultTesting/", "MoultDataExpansion/", "MoultDataMacros/", "moult-"]
                     .contains(where: name.hasPrefix)
-                && !name.hasPrefix("MoultTools/Explanations/")
+                && !["MoultTools/Explanations/", "MoultTools/Page/", "MoultTools/Diagrams/"]
+                    .contains(where: name.hasPrefix)
         }
         return try names.map { ($0, try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8)) }
     }

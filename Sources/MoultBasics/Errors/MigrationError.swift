@@ -28,7 +28,7 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
         // A person has named the file, and not the unfinished one next to it.
         (self.message, self.place) = (message.withoutStagedNames, place.withoutStagedNames)
         advice = remedy
-        self.cause = cause
+        self.cause = cause?.withoutStagedNames
     }
 
     /// The remedy for a damaged store, the same everywhere.

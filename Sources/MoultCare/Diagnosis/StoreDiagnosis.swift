@@ -46,7 +46,7 @@ package struct StoreDiagnosis: Sendable {
         for position in found.indices {
             found[position].advice = found[position].advice.replacing(MigrationError.damagedStoreRemedy, with: damage)
         }
-        found = Self.onceForEachFault(found)
+        found = Self.onceForEachFault(found).map { $0.naming(store: site.name, at: site.path) }
         var seen: Set<Finding> = []
         findings = found.filter { seen.insert($0).inserted }.enumerated().sorted {
             ($1.element.severity, $0.offset) < ($0.element.severity, $1.offset)
@@ -58,10 +58,11 @@ package struct StoreDiagnosis: Sendable {
     /// comes after that of the plan.
     private static func onceForEachFault(_ found: [Finding]) -> [Finding] {
         let ofRows = ["required-missing", "not-unique"]
+        let isMissing = found.contains { $0.code == "required-missing" && $0.severity == .error }
         return found.enumerated().filter { place, finding in
             guard ofRows.contains(finding.code) else { return true }
             // A value that was required already, and may have another name in the next version.
-            if finding.code == "required-missing", finding.severity == .warning { return false }
+            if finding.code == "required-missing", finding.severity == .warning, isMissing { return false }
             return !found[(place + 1)...].contains { $0.code == finding.code && $0.place == finding.place }
         }.map(\.element)
     }

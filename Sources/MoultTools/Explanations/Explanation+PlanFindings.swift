@@ -63,6 +63,10 @@ extension Explanation {
             "A Double has about 16 digits, a Float about 7.",
             "Keep the type if the digits matter; a Decimal holds 38."),
         Explanation(
+            "derived-not-computed", .plan, "A derived attribute gets no value for the objects that exist.",
+            "Its expression cannot be computed in a migration.",
+            "Save the objects once in the app: Core Data computes the value when an object is saved."),
+        Explanation(
             "history-missing", .plan, "A table or column of persistent history is missing.",
             "The migration creates it, without its former contents.",
             "There is nothing to do; \(.repair, .anyStore, .only(["history"])) does the same now."),
