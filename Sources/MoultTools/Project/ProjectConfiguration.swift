@@ -74,10 +74,10 @@ extension ProjectConfiguration {
         let document = try JSONValue(parsing: bytes, place: path, code: .usage)
         lines = JSONKeyLines(bytes).lines
         guard let members = document.members else { throw wrong("It should be an object.", at: []) }
-        for member in members { try read(member.key, member.value) }
         if document["model"] != nil, document["models"] != nil {
             throw wrong("model and models exclude each other. List every model in models.", at: ["model"])
         }
+        for member in members { try read(member.key, member.value) }
         if models.count > 1, answers != nil {
             throw wrong("With several models, the answers of each are next to it. Remove answers.", at: ["answers"])
         }

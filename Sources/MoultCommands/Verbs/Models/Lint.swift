@@ -131,8 +131,9 @@ extension Invocation {
         )
         if self[Verb.fix] { request.correction = self[Verb.dryRun] ? .preview : .write }
         request.allowsNewModels = models.count > 1
-        let configured = Set(configuration?.models ?? [])
-        request.isOfAllModels = configured.isSubset(of: models.compactMap { $0[Operand.model] })
+        func places(_ paths: [String]) -> Set<String> { Set(paths.map { (try? POSIXSystem().resolve($0)) ?? $0 }) }
+        let configured = places(configuration?.models ?? [])
+        request.isOfAllModels = configured.isSubset(of: places(models.compactMap { $0[Operand.model] }))
         return request
     }
 
