@@ -9,13 +9,14 @@ extension Verb {
             Released versions are those in moult.lock next to the model, or those of a git revision: --since compares
             with the merge base of that revision and HEAD. Migrations between released versions are not checked again.
             Each finding has a rule, a file and line, a sentence and a remedy. Documentation/Lint has a page for each
-            rule. Several models, such as those of moult.json, are checked one after the other.
+            rule.
+            Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
+            Several models, such as those of moult.json, are checked one after the other.
             --fix writes the corrected start tags that the findings show, and changes no other byte of the model's
             files. It edits no version that was released; if nothing says which were, only the newest. A correction is
             tried out first, and left out if it would not repair its finding or would lead to another one. The findings
             are then those that remain.
             The exceptions in moult.json leave out a rule at one place, with the reason.
-            Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
             """,
         operands: [.models],
         options: [
