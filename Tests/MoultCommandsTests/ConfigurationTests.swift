@@ -104,6 +104,10 @@ struct ConfigurationTests {  // tier: long
         let lines = JSONKeyLines(Array(text.utf8)).lines
         #expect(lines[["a"]] == 1 && lines[["a", "b"]] == 1 && lines[["a", "c"]] == 2)
         #expect(lines[["fA"]] == 3, "\(lines)")
+        #expect(lines[["a", "c", "0"]] == 2 && lines[["a", "c", "1", "d"]] == 2 && lines[["a", "c", "2"]] == 2)
+        let list = JSONKeyLines(Array("{\"a\": [\n[1, 2],\n\n{\"b\": 3}, []\n], \"c\": 4}".utf8)).lines
+        #expect(list[["a", "0"]] == 2 && list[["a", "0", "1"]] == 2 && list[["a", "1", "b"]] == 4, "\(list)")
+        #expect(list[["a", "2"]] == 4 && list[["c"]] == 5, "\(list)")
     }
 
     @Test func `lint takes profiles, severities and declared losses from the file`() throws {

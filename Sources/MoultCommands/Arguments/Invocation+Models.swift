@@ -43,6 +43,7 @@ extension Invocation {
     /// - Throws: `usage` if neither names a model.
     package func operandVersions(_ console: Console) throws -> ModelVersions {
         if self[Operand.model] == nil, let versions = try ownVersions(console) { return versions }
+        try refuseSeveralModels()
         return try versions(at: try requiredModel(), console)
     }
 
@@ -50,12 +51,12 @@ extension Invocation {
     /// folder.
     package func operandBundle(_ console: Console) throws -> ModelBundle {
         if self[Operand.model] == nil, let versions = try ownVersions(console) { return try ModelBundle(versions) }
+        try refuseSeveralModels()
         return try ModelBundle(modelOrStoreAt: try requiredModel(), order: list(.order))
     }
 
     private func requiredModel() throws -> String {
         if let path = self[Operand.model] { return path }
-        if let error = severalModels() { throw error }
         let verb = Verb.all.flatMap(\.leaves).first { $0.words.joined(separator: " ") == path }?.verb
         throw Self.missing([Operand.model.name], of: verb, path)
     }
@@ -78,16 +79,14 @@ extension Invocation {
     ///
     /// - Throws: `usage`, which names the models next to the store; the errors of reading the store's own model.
     func requireModel() throws {
+        if self[value: .model] == nil, registry.models == nil { try refuseSeveralModels() }
         guard self[value: .model] == nil, registry.models == nil, let store = self[Operand.store] else { return }
         // Report faults of the store itself first.
         _ = try ModelVersion(ownOfStore: store)
         let folders = Set([Path.folder(of: store), "."]).sorted()
-        let found =
-            !configuredModels.isEmpty
-            ? configuredModels
-            : folders.flatMap { folder in
-                ModelBundle.paths(in: folder).map { folder == "." ? $0 : Path.join(folder, $0) }
-            }
+        let found = folders.flatMap { folder in
+            ModelBundle.paths(in: folder).map { folder == "." ? $0 : Path.join(folder, $0) }
+        }
         let command = "\(Program.name) \(path) \(store.shellQuoted)"
         throw MigrationError(
             .usage,
@@ -114,14 +113,14 @@ extension Invocation {
     /// - Throws: `usage` if neither the command line nor the app names a model.
     package func namedVersions(_ console: Console) throws -> ModelVersions {
         if let versions = try versionsIfKnown(console) { return versions }
-        if let error = severalModels() { throw error }
+        try refuseSeveralModels()
         return try versions(at: try required(Option.model), console)
     }
 
-    /// The error of a verb that needs one of the several models of `moult.json`; nil if there are not several.
-    private func severalModels() -> MigrationError? {
-        guard !configuredModels.isEmpty else { return nil }
-        return MigrationError(
+    /// Refuses a verb that needs one of the several models of `moult.json`.
+    private func refuseSeveralModels() throws {
+        guard !configuredModels.isEmpty else { return }
+        throw MigrationError(
             .usage, "\(Program.name) \(path) works on one model, and moult.json names several.",
             place: configuration?.path ?? "",
             remedy: "Name one of them: "

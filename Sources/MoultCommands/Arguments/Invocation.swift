@@ -13,12 +13,12 @@ package struct Invocation: Sendable {
     /// The further values of an operand that may be repeated, after its first.
     private var furtherOperands: [String] = []
     private var values: [String: [String]]
+    /// The models of `moult.json`, if it names several and the command line names none.
+    private(set) var configuredModels: [String] = []
     /// The contents of `moult.json`; nil if there is none, or if the verb uses nothing in it.
     var configuration: ProjectConfiguration?
     /// The names of options and operands that are not from the command line.
     private var configured: Set<String> = []
-    /// The models of `moult.json`, if it names several and the command line names none.
-    private(set) var configuredModels: [String] = []
 
     /// Parses the arguments after a verb.
     ///
@@ -36,16 +36,6 @@ package struct Invocation: Sendable {
         while let argument = rest.popFirst() {
             if argument == "--", !onlyOperands {
                 onlyOperands = true
-            } else if !onlyOperands, let model = Self.modelOption(argument, of: verb, rest: &rest) {
-                // A verb whose operand is a model takes it as --model too, as the verbs for stores do.
-                if operands[Operand.model.name] == nil, places.first?.name == Operand.model.name {
-                    operands[Operand.model.name] = model
-                    places.removeFirst()
-                } else if verb.operands.last?.isRepeated == true {
-                    furtherOperands.append(model)
-                } else {
-                    throw Self.wrong("\(Program.name) \(path) takes no further argument: \(model).", path)
-                }
             } else if argument.hasPrefix("-"), argument != "-", !onlyOperands {
                 let (option, value) = try Self.option(argument, of: verb, path: path, rest: &rest)
                 values[option.name, default: []].append(value)
@@ -66,29 +56,6 @@ package struct Invocation: Sendable {
         if !missing.isEmpty { throw Self.missing(missing, of: verb, path) }
         try configure(verb)
         try refuseIdleOptions()
-    }
-
-    /// Returns the value of `--model` for a verb that has no such option but takes a model as its operand.
-    private static func modelOption(
-        _ argument: String, of verb: Verb, rest: inout ArraySlice<String>
-    ) -> String? {
-        let option = "--\(Option.model.name)"
-        guard verb.takesModel, !verb.options.contains(where: { $0.name == Option.model.name }) else { return nil }
-        if argument.hasPrefix(option + "=") { return String(argument.dropFirst(option.count + 1)) }
-        return argument == option ? rest.popFirst() : nil
-    }
-
-    /// Returns this invocation for each of its models; itself if no model is named.
-    package var forEachModel: [Invocation] {
-        let typed = all(Operand.model)
-        let models = typed.isEmpty ? configuredModels : typed
-        guard models.count > 1 else { return [self] }
-        return models.map { model in
-            var one = self
-            one.operands[Operand.model.name] = model
-            one.furtherOperands = []
-            return one
-        }
     }
 
     /// Sets an option that was left out.
@@ -121,6 +88,19 @@ package struct Invocation: Sendable {
 
     /// Returns every value of an operand that may be repeated.
     package func all(_ operand: Operand) -> [String] { (self[operand].map { [$0] } ?? []) + furtherOperands }
+
+    /// Returns this invocation for each of its models; itself if no model is named.
+    package var forEachModel: [Invocation] {
+        let typed = all(Operand.model)
+        let models = typed.isEmpty ? configuredModels : typed
+        guard models.count > 1 else { return [self] }
+        return models.map { model in
+            var one = self
+            one.operands[Operand.model.name] = model
+            one.furtherOperands = []
+            return one
+        }
+    }
 
     /// Returns an operand that the verb requires.
     package func required(_ operand: Operand) throws -> String {

@@ -45,7 +45,7 @@ package struct Verb: Sendable {
     }
 
     /// Whether an operand is a model.
-    var takesModel: Bool { operands.contains { $0.name == Operand.model.name } }
+    var takesModel: Bool { operands.contains(.model) || operands.contains(.models) }
 
     /// The verbs that perform an action, this one or those below it, each as typed.
     package var leaves: [(words: [String], verb: Verb)] {

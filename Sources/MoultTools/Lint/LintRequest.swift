@@ -21,7 +21,8 @@ package struct LintRequest: Sendable {
     package var store: String?
     /// The places at which rules do not apply.
     package var exceptions: [LintException] = []
-    /// Whether the request is for all models that the exceptions may name, so that an unknown place is an error.
+    /// Whether the request is for all models that the exceptions may name. Otherwise nothing is said about exceptions
+    /// that match nothing.
     package var isOfAllModels = true
     /// Whether a model may be missing from the revision, because it is newer.
     package var allowsNewModels = false

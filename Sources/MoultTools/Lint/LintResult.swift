@@ -226,9 +226,10 @@ extension LintResult {
 }
 
 extension Lint {
-    /// Returns the exceptions that no model needs, although their rules were applied and their places exist.
+    /// Returns the exceptions that no model needs, although their rules were applied and their places exist; none unless
+    /// all models were read.
     ///
-    /// - Throws: `usage` for a place that no model has, if all models were read.
+    /// - Throws: `usage` for a place that no model has.
     fileprivate func unusedExceptions(_ reports: [LintReport], isOfAllModels: Bool) throws -> [LintException] {
         let codes = Set(
             rules.filter { rule in
@@ -236,12 +237,11 @@ extension Lint {
                 return true
             }.map(\.code))
         // A model that cannot be read has places that nobody knows.
-        guard !reports.contains(where: { $0.gap != nil }) else { return [] }
+        guard isOfAllModels, !reports.contains(where: { $0.gap != nil }) else { return [] }
         return try exceptions.enumerated().filter { position, exception in
             let known = reports.map { $0.unmatched[position] }
             guard !known.contains(nil) else { return false }
             if known.contains(true) { return codes.contains(exception.rule) }
-            guard isOfAllModels else { return false }
             let near = reports.lazy.compactMap { $0.places?.nearest(to: exception.place) }.first
             throw MigrationError(
                 .usage,

@@ -31,7 +31,7 @@ package struct ProjectConfiguration: Sendable {
     package private(set) var standIns = StandInRules()
 
     /// The line of each key, for messages.
-    private let lines: [[String]: Int]
+    private let lines: JSONKeyLines
 
     /// Finds the configuration, starting at the current directory; returns nil if there is none.
     ///
@@ -72,12 +72,12 @@ extension ProjectConfiguration {
     package init(json bytes: [UInt8], path: String) throws {
         self.path = path
         let document = try JSONValue(parsing: bytes, place: path, code: .usage)
-        lines = JSONKeyLines(bytes).lines
+        lines = JSONKeyLines(bytes)
         guard let members = document.members else { throw wrong("It should be an object.", at: []) }
-        for member in members { try read(member.key, member.value) }
         if document["model"] != nil, document["models"] != nil {
             throw wrong("model and models exclude each other. List every model in models.", at: ["model"])
         }
+        for member in members { try read(member.key, member.value) }
         if models.count > 1, answers != nil {
             throw wrong("With several models, the answers of each are next to it. Remove answers.", at: ["answers"])
         }
@@ -157,7 +157,7 @@ extension ProjectConfiguration {
             throw wrong("There is no rule \(code)." + hint(code, LintRule.all.map(\.code)), at: place + ["rule"])
         }
         return LintException(
-            rule: rule.code, place: try text("place"), why: try text("why"), source: (path, line(of: place)))
+            rule: rule.code, place: try text("place"), why: try text("why"), source: (path, lines[place] ?? 1))
     }
 
     private func file(_ key: String, _ value: JSONValue) throws -> String {
@@ -181,9 +181,6 @@ extension ProjectConfiguration {
             ?? " There are: \(known.joined(separator: ", "))."
     }
 
-    /// The line of a key, or else of what contains it.
-    private func line(of key: [String]) -> Int { lines[key] ?? (key.isEmpty ? 1 : line(of: Array(key.dropLast()))) }
-
     /// Returns an error at the line of a key.
     package func wrong(_ message: String, at key: [String]) -> MigrationError {
         MigrationError(
@@ -194,7 +191,7 @@ extension ProjectConfiguration {
 
 /// The line of each key and each element of a list in a JSON document, for messages about a file that the user has
 /// written.
-struct JSONKeyLines {
+struct JSONKeyLines: Sendable {
     /// The lines by the path of keys and positions, such as `["exceptions", "0", "rule"]`, counted from 1.
     private(set) var lines: [[String]: Int] = [:]
 
@@ -238,6 +235,9 @@ struct JSONKeyLines {
             place += 1
         }
     }
+
+    /// The line of a key, or else of what contains it; nil outside of everything.
+    subscript(key: [String]) -> Int? { key.isEmpty ? nil : lines[key] ?? self[Array(key.dropLast())] }
 
     private static let space: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
 

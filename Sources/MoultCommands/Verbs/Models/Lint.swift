@@ -9,13 +9,14 @@ extension Verb {
             Released versions are those in moult.lock next to the model, or those of a git revision: --since compares
             with the merge base of that revision and HEAD. Migrations between released versions are not checked again.
             Each finding has a rule, a file and line, a sentence and a remedy. moult explain RULE explains a rule,
-            with examples. Several models, such as those of moult.json, are checked one after the other.
+            with examples.
+            Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
+            Several models, such as those of moult.json, are checked one after the other.
             --fix writes the corrected start tags that the findings show, and changes no other byte of the model's
             files. It edits no version that was released; if nothing says which were, only the newest. A correction is
             tried out first, and left out if it would not repair its finding or would lead to another one. The findings
             are then those that remain.
             The exceptions in moult.json leave out a rule at one place, with the reason.
-            Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
             """,
         operands: [.models],
         options: [
@@ -131,8 +132,9 @@ extension Invocation {
         )
         if self[Verb.fix] { request.correction = self[Verb.dryRun] ? .preview : .write }
         request.allowsNewModels = models.count > 1
-        let configured = Set(configuration?.models ?? [])
-        request.isOfAllModels = configured.isSubset(of: models.compactMap { $0[Operand.model] })
+        func places(_ paths: [String]) -> Set<String> { Set(paths.map { (try? POSIXSystem().resolve($0)) ?? $0 }) }
+        let configured = places(configuration?.models ?? [])
+        request.isOfAllModels = configured.isSubset(of: places(models.compactMap { $0[Operand.model] }))
         return request
     }
 
