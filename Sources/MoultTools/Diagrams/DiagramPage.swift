@@ -88,9 +88,9 @@ extension Diagram {
             for (const element of [main, ...parts.map((part) => part.content)]) untitle(element);
             // An entity is found by all that its own picture says of it, also where its box shows the name alone.
             const target = (node) => {
-          const link = node.querySelector("a");
-          return (link?.getAttribute("href") ?? link?.getAttribute("xlink:href"))?.slice(1);
-        };
+              const link = node.querySelector("a");
+              return (link?.getAttribute("href") ?? link?.getAttribute("xlink:href"))?.slice(1);
+            };
             const texts = new Map(parts.map((part) => {
               const node = [...part.content.querySelectorAll(".node")].find((node) => target(node) === part.id);
               const edges = [...part.content.querySelectorAll(".edge")].filter((edge) => edge.id.split("-").slice(1).includes(node?.id.slice(1)));
