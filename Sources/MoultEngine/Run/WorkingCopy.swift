@@ -84,7 +84,7 @@ final class WorkingCopy {
             if let policies = pass.policies {
                 let observer = observer.piece(1, of: weights, in: pass)
                 try journalled { try policies.run(site(of: pass, observer)) }
-                observer.report(.change, 1)
+                observer.report(.change, 1, rows: rows(of: pass))
             }
             try pass.settleLosses()
         }
