@@ -184,7 +184,7 @@ extension ProjectConfiguration {
     /// Returns an error at the line of a key.
     package func wrong(_ message: String, at key: [String]) -> MigrationError {
         MigrationError(
-            .usage, message, place: "\(path):\(line(of: key))",
+            .usage, message, place: "\(path):\(lines[key] ?? 1)",
             remedy: "Correct the file. Its settings are: \(Self.keys.joined(separator: ", ")).")
     }
 }
