@@ -79,24 +79,30 @@ package actor FolderSite {
     private func found() throws -> (entries: [FleetEntry], isComplete: Bool) {
         let versions = try settings.models.map { try Project(models: $0, order: settings.order).versions }
         let look = try versions.map { try StoreLook($0, target: nil) } ?? StoreLook()
+        let found = try Self.entries(in: settings.store, look)
+        return (remembered(found.entries), found.isComplete)
+    }
+
+    private static func entries(
+        in folder: String, _ look: StoreLook
+    ) throws -> (entries: [FleetEntry], isComplete: Bool) {
         var (entries, seen) = ([FleetEntry](), Set<FileIdentity>())
+        let system = POSIXSystem()
         let start = system.monotonicNanoseconds
-        do {
-            let finder = StoreFinder { candidate in
-                guard entries.count < Self.most, self.system.monotonicNanoseconds - start < Self.searchTime else {
-                    throw Enough()
-                }
-                guard let entry = try? look.look(at: candidate.path, name: candidate.name),
-                    seen.insert(entry.identity).inserted
-                else { return }
-                entries.append(entry)
-            } miss: { _ in
-            }
-            try finder.find([settings.store])
-        } catch is Enough {
-            return (remembered(entries), false)
+        let finder = StoreFinder { candidate in
+            guard entries.count < most, system.monotonicNanoseconds - start < searchTime else { throw Enough() }
+            guard let entry = try? look.look(at: candidate.path, name: candidate.name),
+                seen.insert(entry.identity).inserted
+            else { return }
+            entries.append(entry)
+        } miss: { _ in
         }
-        return (remembered(entries), true)
+        do {
+            try finder.find([folder])
+        } catch is Enough {
+            return (entries, false)
+        }
+        return (entries, true)
     }
 
     private struct Enough: Error {}
