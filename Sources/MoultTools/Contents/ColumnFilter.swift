@@ -99,7 +99,8 @@ extension ObjectReader {
     ) throws -> MoultModel.Predicate {
         func wrong(_ need: String) -> MigrationError {
             MigrationError(
-                .usage, "\(entity).\(filter.column) is of type \(type.name): it cannot be compared so.",
+                .usage,
+                "\(entity).\(filter.column) is of type \(type.name), which “\(filter.operator.words) \(filter.value)” does not fit.",
                 place: filter.sentence, remedy: Remedy(need))
         }
         let value: ExpressionValue

@@ -41,31 +41,33 @@ extension Site {
 
     /// Copies the values of an object, and runs a query by Ctrl+Enter.
     static let tableScript = """
-        for (const cell of document.querySelectorAll("td.value")) {
-          const text = cell.querySelector("bdi.text, a bdi") || cell;
-          if (cell.querySelector("img, code") || text.textContent.endsWith("more)")) continue;
-          const words = text.textContent.trim();
-          const button = document.createElement("button");
-          const name = cell.parentElement.querySelector("th bdi").textContent;
-          button.type = "button";
-          button.className = "copy";
-          button.textContent = "Copy";
-          button.setAttribute("aria-label", "Copy " + name);
-          button.addEventListener("click", async () => {
-            try {
-              await navigator.clipboard.writeText(words);
-              button.textContent = "Copied";
-            } catch {
-              button.textContent = "Not copied";
-            }
-            setTimeout(() => { button.textContent = "Copy"; }, 2000);
+        {
+          for (const cell of document.querySelectorAll("td.value")) {
+            const text = cell.querySelector("bdi.text, a bdi");
+            const words = text ? text.textContent : cell.textContent.trim();
+            if (cell.querySelector("img, code") || words.endsWith(" more)")) continue;
+            const button = document.createElement("button");
+            const name = cell.parentElement.querySelector("th bdi").textContent;
+            button.type = "button";
+            button.className = "copy";
+            button.textContent = "Copy";
+            button.setAttribute("aria-label", "Copy " + name);
+            button.addEventListener("click", async () => {
+              try {
+                await navigator.clipboard.writeText(words);
+                button.textContent = "Copied";
+              } catch {
+                button.textContent = "Not copied";
+              }
+              setTimeout(() => { button.textContent = "Copy"; }, 2000);
+            });
+            cell.append(button);
+          }
+          const query = document.getElementById("sql");
+          if (query) query.addEventListener("keydown", (event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) query.form.requestSubmit();
           });
-          cell.append(button);
         }
-        const query = document.getElementById("sql");
-        if (query) query.addEventListener("keydown", (event) => {
-          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) query.form.requestSubmit();
-        });
 
         """
 }

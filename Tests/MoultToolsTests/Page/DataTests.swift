@@ -71,8 +71,10 @@ struct DataTests {
         #expect(try await visit.get("/object?entity=User&key=1").contains("external storage is missing"))
         #expect(await visit.send("GET", "/data?entity=User&key=1&attribute=avatar").status == 422)
         #expect(!(await visit.send("GET", "/data?entity=User&key=2&attribute=avatar")).text.contains("SQLite format"))
-        for wrong in ["attribute=name", "attribute=Z_PK", "attribute=nothing", "key=99&attribute=avatar"] {
-            #expect(await visit.send("GET", "/data?entity=User&key=2&\(wrong)").status == 422 || wrong.hasPrefix("key"))
+        for wrong in [
+            "key=2&attribute=name", "key=2&attribute=Z_PK", "key=2&attribute=nothing", "key=99&attribute=avatar",
+        ] {
+            #expect(await visit.send("GET", "/data?entity=User&\(wrong)").status == 422, "\(wrong)")
         }
     }
 
@@ -108,6 +110,7 @@ struct DataTests {
 
     @Test func `a query and a list are saved as CSV and JSON, whole and in order`() async throws {
         let forum = try ForumStore(count: 120)
+        _ = try forum.sql("UPDATE ZPOST SET ZAUTHOR = CASE WHEN Z_PK % 5 THEN 1 + Z_PK % 9 END")
         let visit = try await Visit.begun(forum.settings())
         let sql = "SELECT%20Z_PK,%20name%20FROM%20User%20ORDER%20BY%20name%20DESC,%20Z_PK"
         let csv = await visit.send("GET", "/sql.csv?sql=\(sql)")
@@ -120,7 +123,9 @@ struct DataTests {
         let json = try JSONSerialization.jsonObject(
             with: Data(await visit.send("GET", "/sql.json?sql=\(sql)").text.utf8))
         let rows = try #require((json as? [String: Any])?["rows"] as? [[Any]])
-        #expect(rows.compactMap { $0.first as? Int64 } == keys && (json as? [String: Any])?["format"] as? Int == 1)
+        #expect(
+            rows.compactMap { $0.first as? Int }.map(Int64.init) == keys
+                && (json as? [String: Any])?["format"] as? Int == 1)
         #expect(await visit.send("GET", "/sql.csv?sql=DELETE%20FROM%20ZPOST").status == 422)
 
         // All objects that match, not those of a page alone, in the order of the list.
@@ -130,7 +135,7 @@ struct DataTests {
         let objects = await visit.send("GET", "/objects.jsonl?\(list)").text.split(separator: "\n").map {
             try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] ?? [:]
         }
-        #expect(objects.compactMap { $0["Z_PK"] as? Int64 } == found)
+        #expect(objects.compactMap { $0["Z_PK"] as? Int }.map(Int64.init) == found)
         #expect(Set(objects.flatMap(\.keys)).isSuperset(of: ["Z_PK", "text", "writtenAt", "author", "thread"]))
         let some = await visit.send("GET", "/objects.csv?\(list)&column=writtenAt").text.split(separator: "\n")
         #expect(some.first == "Z_PK,writtenAt" && some.count == found.count + 1)

@@ -100,7 +100,7 @@ package struct PageProgram {
         return ([folder] + others).map { Path.join($0, Self.name) } + [Self.name]
     }
 
-    /// How to get the program, for the build that is running.
+    /// The way to get the program, for the build that is running.
     package var remedy: Remedy {
         guard let build else {
             return "Install the package \(Self.name), or put the program into \(folder) or a folder of PATH."
