@@ -11,7 +11,7 @@ extension Diagram {
     /// others.
     ///
     /// Each cluster is a group with the name of its most linked box, the largest cluster first. A pair of boxes has
-    /// one link. Boxes without links are the last group.
+    /// one link. Boxes without links come last, in no group.
     package var overview: Diagram {
         let clusters = ClusterSearch(count: boxes.count, links: links).clusters
         let degrees = links.reduce(into: [Int](repeating: 0, count: boxes.count)) { degrees, link in
@@ -33,7 +33,7 @@ extension Diagram {
             let hub = cluster.max { (degrees[$0], $1) < (degrees[$1], $0) }
             add(cluster, hub.map { boxes[$0].title })
         }
-        add(clusters.filter { $0.count == 1 }.flatMap(\.self), Self.alone)
+        add(clusters.filter { $0.count == 1 }.flatMap(\.self), nil)
         var known: Set<[Int]> = []
         for var link in links where link.from != link.to && known.insert([link.from, link.to].sorted()).inserted {
             (link.from, link.to, link.label) = (places[link.from], places[link.to], "")
@@ -41,9 +41,6 @@ extension Diagram {
         }
         return overview
     }
-
-    /// The name of the group of boxes without links.
-    static let alone = "Without relationships"
 
     /// Returns the picture of a box and those that are linked to it.
     ///

@@ -46,7 +46,7 @@ struct OverviewLayout {
                 groups.append(place..<place + 1)
             }
         }
-        let alone = groups.last.flatMap { diagram.boxes[$0.lowerBound].group == Diagram.alone ? $0 : nil }
+        let alone = groups.last.flatMap { diagram.boxes[$0.lowerBound].group == nil ? $0 : nil }
         if alone != nil { groups.removeLast() }
         for group in Self.ordered(groups, neighbours) {
             let title = group.count > 3 ? diagram.boxes[group.lowerBound].group ?? "" : ""
@@ -56,7 +56,7 @@ struct OverviewLayout {
             let hasTurns = last.contains { neighbours[$0].contains(where: last.contains) }
             add(columns, title: title, gap: Self.columnGap, room: hasTurns ? Self.columnGap / 4 : 0)
         }
-        pack(alone, title: frames.isEmpty ? "" : Diagram.alone)
+        pack(alone, title: frames.isEmpty ? "" : "Without relationships")
     }
 
     /// Returns the groups, the largest first, each followed by those that are linked to it.

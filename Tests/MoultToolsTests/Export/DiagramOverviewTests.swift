@@ -60,8 +60,8 @@ struct DiagramOverviewTests {
         }
         let overview = diagram(47, links).overview
         var groups: [String: Set<String>] = [:]
-        for box in overview.boxes { groups[box.group ?? "", default: []].insert(box.title) }
-        var expected: [String: Set<String>] = ["Without relationships": ["Entity45", "Entity46"]]
+        for box in overview.boxes { groups[box.group ?? "none", default: []].insert(box.title) }
+        var expected: [String: Set<String>] = ["none": ["Entity45", "Entity46"]]
         for star in 0..<5 { expected["Entity\(star)"] = Set((0..<9).map { "Entity\(place(star, $0))" }) }
         #expect(groups == expected)
         #expect(overview.boxes.allSatisfy { $0.lines.isEmpty } && overview.links.count == links.count)
