@@ -51,7 +51,7 @@ struct DocumentedKeysTests {  // tier: long
             ["diagram", "Forum.xcdatamodeld"], ["views", store, "-o", "V.sqlite"], ["export", store, "-o", "E"],
             ["anonymise", store, "-o", "A.sqlite"], ["import", "A.sqlite", "E"],
             ["query", store, "SELECT count(*) AS rows FROM Post"],
-            ["ddl", "Forum.xcdatamodeld"], ["schema", "export", "S"] + model,
+            ["ddl", "Forum.xcdatamodeld"], ["schema", "export", "S"] + model, ["explain", "OPEN001"], ["explain"],
             ["compile", "Forum.xcdatamodeld"], ["decompile", "Forum.momd", "-o", "D"],
             ["generate", "Forum.xcdatamodeld", "-o", "G"], ["coexist", "Forum.xcdatamodeld"],
             ["lock", "Forum.xcdatamodeld"],
