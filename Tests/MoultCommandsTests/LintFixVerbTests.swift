@@ -149,7 +149,8 @@ struct LintFixVerbTests {
             Self.title.replacing("\"title\"", with: "\"titles\""), Self.title.replacing("\"title\"", with: "\"titel\""))
         let moult = try besideApp(model(Self.title), text)
         let result = try fix(moult)
-        #expect(result.exit == 1 && result.output.contains("not corrected [INFER001]"), "\(result)")
+        #expect(result.exit == 1 && result.output.contains("not corrected: Another property"), "\(result)")
+        #expect(result.output.contains("  [INFER001] App.xcdatamodeld/App 2.xcdatamodel/contents:3: Post.titles"))
         #expect(try read(2, moult) == Data(text.utf8))
     }
 

@@ -11,7 +11,8 @@ import PackagePlugin
 
     func performCommand(context: PluginContext, arguments: [String]) throws {
         let verb = arguments.first ?? "--help"
-        guard Self.reading.contains(verb) || arguments.starts(with: ["lock", "--check"]) else {
+        let corrects = arguments.contains("--fix") && !arguments.contains("--dry-run")
+        guard Self.reading.contains(verb) && !corrects || arguments.starts(with: ["lock", "--check"]) else {
             Diagnostics.error(
                 "moult \(verb) may write to the package. Run: swift package --allow-writing-to-package-directory "
                     + "moult-write \(arguments.joined(separator: " "))")

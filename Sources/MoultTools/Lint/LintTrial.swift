@@ -1,0 +1,225 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultModelFiles
+
+/// A trial of corrections on copies of a model's files.
+struct LintTrial {
+    /// The key of a start tag: version, entity, property.
+    typealias Element = [String]
+    private typealias Candidate = (element: Element, findings: [LintFinding], edit: LintMatch.Edit)
+
+    private let target: LintTarget
+    /// The versions that were not released.
+    private let open: Set<String>
+    private let originals: [String: [UInt8]]
+    /// The contents of each version that may change.
+    private var contents: [String: [UInt8]] = [:]
+    private(set) var corrections: [LintFix.Correction] = []
+    private(set) var leftOut: [LintFix.LeftOut] = []
+    /// The findings that the corrections so far have repaired.
+    private var claimed: Set<[String]> = []
+
+    init(_ target: LintTarget) {
+        self.target = target
+        let system = POSIXSystem()
+        let open = target.unreleasedVersions
+        self.open = open
+        let files = target.bundle.files.filter { name, path in
+            open.contains(name) && path.hasSuffix("/contents")
+                && (try? system.isLink(path)) == false
+        }
+        originals = files.compactMapValues { try? system.read($0) }
+        contents = originals
+    }
+
+    /// The files that have changed.
+    var files: [(path: String, old: [UInt8], new: [UInt8])] {
+        contents.sorted { $0.key.precedesInByteOrder($1.key) }.compactMap { name, bytes in
+            guard let path = target.bundle.files[name], let old = originals[name], old != bytes else { return nil }
+            return (path, old, bytes)
+        }
+    }
+
+    /// Makes corrections until none is left that repairs its findings. A correction can bring up the same finding in an
+    /// older version.
+    ///
+    /// - Throws: any error from copying the model.
+    mutating func correct() throws {
+        var findings = target.findings
+        for _ in 0..<8 {
+            let candidates = candidates(findings)
+            let before = Set(findings.map(\.key))
+            let accepted = try accepted(candidates, after: [], before)
+            guard !accepted.isEmpty else { break }
+            corrections += accepted.compactMap(correction)
+            claimed.formUnion(accepted.flatMap(\.findings).map(\.claim))
+            contents = changed(by: accepted)
+            findings = try self.findings(in: contents)
+        }
+        let rivals = rivals(findings)
+        for finding in findings where finding.exception == nil && finding.xml != nil {
+            // The finding may be of a copy.
+            let file = target.bundle.files[finding.version] ?? finding.file
+            let place = "\(file)\(finding.line.map { ":\($0)" } ?? ""): \(finding.place)"
+            leftOut.append(LintFix.LeftOut(finding: finding, location: place, reason: reason(for: finding, rivals)))
+        }
+    }
+
+    private func reason(for finding: LintFinding, _ rivals: Set<[String]>) -> String {
+        guard let edit = finding.edit else { return "" }
+        if target.releases.isEmpty, !open.contains(finding.version) {
+            return "Nothing says whether \(finding.version) was released."
+        }
+        if contents[finding.version] == nil {
+            return "\(finding.version) was released, or is no file that Moult edits."
+        }
+        if !edit.others.isEmpty {
+            let names = (edit.attributes.compactMap(\.value) + edit.others).joined(separator: " or ")
+            return "There are several possibilities: \(names)."
+        }
+        if rivals.contains(finding.assumption) { return "Another property may have been this one, too." }
+        return "The correction alone would leave this finding, or lead to another one."
+    }
+
+    /// The assumptions that several findings make, such as that each of two properties is the renamed third.
+    private func rivals(_ findings: [LintFinding]) -> Set<[String]> {
+        let assuming = Dictionary(grouping: findings.filter { $0.edit?.isConditional == true }, by: \.assumption)
+        return Set(assuming.filter { $0.value.count > 1 }.keys)
+    }
+
+    /// The start tags to correct, with all corrections of each.
+    private func candidates(_ findings: [LintFinding]) -> [Candidate] {
+        let rivals = rivals(findings)
+        let fixable = findings.filter { finding in
+            contents[finding.version] != nil && finding.exception == nil && finding.edit?.others.isEmpty == true
+                && !rivals.contains(finding.assumption)
+        }
+        return Dictionary(grouping: fixable, by: \.element).sorted { left, right in
+            left.key.lexicographicallyPrecedes(right.key) { $0.precedesInByteOrder($1) }
+        }.compactMap { element, findings in
+            // What depends on an assumption comes first, because others yield to it.
+            let edits = findings.compactMap(\.edit).sorted { $0.isConditional && !$1.isConditional }
+            return edits.first.map { (element, findings, $0.joined(with: edits)) }
+        }
+    }
+
+    /// Returns the candidates that repair their findings and lead to no other, each tried out with those before it.
+    private func accepted(
+        _ candidates: [Candidate], after others: [Candidate], _ before: Set<[String]>
+    ) throws -> [Candidate] {
+        if candidates.isEmpty { return [] }
+        if try areSound(candidates, after: others, before) { return candidates }
+        guard candidates.count > 1 else { return [] }
+        let middle = candidates.count / 2
+        let first = try accepted(Array(candidates[..<middle]), after: others, before)
+        return try first + accepted(Array(candidates[middle...]), after: others + first, before)
+    }
+
+    private func areSound(_ candidates: [Candidate], after others: [Candidate], _ before: Set<[String]>) throws -> Bool
+    {
+        guard candidates.allSatisfy({ !changes(of: $0).isEmpty }) else { return false }
+        guard let found = try? findings(in: changed(by: others + candidates)) else { return false }
+        let findings = candidates.flatMap(\.findings)
+        guard claimed.union(findings.map(\.claim)).isDisjoint(with: found.map(\.claim)) else { return false }
+        let severity = findings.map(\.severity).max() ?? .note
+        // A new finding that can be corrected itself comes next: a renamed property that has become required.
+        return !found.contains { finding in
+            !before.contains(finding.key)
+                && (finding.severity >= severity && finding.xml == nil || finding.rule.isOfLoss)
+        }
+    }
+
+    // MARK: Files
+
+    private func startTag(of element: Element) -> (tag: StartTag, element: XMLElement, bytes: [UInt8])? {
+        guard let bytes = contents[element[0]], let tree = try? ModelTree(bytes),
+            let found = tree.element(element[1], element[2].isEmpty ? nil : element[2]),
+            // The lookup returns the entity for a property that the file does not have.
+            found.attribute("name") == (element[2].isEmpty ? element[1] : element[2]),
+            let tag = StartTag(of: found, in: bytes)
+        else { return nil }
+        return (tag, found, bytes)
+    }
+
+    private func changes(of candidate: Candidate) -> [StartTag.Change] {
+        startTag(of: candidate.element)?.tag.changes(setting: candidate.edit.attributes) ?? []
+    }
+
+    private func changed(by candidates: [Candidate]) -> [String: [UInt8]] {
+        Dictionary(grouping: candidates) { $0.element[0] }.reduce(into: contents) { contents, version in
+            let changes = version.value.flatMap(changes)
+            contents[version.key] = contents[version.key]?.applying(changes)
+        }
+    }
+
+    private func correction(_ candidate: Candidate) -> LintFix.Correction? {
+        guard let (tag, element, bytes) = startTag(of: candidate.element) else { return nil }
+        let text = Array(bytes[tag.range])
+        let changes = tag.changes(setting: candidate.edit.attributes).map { change in
+            StartTag.Change(
+                range: (change.range.lowerBound - tag.range.lowerBound)..<(change.range.upperBound
+                    - tag.range.lowerBound),
+                bytes: change.bytes)
+        }
+        return LintFix.Correction(
+            findings: candidate.findings, file: target.bundle.files[candidate.element[0]] ?? "", line: element.line,
+            old: String(decoding: text, as: UTF8.self), new: String(decoding: text.applying(changes), as: UTF8.self))
+    }
+
+    /// Returns the findings of a copy of the model with these contents.
+    private func findings(in contents: [String: [UInt8]]) throws -> [LintFinding] {
+        let system = POSIXSystem()
+        let root = try system.resolve(target.bundle.path)
+        let folder = try TemporaryFolder("fix", system)
+        defer { folder.remove() }
+        let model = Path.join(folder.path, Path.name(of: root))
+        func copy(_ path: String, _ bytes: [UInt8]?) throws {
+            let whole = try system.resolve(path)
+            guard whole.hasPrefix(root + "/") else { return }
+            let place = Path.join(model, String(whole.dropFirst(root.count + 1)))
+            for parent in Path.parents(of: place, below: folder.path) where try !system.exists(parent) {
+                try system.makeFolder(parent)
+            }
+            try system.write(try bytes ?? system.read(path), to: place)
+        }
+        for (name, path) in target.bundle.files { try copy(path, contents[name]) }
+        let marker = Path.join(target.bundle.path, ".xccurrentversion")
+        if try system.exists(marker) { try copy(marker, nil) }
+        let order = target.bundle.versions.map(\.name)
+        return try target.findings(in: ModelBundle(contentsOf: model, order: order))
+    }
+}
+
+extension Path {
+    /// Returns the folders between a folder and a path below it, outermost first.
+    fileprivate static func parents(of path: String, below folder: String) -> [String] {
+        var parents: [String] = []
+        var place = Path.folder(of: path)
+        while place.count > folder.count {
+            parents.insert(place, at: 0)
+            place = Path.folder(of: place)
+        }
+        return parents
+    }
+}
+
+extension LintFinding {
+    /// A key of the start tag that the finding is about.
+    fileprivate var element: [String] { [version, entity ?? "", member ?? ""] }
+
+    /// A key of what a correction of the finding repairs.
+    fileprivate var claim: [String] { [rule.code] + element }
+
+    /// A key of what the correction takes for granted.
+    fileprivate var assumption: [String] {
+        guard let edit, edit.isConditional else { return [] }
+        return [version, member == nil ? "" : entity ?? ""] + edit.attributes.prefix(1).map { $0.value ?? "" }
+    }
+
+    /// A key that stays the same when a finding moves to another version because the newest one no longer has it.
+    fileprivate var key: [String] {
+        let isOfOneVersion = if case .version = rule.check { true } else { false }
+        return [rule.code, isOfOneVersion ? "" : version, entity ?? "", member ?? ""]
+    }
+}
