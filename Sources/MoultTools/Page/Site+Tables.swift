@@ -23,7 +23,10 @@ extension Site {
         .missing { color: var(--error); }
         .label { font-size: 1.15rem; margin: -.5rem 0 1rem; overflow-wrap: anywhere; }
         td a bdi { display: inline-block; max-width: min(20rem, 60vw); overflow: hidden; text-overflow: ellipsis;
-          vertical-align: bottom; }
+          vertical-align: bottom; text-decoration: underline; }
+        td:has(> .key) { white-space: nowrap; }
+        td .text { max-width: min(22rem, 75vw); }
+        td.value .text { max-width: min(40rem, 75vw); }
         .thumbnail { display: inline-block; max-width: 6rem; max-height: 4rem; vertical-align: middle;
           border: 1px solid var(--line); border-radius: 4px; }
         .photo { display: block; max-width: min(100%, 40rem); max-height: 40rem; border: 1px solid var(--line);
@@ -35,7 +38,7 @@ extension Site {
         #nil { color: var(--quiet); overflow-wrap: anywhere; }
         .noise { margin: .5rem 0; }
         td:target { background: var(--warning-ground); }
-        @media (max-width: 30rem) { td a bdi { max-width: 48vw; } }
+        @media (max-width: 30rem) { td a bdi { max-width: 48vw; } td .text, td.value .text { max-width: 52vw; } }
 
         """
 
