@@ -55,7 +55,8 @@ extension Invocation {
 
     private func requiredModel() throws -> String {
         if let path = self[Operand.model] { return path }
-        throw wrong("\(Program.name) \(path) needs \(Operand.model.name): \(Operand.model.help.lowercasedFirst)")
+        throw modelMissing(
+            "\(Program.name) \(path) needs \(Operand.model.name): \(Operand.model.help.lowercasedFirst)")
     }
 
     /// Returns the versions of the model that `--model` names, or else of the tool's own app, or else the one inside
@@ -66,7 +67,13 @@ extension Invocation {
     package func versions(_ console: Console) throws -> ModelVersions {
         if let versions = try versionsIfKnown(console) { return versions }
         guard let store = self[Operand.store] else { return try namedVersions(console) }
-        let own = try ModelVersion(ownOfStore: store)
+        let own: ModelVersion
+        do {
+            own = try ModelVersion(ownOfStore: store)
+        } catch let error as MigrationError where error.code == .modelNotFound {
+            guard isWriting, !nearbyModels.paths.isEmpty else { throw error }
+            throw modelMissing("\(Program.name) \(path) needs --model: \(error.message.lowercasedFirst)", at: store)
+        }
         console.say("No model is named: the model inside \(store.printable) is used.")
         return ModelVersions(versions: [own], currentName: own.name)
     }
@@ -77,23 +84,15 @@ extension Invocation {
     /// - Throws: `usage`, which names the models next to the store; the errors of reading the store's own model.
     func requireModel() throws {
         guard self[value: .model] == nil, registry.models == nil, let store = self[Operand.store] else { return }
-        // Report faults of the store itself first.
-        _ = try ModelVersion(ownOfStore: store)
-        let folders = Set([Path.folder(of: store), "."]).sorted()
-        let found = folders.flatMap { folder in
-            ModelBundle.paths(in: folder).map { folder == "." ? $0 : Path.join(folder, $0) }
+        do {
+            // Report faults of the store itself first.
+            _ = try ModelVersion(ownOfStore: store)
+        } catch let error as MigrationError where [.modelNotFound, .modelInvalid].contains(error.code) {
+            throw modelMissing("\(Program.name) \(path) needs --model: \(error.message.lowercasedFirst)", at: store)
         }
-        let command = "\(Program.name) \(path) \(store.shellQuoted)"
-        throw MigrationError(
-            .usage,
+        throw modelMissing(
             "\(Program.name) \(path) needs --model: the model inside the store has no version but the store's own.",
-            place: store,
-            remedy: found.count == 1
-                ? "Name the model next to the store: \(command) --model \(found[0].shellQuoted)"
-                : "Name the model with all its versions: "
-                    + (found.isEmpty
-                        ? "\(command) --model PATH"
-                        : found.map { "--model \($0.shellQuoted)" }.joined(separator: " or ")))
+            at: store)
     }
 
     /// Returns the versions that a store may have come through. If `--model` names another store, the version inside

@@ -16,9 +16,29 @@ enum CompletionScript {
 
     // MARK: - bash
 
+    /// Returns the function that asks the program for names. Words are as typed, with their quotes.
+    private static func bashNames(_ program: String) -> String {
+        """
+        \(function(program))_names() {
+            local name item plain="${word//\\\\/}"
+            local -a typed=()
+            for item in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+                item="${item//\\\\/}"; item="${item#[\\"\\']}"; typed+=("${item%[\\"\\']}")
+            done
+            COMPREPLY=()
+            while IFS= read -r name; do
+                case "$name" in "${plain#[\\"\\']}"*)
+                    case "$word" in [\\"\\']*) ;; *) printf -v name %q "$name" ;; esac
+                    COMPREPLY+=("$name") ;;
+                esac
+            done < <("${COMP_WORDS[0]}" \(NameCompletion.verb) "$1" "${typed[@]}" 2> /dev/null)
+        }
+        """
+    }
+
     @Sendable private static func bash(_ verbs: [Verb], for program: String) -> [String] {
         let groups = verbs.filter { !$0.subverbs.isEmpty }
-        return [
+        return bashNames(program).split(separator: "\n").map(String.init) + [
             "\(function(program))() {",
             "    local word=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"",
             "    local verb=\"${COMP_WORDS[1]}\" place=$COMP_CWORD words=",
@@ -37,20 +57,24 @@ enum CompletionScript {
                 "    esac",
             ]
             + ["    else case \"$verb:$previous\" in"]
-            + verbs.flatMap(\.leaves).flatMap { bash($0.words.joined(separator: "\\ "), $0.verb) }
+            + verbs.flatMap(\.leaves).flatMap { bash($0.words.joined(separator: "\\ "), $0.verb, program) }
             + ["    esac; fi", "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); fi"]
             + ["}", "complete -o default -F \(function(program)) \(quoted(program))"]
     }
 
-    private static func bash(_ words: String, _ verb: Verb) -> [String] {
+    private static func bash(_ words: String, _ verb: Verb, _ program: String) -> [String] {
         let values = verb.options.filter { $0.value != nil }.map { option in
-            "    \(words):--\(option.name)) words=\(quoted(candidates(option.completion))) ;;"
+            let known = "words=\(quoted(candidates(option.completion)))"
+            let action = option.names.map { "\(function(program))_names \($0)" } ?? known
+            return "    \(words):--\(option.name)) \(action) ;;"
         }
+        let names = verb.operands.compactMap(\.names).first.map { "; \(function(program))_names \($0)" } ?? ""
         let operands = (verb.operands.map { candidates($0.completion) } + verb.subverbs.map(\.name))
             .filter { !$0.isEmpty }.joined(separator: " ")
-        let options = verb.options.map { "--\($0.name)" }.joined(separator: " ")
+        let short = verb.outputOption == nil && verb.outputOperand == nil ? [] : ["-o"]
+        let options = (verb.options.map { "--\($0.name)" } + short).joined(separator: " ")
         return values + [
-            "    \(words):*) case \"$word\" in -*) words=\(quoted(options)) ;; *) words=\(quoted(operands)) ;; esac ;;"
+            "    \(words):*) case \"$word\" in -*) words=\(quoted(options)) ;; *) words=\(quoted(operands))\(names) ;; esac ;;"
         ]
     }
 
@@ -62,15 +86,22 @@ enum CompletionScript {
 
     @Sendable private static func zsh(_ verbs: [Verb], for program: String) -> [String] {
         let name = function(program)
-        return ["#compdef \(program)", "\(name)() {", "    local -a verbs"]
+        return [
+            "#compdef \(program)", "\(name)_names() {", "    local -a names",
+            "    names=(\"${(@f)$(\"$typed[1]\" \(NameCompletion.verb) $1 \"${(@Q)typed[2,$place]}\" 2> /dev/null)}\")",
+            "    [[ -n \"$names[1]\" ]] && compadd -a names", "}", "\(name)() {", "    local -a verbs typed",
+            "    typed=(\"${words[@]}\"); local place=$((CURRENT - 1))",
+        ]
             + zshList(verbs, "    ", at: 2)
             + ["    case $words[2] in"]
             + verbs.flatMap { verb -> [String] in
-                guard !verb.subverbs.isEmpty else { return ["    \(verb.name))"] + zshArguments(verb, skipping: 1) }
+                guard !verb.subverbs.isEmpty else {
+                    return ["    \(verb.name))"] + zshArguments(verb, name, skipping: 1)
+                }
                 let list = verb.isGroup ? zshList(verb.subverbs, "        ", at: 3) : []
-                let own = verb.isGroup ? [] : ["        *)"] + zshArguments(verb, skipping: 1)
+                let own = verb.isGroup ? [] : ["        *)"] + zshArguments(verb, name, skipping: 1)
                 return ["    \(verb.name))"] + list + ["        case $words[3] in"]
-                    + verb.subverbs.flatMap { ["        \($0.name))"] + zshArguments($0, skipping: 2) } + own
+                    + verb.subverbs.flatMap { ["        \($0.name))"] + zshArguments($0, name, skipping: 2) } + own
                     + ["        esac ;;"]
             }
             + [
@@ -84,13 +115,16 @@ enum CompletionScript {
         return ["\(indent)if (( CURRENT == \(place) )); then verbs=(\(words)); _describe verb verbs; return; fi"]
     }
 
-    private static func zshArguments(_ verb: Verb, skipping count: Int) -> [String] {
+    private static func zshArguments(_ verb: Verb, _ function: String, skipping count: Int) -> [String] {
+        func action(_ names: NameCompletion.Kind?, _ completion: Option.Completion) -> String {
+            names.map { "\(function)_names \($0)" } ?? zshAction(completion)
+        }
         let options = verb.options.map { option in
             let help = option.help.filter { !"[]:".contains($0) }
-            let value = option.value.map { ":\($0):\(zshAction(option.completion))" } ?? ""
+            let value = option.value.map { ":\($0):\(action(option.names, option.completion))" } ?? ""
             return quoted("--\(option.name)[\(help)]\(value)")
         }
-        let operands = verb.operands.map { quoted(":\($0.name):\(zshAction($0.completion))") }
+        let operands = verb.operands.map { quoted(":\($0.name):\(action($0.names, $0.completion))") }
         return [
             "        shift \(count) words; (( CURRENT -= \(count) ))",
             "        _arguments \((options + operands).joined(separator: " ")) ;;",
@@ -126,13 +160,18 @@ enum CompletionScript {
 
     private static func fish(_ words: [String], _ verb: Verb, _ program: String) -> [String] {
         let condition = quoted(words.map { "__fish_seen_subcommand_from \($0)" }.joined(separator: "; and "))
+        func asking(_ names: NameCompletion.Kind) -> String {
+            " -a " + quoted("(\(program) \(NameCompletion.verb) \(names) (commandline -opc)[2..-1] 2> /dev/null)")
+        }
         return verb.options.map { option in
             var line = "complete -c \(quoted(program)) -n \(condition) -l \(option.name) -d \(quoted(option.help))"
             if option.value != nil { line += option.completion == .files ? " -r -F" : " -x" }
+            if let names = option.names { line += asking(names) }
             if case .words(let words) = option.completion { line += " -a \(quoted(words.joined(separator: " ")))" }
             return line
         }
             + verb.operands.compactMap { operand in
+                if let names = operand.names { return "complete -c \(quoted(program)) -n \(condition)\(asking(names))" }
                 guard case .words(let words) = operand.completion else { return nil }
                 return "complete -c \(quoted(program)) -n \(condition) -f -a \(quoted(words.joined(separator: " ")))"
             }
@@ -154,9 +193,9 @@ extension Verb {
             throw invocation.wrong("\(Program.name) completions supports bash, zsh and fish, not \(name).")
         }
         let lines = script(Verb.all, Program.name)
-        return console.print([
-            "format": 1, "shell": .string(name), "script": .string(lines.map { $0 + "\n" }.joined()),
-        ]) { _ in lines }
+        return console.print(
+            ["format": 1, "shell": .string(name), "script": .string(lines.map { $0 + "\n" }.joined())], wraps: false
+        ) { _ in lines }
     }
 
     private static let shell = Operand("SHELL", "bash, zsh or fish.", completes: .words(["bash", "zsh", "fish"]))

@@ -43,7 +43,7 @@ package struct ManualPage {
     private static func overview(_ verbs: [Verb]) -> ManualPage {
         ManualPage(
             "moult", summary: "migrate Core Data and SwiftData stores: planned, backed up, verified, reversible",
-            [".SH SYNOPSIS", ".B moult", escaped("VERB [arguments] [options]")]
+            [".SH SYNOPSIS", ".B moult", escaped("VERB [arguments] [options]"), ".br", ".B moult", "STORE [options]"]
                 + section("VERBS", verbs.map { ($0.name, $0.summary) })
                 + section(
                     "OPTIONS",
