@@ -177,10 +177,12 @@ struct NameCompletionTests {  // tier: long
             complete_line moult plan forum.sqlite --to 'Forum\\ '
             complete_line moult dump forum.sqlite --entity Po
             complete_line moult plan 'forum.sqlite' --to '"Forum 3'
+            complete_line moult help ro
+            complete_line moult forum.sqlite --mo
             """
         let result = try moult.shell("set -u; \(script)")
         #expect(result.errors.isEmpty, "\(result.errors)")
-        #expect(result.output == "Forum\\ 2\nForum\\ 3\nPost\nForum 3\n")
+        #expect(result.output == "Forum\\ 2\nForum\\ 3\nPost\nForum 3\nrollback\nrows\n--model\n")
     }
 
     @Test(arguments: ["zsh", "fish"]) func `the scripts of the other shells ask the program too`(shell: String) throws {

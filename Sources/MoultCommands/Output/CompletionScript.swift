@@ -14,6 +14,11 @@ enum CompletionScript {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
+    /// The words that may follow `help`.
+    private static func helpWords(_ verbs: [Verb]) -> [String] {
+        verbs.map(\.name) + VerbGroup.all.map(\.name) + ["--all"]
+    }
+
     // MARK: - bash
 
     /// Returns the function that asks the program for names. Words are as typed, with their quotes.
@@ -53,11 +58,14 @@ enum CompletionScript {
             + ["    esac; fi", "    if [ \"$place\" -eq 1 ]; then case \"$verb\" in"]
             + groups.map { "    \($0.name)\\ *) words=\(quoted($0.subverbs.map(\.name).joined(separator: " "))) ;;" }
             + [
-                "    *) words=\(quoted((verbs.map(\.name) + ["--help", "--version"]).joined(separator: " "))) ;;",
+                "    *) words=\(quoted((verbs.map(\.name) + ["help", "--help", "--version"]).joined(separator: " "))) ;;",
                 "    esac",
             ]
             + ["    else case \"$verb:$previous\" in"]
+            + ["    help:*) words=\(quoted(helpWords(verbs).joined(separator: " "))) ;;"]
             + verbs.flatMap(\.leaves).flatMap { bash($0.words.joined(separator: "\\ "), $0.verb, program) }
+            // A store in place of a verb.
+            + bash("*", .overview, program)
             + ["    esac; fi", "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); fi"]
             + ["}", "complete -o default -F \(function(program)) \(quoted(program))"]
     }
@@ -92,8 +100,11 @@ enum CompletionScript {
             "    [[ -n \"$names[1]\" ]] && compadd -a names", "}", "\(name)() {", "    local -a verbs typed",
             "    typed=(\"${words[@]}\"); local place=$((CURRENT - 1))",
         ]
-            + zshList(verbs, "    ", at: 2)
-            + ["    case $words[2] in"]
+            + zshList(verbs, "    ", at: 2, orFiles: true)
+            + [
+                "    case $words[2] in",
+                "    help) verbs=(\(helpWords(verbs).joined(separator: " "))); compadd -a verbs ;;",
+            ]
             + verbs.flatMap { verb -> [String] in
                 guard !verb.subverbs.isEmpty else {
                     return ["    \(verb.name))"] + zshArguments(verb, name, skipping: 1)
@@ -104,15 +115,21 @@ enum CompletionScript {
                     + verb.subverbs.flatMap { ["        \($0.name))"] + zshArguments($0, name, skipping: 2) } + own
                     + ["        esac ;;"]
             }
+            + ["    *)"] + zshArguments(.overview, name, skipping: 0)
             + [
                 "    esac", "}",
                 "if [ \"$funcstack[1]\" = \(name) ]; then \(name); else compdef \(name) \(quoted(program)); fi",
             ]
     }
 
-    private static func zshList(_ verbs: [Verb], _ indent: String, at place: Int) -> [String] {
+    private static func zshList(
+        _ verbs: [Verb], _ indent: String, at place: Int, orFiles: Bool = false
+    ) -> [String] {
         let words = verbs.map { quoted("\($0.name):\($0.summary)") }.joined(separator: " ")
-        return ["\(indent)if (( CURRENT == \(place) )); then verbs=(\(words)); _describe verb verbs; return; fi"]
+        let files = orFiles ? "; _files" : ""
+        return [
+            "\(indent)if (( CURRENT == \(place) )); then verbs=(\(words)); _describe verb verbs\(files); return; fi"
+        ]
     }
 
     private static func zshArguments(_ verb: Verb, _ function: String, skipping count: Int) -> [String] {
@@ -144,8 +161,12 @@ enum CompletionScript {
 
     @Sendable private static func fish(_ verbs: [Verb], for program: String) -> [String] {
         let first = verbs.map { verb in
-            "complete -c \(quoted(program)) -n __fish_use_subcommand -f -a \(verb.name) -d \(quoted(verb.summary))"
+            // A file may stand there too: a store.
+            "complete -c \(quoted(program)) -n __fish_use_subcommand -a \(verb.name) -d \(quoted(verb.summary))"
         }
+        let help =
+            "complete -c \(quoted(program)) -n '__fish_seen_subcommand_from help' -f -a "
+            + quoted(helpWords(verbs).joined(separator: " "))
         let second = verbs.flatMap { verb in
             verb.subverbs.map { subverb in
                 let names = verb.subverbs.map(\.name).joined(separator: " ")
@@ -155,7 +176,7 @@ enum CompletionScript {
                     "complete -c \(quoted(program)) -n \(condition) -f -a \(subverb.name) -d \(quoted(subverb.summary))"
             }
         }
-        return first + second + verbs.flatMap(\.leaves).flatMap { fish($0.words, $0.verb, program) }
+        return first + [help] + second + verbs.flatMap(\.leaves).flatMap { fish($0.words, $0.verb, program) }
     }
 
     private static func fish(_ words: [String], _ verb: Verb, _ program: String) -> [String] {
