@@ -53,12 +53,9 @@ package struct Verb: Sendable {
     package func help(path: String, style: TextStyle) -> [String] {
         var lines = [summary, "", "\(style.bold("Usage:")) \(usage(path: path))"]
         if !discussion.isEmpty { lines += [""] + Self.paragraphs(Program.named(discussion), style) }
-        let made = outputOperand
-        lines += Self.section(
-            "Arguments", operands.map { ($0.usage, $0 == made ? "\($0.help) -o \($0.name) is the same." : $0.help) },
-            style)
+        lines += Self.section("Arguments", shownOperands, style)
         lines += Self.section("Verbs", subverbs.map { ($0.name, $0.summary) }, style)
-        lines += Self.section("Options", options.map { (usage(of: $0), $0.shownHelp) }, style)
+        lines += Self.section("Options", shownOptions, style)
         if !examples.isEmpty {
             lines +=
                 ["", style.bold(examples.count == 1 ? "Example:" : "Examples:")]
@@ -92,9 +89,19 @@ package struct Verb: Sendable {
         return paragraphs
     }
 
-    /// Returns an option as typed; the file or folder that a verb makes has a short form too.
-    private func usage(of option: Option) -> String {
-        option.name == outputOption?.name ? "-o, \(option.usage)" : option.usage
+    /// The operands with their help, which says for which of them -o stands.
+    var shownOperands: [(String, String)] {
+        let made = outputOperand
+        return operands.map { ($0.usage, $0 == made ? "\($0.help) -o \($0.name) is the same." : $0.help) }
+    }
+
+    /// The options with their help; the one for the file or folder that a verb makes has a short form too.
+    var shownOptions: [(String, String)] {
+        let made = outputOption?.name
+        return options.map { option in
+            let help = option.help.replacing("; -o for short", with: "").replacing(" -o for short.", with: "")
+            return (option.name == made ? "-o, \(option.usage)" : option.usage, help)
+        }
     }
 
     package static func section(_ title: String, _ rows: [(String, String)], _ style: TextStyle) -> [String] {
@@ -168,11 +175,6 @@ package struct Option: Sendable, Hashable {
         _ name: String, _ value: String, _ help: String, completes completion: Completion = .nothing
     ) -> Option {
         Option(name: name, value: value, help: help, completion: completion)
-    }
-
-    /// The help without the short form, which the list of options shows.
-    fileprivate var shownHelp: String {
-        help.replacing("; -o for short", with: "").replacing(" -o for short.", with: "")
     }
 
     /// The option as typed: `--model PATH`.

@@ -40,7 +40,7 @@ extension Verb {
     /// Shows the same store in a browser.
     private static func openPage(_ overview: Invocation, _ console: Console) async throws -> ExitCode {
         var arguments = [try overview.required(Operand.store)]
-        for option in [Option.model, .answers, .backups, .order] {
+        for option in [Option.model, .answers, .backups, .order, .config] {
             if let value = overview[value: option] { arguments += ["--\(option.name)", value] }
         }
         if browse.options.contains(where: { $0.name == "open" }) { arguments.append("--open") }
