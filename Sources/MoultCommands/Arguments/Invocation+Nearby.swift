@@ -28,8 +28,10 @@ extension Invocation {
         else { return }
         if verb.name == Verb.diff.name { return findModelOfVersions(verb) }
         guard let purpose = Verb.purpose(of: path) else { return }
-        // A picture is of a model, or of what a store's migration does.
-        let isOfStore = path != Verb.diagram.name || !Set(typed).isDisjoint(with: ["--plan", "--history"])
+        // A picture is of a model, or of what a store's migration does. Its operand hides a configured model.
+        let isOfStore =
+            path != Verb.diagram.name
+            || configuration == nil && !Set(typed).isDisjoint(with: ["--plan", "--history"])
         guard isOfStore, let store = self[Operand.store] ?? self[Operand.model] else { return }
         let choice = NearbyModels(store: store).choice(for: store, purpose, order: list(.order))
         if let path = choice.path { give(path, for: Option.model) }
