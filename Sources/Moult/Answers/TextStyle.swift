@@ -108,7 +108,10 @@ package struct TextTable: Sendable {
         }
         let start = widths.dropLast().reduce(0, +) + 2 * (widths.count - 1)
         let room = width - start
-        guard columns.last?.alignment == .left, room >= Self.leastRoom else { return list(style: style, width) }
+        // A name in a table of data stays whole.
+        let words = heading.isEmpty ? [] : rows.flatMap { ($0.last ?? "").split(separator: " ") }
+        let least = max(Self.leastRoom, words.map { String($0).columns }.max() ?? 0)
+        guard columns.last?.alignment == .left, room >= least else { return list(style: style, width) }
         let wrap = TextWrap(width: room)
         return heading
             + rows.flatMap { cells in

@@ -56,5 +56,11 @@ struct TextWrapTests {
                 "name  --json", "help  Short.",
             ])
         #expect(table.lines().count == 3)
+        var runs = TextTable([.left("started"), .left("backup")])
+        runs.add("2026-11-28", "20261128T040118Z-Forum-1")
+        #expect(
+            runs.lines(style: TextStyle(hasColour: false, width: 34)) == [
+                "started  2026-11-28", "backup   20261128T040118Z-Forum-1",
+            ])
     }
 }
