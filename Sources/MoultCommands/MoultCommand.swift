@@ -96,7 +96,7 @@ public enum MoultCommand {
             if isCompiler,
                 let help = CompilerArguments.help(arguments, program: Program.name, style: console.output.style)
             {
-                console.lines(help)
+                console.text(help)
                 return (ExitCode.done.number, false)
             }
             let words = isCompiler ? try CompilerArguments.translated(arguments, program: Program.name) : arguments
@@ -119,14 +119,17 @@ public enum MoultCommand {
         _ arguments: [String], _ registry: MigrationRegistry, _ console: Console
     ) async throws -> ExitCode {
         guard let first = arguments.first else {
-            console.lines(overview(style: console.output.style))
+            console.text(VerbGroup.overview(style: console.output.style))
             return .wrongUsage
         }
         switch first {
-        case "--version":
-            let commit =
-                MoultVersion.commit ?? (try? POSIXSystem.ownProgram()).flatMap { MoultVersion.commit(ofProgram: $0) }
-            let sqlite = Connection.version
+                return try await ProgressDisplay.metering(console) {
+                    try await CommandWords(invocation).speakingAsync {
+                        guard verb.options.contains(.printed), let path = invocation[value: .printed] else {
+                            return try await verb.run(invocation, console)
+                        }
+                        return try await PrintedFile(path).write(like: console) { try await verb.run(invocation, $0) }
+                    }
             return console.print([
                 "format": 1, "version": .string(version), "commit": JSONValue(commit), "sqlite": .string(sqlite),
             ]) { _ in
@@ -134,23 +137,31 @@ public enum MoultCommand {
             }
         case "--help", "-h", "help":
             return try help(of: Array(arguments.dropFirst()), console)
+        case NameCompletion.verb:
+            return NameCompletion.run(Array(arguments.dropFirst()), registry, console)
         default:
             let (verb, path, rest) = try find(arguments)
             if verb.isGroup {
-                console.lines(verb.help(path: path, style: console.output.style))
+                console.text(verb.help(path: path, style: console.output.style))
                 return rest.contains("--help") || rest.contains("-h") ? .done : .wrongUsage
             }
             let invocation = try Invocation(verb, path: path, arguments: rest, registry: registry)
             if invocation[.help] {
-                console.lines(verb.help(path: path, style: console.output.style))
+                console.text(verb.help(path: path, style: console.output.style))
                 return .done
             }
+            invocation.notices.forEach(console.say)
             if let store = invocation[Operand.store], let sidecar = try? StoreRecords(of: store, POSIXSystem()) {
                 Interruption.mark(at: sidecar.stopped)
             }
             do {
                 return try await ProgressDisplay.metering(console) {
-                    try await CommandWords(invocation).speakingAsync { try await verb.run(invocation, console) }
+                    try await CommandWords(invocation).speakingAsync {
+                        guard verb.options.contains(.printed), let path = invocation[value: .printed] else {
+                            return try await verb.run(invocation, console)
+                        }
+                        return try await PrintedFile(path).write(like: console) { try await verb.run(invocation, $0) }
+                    }
                 }
             } catch var error as MigrationError {
                 if error.remedy == MigrationError.wrongRequestRemedy { error.advice = invocation.wrong("").advice }
@@ -160,38 +171,66 @@ public enum MoultCommand {
     }
 
     private static func help(of words: [String], _ console: Console) throws -> ExitCode {
+        let style = console.output.style
         if words.isEmpty {
-            console.lines(overview(style: console.output.style))
+            console.text(VerbGroup.overview(style: style))
+        } else if ["--all", "all"].contains(words[0]) {
+            console.text(VerbGroup.everything(style: style))
+        } else if let group = VerbGroup.named(words[0]) {
+            console.text(group.help(style: style))
         } else {
-            let (verb, path, _) = try find(words)
-            console.lines(verb.help(path: path, style: console.output.style))
+            let meant = Verb.all.contains { $0.name == words[0] } ? nil : Verb.command(for: words[0])
+            let (verb, path, _) = try find(meant.map { $0.split(separator: " ").map(String.init) } ?? words)
+            if let meant { console.text(["\(words[0].printable) is \(Program.name) \(meant).", ""]) }
+            console.text(verb.help(path: path, style: style))
         }
         return .done
     }
 
     /// Returns the verb that the first words name, and the arguments after them.
     private static func find(_ words: [String]) throws -> (verb: Verb, path: String, rest: [String]) {
-        var verb = try choose(words.first ?? "", among: Verb.all, under: "")
+        if isStore(words) { return (.overview, Verb.overview.name, words) }
+        if words[0] == Verb.overview.name { return (.overview, words[0], Array(words.dropFirst())) }
+        var verb = try choose(words[0], among: Verb.all, under: "", with: words.dropFirst())
         var path = verb.name
         var rest = words.dropFirst()
         while !verb.subverbs.isEmpty, let next = rest.first, !next.hasPrefix("-") {
             guard verb.isGroup || verb.subverbs.contains(where: { $0.name == next }) else { break }
-            verb = try choose(next, among: verb.subverbs, under: path + " ")
+            verb = try choose(next, among: verb.subverbs, under: path + " ", with: rest.dropFirst())
             path += " " + verb.name
             rest = rest.dropFirst()
         }
         return (verb, path, Array(rest))
     }
 
-    private static func choose(_ word: String, among verbs: [Verb], under path: String) throws -> Verb {
+    /// Whether a path stands where a verb would. A verb is never taken for a path.
+    private static func isStore(_ words: [String]) -> Bool {
+        func exists(_ path: String) -> Bool {
+            (try? POSIXSystem().exists(path)) ?? false || (try? POSIXSystem().isLink(path)) ?? false
+        }
+        let word = words[0]
+        // Options may come first, as in moult --json app.sqlite.
+        if word.hasPrefix("-") { return words.contains { !$0.hasPrefix("-") && exists($0) } }
+        guard !Verb.all.contains(where: { $0.name == word }) else { return false }
+        return word.contains("/") || word.dropFirst().contains(".") || exists(word)
+    }
+
+    private static func choose(
+        _ word: String, among verbs: [Verb], under path: String, with rest: ArraySlice<String>
+    ) throws -> Verb {
         if let verb = verbs.first(where: { $0.name == word }) { return verb }
-        let names = verbs.map(\.name)
-        let meant = Verb.otherWords[word].flatMap { names.contains($0) ? $0 : nil }
-        let near =
-            (meant ?? Suggestion.nearest(to: word, among: names)).map { "Did you mean \(Program.name) \(path)\($0)? " }
-            ?? ""
-        throw MigrationError(
-            .usage, "\(Program.name) \(path)has no verb \(word).", remedy: near + "See \(Program.name) \(path)--help.")
+        let command = path.isEmpty ? Verb.command(for: word) : nil
+        let near = command ?? Suggestion.nearest(to: word, among: verbs.map(\.name))
+        var remedy = ""
+        if let group = path.isEmpty ? VerbGroup.named(word) : nil, command == nil {
+            remedy = "It is a group of verbs: \(Program.name) help \(group.name) lists them."
+        } else if let near {
+            let typed = ([Program.name, path + near] + rest.map(\.shellQuoted)).joined(separator: " ")
+            remedy = "Did you mean \(typed)? See \(Program.name) \(path)--help."
+        } else {
+            remedy = "See \(Program.name) \(path)--help."
+        }
+        throw MigrationError(.usage, "\(Program.name) \(path)has no verb \(word).", remedy: Remedy(remedy))
     }
 
     private static func report(_ error: MigrationError, _ console: Console) -> Int32 {

@@ -78,6 +78,7 @@ struct StoreModelVerbTests {  // tier: long
 
     @Test func `inspect names its entities, with their rows, and does without a model where there is none`() throws {
         let moult = try StoreVerbTests.besideForumStore()
+        try FileManager.default.removeItem(atPath: moult.folder.path + "/Forum.xcdatamodeld")
         func rows() throws -> [String: Int] {
             let result = try moult("inspect", "forum.sqlite", "--json")
             #expect(result.exit == 0, "\(result)")

@@ -14,13 +14,13 @@ struct MoultVersionTests {
         for name in [".git/logs", ".build/debug"] + (isMoult ? ["Sources/MoultEngine"] : []) {
             try files.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: true)
         }
-        if isMoult { files.createFile(atPath: folder.path + "/Sources/MoultEngine/MoultVersion.swift", contents: nil) }
+        if isMoult { _ = files.createFile(atPath: folder.path + "/Sources/MoultEngine/MoultVersion.swift", contents: nil) }
         let log = Self.commits.enumerated().map { place, commit in
             "\(String(repeating: "0", count: 40)) \(commit) A Name <a@example.com> \((place + 1) * 1000) +0000\tcommit: x\n"
         }
         try log.joined().write(toFile: folder.path + "/.git/logs/HEAD", atomically: true, encoding: .utf8)
         let path = folder.path + "/.build/debug/moult"
-        files.createFile(atPath: path, contents: Data([1]))
+        _ = files.createFile(atPath: path, contents: Data([1]))
         try files.setAttributes([.modificationDate: Date(timeIntervalSince1970: seconds)], ofItemAtPath: path)
         return (path, folder)
     }

@@ -47,6 +47,8 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
     public var uuid: String { snapshot.metadata.uuid }
     /// The level of the framework that last wrote the store; nil if the metadata does not contain it.
     public var framework: Int? { snapshot.metadata.framework }
+    /// The objects of each entity, without those of sub-entities, by name; nil if they cannot be counted.
+    package var entityCounts: [(name: String, rows: Int64?)] { counts.map { ($0.key, $0.value) } }
     /// Objects by entity, without those of sub-entities. An entity whose objects cannot be counted is missing.
     public var rowCounts: [String: Int64] {
         Dictionary(counts.compactMap { name, rows in rows.map { (name, $0) } }, uniquingKeysWith: { first, _ in first })

@@ -1,12 +1,14 @@
 import MoultBasics
 
-/// Colours for a terminal; without colour, every function returns its text unchanged.
+/// Colours for a terminal, and its width; without colour, every function returns its text unchanged.
 package struct TextStyle: Sendable, Hashable {
     package let hasColour: Bool
+    /// The number of columns that lines may fill; nil for lines of any length.
+    package let width: Int?
 
     package static let plain = TextStyle(hasColour: false)
 
-    package init(hasColour: Bool) { self.hasColour = hasColour }
+    package init(hasColour: Bool, width: Int? = nil) { (self.hasColour, self.width) = (hasColour, width) }
 
     package func bold(_ text: String) -> String { paint(text, "1") }
     package func dim(_ text: String) -> String { paint(text, "2") }
@@ -41,7 +43,12 @@ extension String {
     }
 
     /// The number of terminal columns that the text fills.
-    package var columns: Int { reduce(0) { $0 + ($1.unicodeScalars.first.map(\.columns) ?? 0) } }
+    package var columns: Int { reduce(0) { $0 + $1.columns } }
+}
+
+extension Character {
+    /// The number of terminal columns that the character fills.
+    var columns: Int { unicodeScalars.first.map(\.columns) ?? 0 }
 }
 
 extension Unicode.Scalar {
@@ -87,14 +94,54 @@ package struct TextTable: Sendable {
         rows.append(padded + [String](repeating: "", count: columns.count - padded.count))
     }
 
-    /// Returns the lines of the table, with two spaces between columns and none at the end of a line.
+    /// Returns the lines of the table, with two spaces between columns and none at the end of a line. If the terminal is
+    /// too narrow, the last column continues on further lines; if that leaves it too little room, each row becomes a list
+    /// of its cells.
     package func lines(style: TextStyle = .plain) -> [String] {
         let titles = columns.map(\.title)
         let widths = columns.indices.map { column in
             ([titles] + rows).map { $0[column].columns }.max() ?? 0
         }
         let heading = titles.allSatisfy(\.isEmpty) ? [] : [style.dim(line(titles, widths))]
-        return heading + rows.map { line($0, widths) }
+        guard let width = style.width, widths.reduce(0, +) + 2 * (widths.count - 1) > width else {
+            return heading + rows.map { line($0, widths) }
+        }
+        let start = widths.dropLast().reduce(0, +) + 2 * (widths.count - 1)
+        let room = width - start
+        // A name in a table of data stays whole.
+        let words = heading.isEmpty ? [] : rows.flatMap { ($0.last ?? "").split(separator: " ") }
+        let least = max(Self.leastRoom, words.map { String($0).columns }.max() ?? 0)
+        guard columns.last?.alignment == .left, room >= least else { return list(style: style, width) }
+        let wrap = TextWrap(width: room)
+        return heading
+            + rows.flatMap { cells in
+                let parts = wrap.lines(cells.last ?? "")
+                let first = line(cells.dropLast() + [parts.first ?? ""], widths)
+                return [first] + parts.dropFirst().map { String(repeating: " ", count: start) + $0 }
+            }
+    }
+
+    /// The least number of columns in which text can be read.
+    private static let leastRoom = 16
+
+    /// Returns the rows one below the other, each as a list of its cells.
+    private func list(style: TextStyle, _ width: Int) -> [String] {
+        let wrap = TextWrap(width: width)
+        guard columns.contains(where: { !$0.title.isEmpty }) else {
+            // A heading on a line of its own, with the text below it.
+            return rows.flatMap { cells in
+                wrap.lines(cells.first ?? "") + cells.dropFirst().flatMap { wrap.lines("      " + $0) }
+            }
+        }
+        let names = columns.map(\.title.columns).max() ?? 0
+        let blocks = rows.map { cells in
+            zip(columns, cells).filter { !$1.isEmpty }.flatMap { column, cell in
+                wrap.lines(
+                    column.title + String(repeating: " ", count: names - column.title.columns + 2) + cell,
+                    indent: names + 2)
+            }
+        }
+        return Array(blocks.joined(separator: [""]))
     }
 
     private func line(_ cells: [String], _ widths: [Int]) -> String {

@@ -16,7 +16,7 @@ extension DiagnosisCheck {
 
     /// The check for tables that lack something and rows that contradict each other, whether or not a repair can fix
     /// them.
-    static let rows = DiagnosisCheck(upTo: 0.85) { site in
+    static let rows = DiagnosisCheck(upTo: 0.85, readsAll: true) { site in
         guard let version = site.version, site.isSound else { return [] }
         let (found, indexes) = try WorkMeter.part(upTo: 0.5) { try repairs(site, version) }
         // An audit counts files next to the store, whether or not a repair may touch them.
@@ -51,7 +51,7 @@ extension DiagnosisCheck {
     }
 
     /// The check for objects that are in a backup of the same version but not in the store.
-    static let fewerRows = DiagnosisCheck(upTo: 0.9) { site in
+    static let fewerRows = DiagnosisCheck(upTo: 0.9, readsAll: true) { site in
         guard let snapshot = site.snapshot, site.isSound else { return [] }
         let hashes = snapshot.hashes.entities.mapValues(\.base64)
         let backups = try site.migrator.backups(of: site.path).list()

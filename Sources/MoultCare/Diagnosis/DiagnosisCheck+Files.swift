@@ -230,7 +230,7 @@ extension DiagnosisCheck {
         return findings
     }
 
-    static let backups = DiagnosisCheck(upTo: 1) { site in
+    static let backups = DiagnosisCheck(upTo: 1, readsAll: true) { site in
         let folder = try site.migrator.backups(of: site.path)
         let (all, unreadable) = try folder.contents()
         if let first = unreadable.first {

@@ -22,15 +22,16 @@ package struct StoreDiagnosis: Sendable {
     ///   - context: the versions of the model, with the settings of a migration; nil if no model was named.
     ///   - target: the version to migrate to; nil for the current one.
     ///   - options: the options of that migration.
+    ///   - readsAll: whether to read every page, every row and every backup; otherwise what they say is not examined.
     package init(
         _ store: String, _ context: StoreSession.Context? = nil, to target: String? = nil,
-        options: RunOptions = RunOptions(), on system: any System = POSIXSystem()
+        options: RunOptions = RunOptions(), readingAll readsAll: Bool = true, on system: any System = POSIXSystem()
     ) {
         let site = WorkMeter.part(upTo: 0.1) {
-            DiagnosisContext(store, context, target: target, options: options, on: system)
+            DiagnosisContext(store, context, target: target, options: options, readsPages: readsAll, on: system)
         }
         var found: [Finding] = []
-        for check in DiagnosisCheck.all {
+        for check in DiagnosisCheck.all where readsAll || !check.readsAll {
             do {
                 found += try WorkMeter.part(upTo: check.end) { try check.run(site).filter { !found.contains($0) } }
             } catch {
@@ -105,7 +106,8 @@ struct DiagnosisContext {
     var system: any System { migrator.system }
 
     init(
-        _ store: String, _ context: StoreSession.Context?, target: String?, options: RunOptions, on system: any System
+        _ store: String, _ context: StoreSession.Context?, target: String?, options: RunOptions,
+        readsPages: Bool = true, on system: any System
     ) {
         let (migrator, versions) = (options.migrator(on: system), context?.versions)
         name = store
@@ -117,7 +119,7 @@ struct DiagnosisContext {
             try ReadOnlyStore.read(store, system: system) { probe in
                 var damage: String?
                 do {
-                    try probe.connection.checkPages(place: probe.path)
+                    if readsPages { try probe.connection.checkPages(place: probe.path) }
                 } catch let error as MigrationError where error.code == .unsupported {
                     // A collation that only the app defines is not damage.
                     throw error
@@ -239,10 +241,14 @@ struct DiagnosisContext {
 struct DiagnosisCheck: Sendable {
     /// The part of the whole diagnosis that is usually done after this check, 0 to 1.
     var end = 0.0
+    /// Whether the check reads every row or every backup, which takes long.
+    var readsAll = false
     let run: @Sendable (DiagnosisContext) throws -> [Finding]
 
-    init(upTo end: Double = 0, run: @escaping @Sendable (DiagnosisContext) throws -> [Finding]) {
-        (self.end, self.run) = (end, run)
+    init(
+        upTo end: Double = 0, readsAll: Bool = false, run: @escaping @Sendable (DiagnosisContext) throws -> [Finding]
+    ) {
+        (self.end, self.readsAll, self.run) = (end, readsAll, run)
     }
 
     /// All checks. Findings of equal severity are reported in this order.

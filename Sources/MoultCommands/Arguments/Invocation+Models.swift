@@ -58,7 +58,8 @@ extension Invocation {
     private func requiredModel() throws -> String {
         if let path = self[Operand.model] { return path }
         let verb = Verb.all.flatMap(\.leaves).first { $0.words.joined(separator: " ") == path }?.verb
-        throw Self.missing([Operand.model.name], of: verb, path)
+        let error = Self.missing([Operand.model.name], of: verb, path)
+        throw nearbyModels.paths.isEmpty ? error : modelMissing(error.message)
     }
 
     /// Returns the versions of the model that `--model` names, or else of the tool's own app, or else the one inside
@@ -69,7 +70,13 @@ extension Invocation {
     package func versions(_ console: Console) throws -> ModelVersions {
         if let versions = try versionsIfKnown(console) { return versions }
         guard let store = self[Operand.store] else { return try namedVersions(console) }
-        let own = try ModelVersion(ownOfStore: store)
+        let own: ModelVersion
+        do {
+            own = try ModelVersion(ownOfStore: store)
+        } catch let error as MigrationError where error.code == .modelNotFound {
+            guard isWriting, !nearbyModels.paths.isEmpty else { throw error }
+            throw modelMissing("\(Program.name) \(path) needs --model: \(error.message.lowercasedFirst)", at: store)
+        }
         console.say("No model is named: the model inside \(store.printable) is used.")
         return ModelVersions(versions: [own], currentName: own.name)
     }
@@ -81,23 +88,15 @@ extension Invocation {
     func requireModel() throws {
         if self[value: .model] == nil, registry.models == nil { try refuseSeveralModels() }
         guard self[value: .model] == nil, registry.models == nil, let store = self[Operand.store] else { return }
-        // Report faults of the store itself first.
-        _ = try ModelVersion(ownOfStore: store)
-        let folders = Set([Path.folder(of: store), "."]).sorted()
-        let found = folders.flatMap { folder in
-            ModelBundle.paths(in: folder).map { folder == "." ? $0 : Path.join(folder, $0) }
+        do {
+            // Report faults of the store itself first.
+            _ = try ModelVersion(ownOfStore: store)
+        } catch let error as MigrationError where [.modelNotFound, .modelInvalid].contains(error.code) {
+            throw modelMissing("\(Program.name) \(path) needs --model: \(error.message.lowercasedFirst)", at: store)
         }
-        let command = "\(Program.name) \(path) \(store.shellQuoted)"
-        throw MigrationError(
-            .usage,
+        throw modelMissing(
             "\(Program.name) \(path) needs --model: the model inside the store has no version but the store's own.",
-            place: store,
-            remedy: found.count == 1
-                ? "Name the model next to the store: \(command) --model \(found[0].shellQuoted)"
-                : "Name the model with all its versions: "
-                    + (found.isEmpty
-                        ? "\(command) --model PATH"
-                        : found.map { "--model \($0.shellQuoted)" }.joined(separator: " or ")))
+            at: store)
     }
 
     /// Returns the versions that a store may have come through. If `--model` names another store, the version inside

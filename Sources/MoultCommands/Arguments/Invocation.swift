@@ -19,6 +19,12 @@ package struct Invocation: Sendable {
     var configuration: ProjectConfiguration?
     /// The names of options and operands that are not from the command line.
     private var configured: Set<String> = []
+    /// The arguments after the verb, as typed.
+    let typed: [String]
+    /// Whether an operand names the verb's model.
+    let takesModelOperand: Bool
+    /// The sentences about arguments that were found rather than given.
+    var notices: [String] = []
 
     /// Parses the arguments after a verb.
     ///
@@ -26,8 +32,8 @@ package struct Invocation: Sendable {
     package init(
         _ verb: Verb, path: String, arguments: [String], registry: MigrationRegistry = MigrationRegistry()
     ) throws {
-        self.path = path
-        self.registry = registry
+        (self.path, self.registry, typed) = (path, registry, arguments)
+        takesModelOperand = verb.takesModel
         var places = verb.operands[...]
         var operands: [String: String] = [:]
         var values: [String: [String]] = [:]
@@ -36,6 +42,13 @@ package struct Invocation: Sendable {
         while let argument = rest.popFirst() {
             if argument == "--", !onlyOperands {
                 onlyOperands = true
+            } else if let made = verb.outputOperand, !onlyOperands, let output = try Self.output(argument, path, &rest)
+            {
+                guard operands[made.name] == nil else {
+                    throw Self.wrong("\(made.name) is named twice: \(operands[made.name] ?? ""), \(output).", path)
+                }
+                operands[made.name] = output
+                places.removeAll { $0.name == made.name }
             } else if argument.hasPrefix("-"), argument != "-", !onlyOperands {
                 let (option, value) = try Self.option(argument, of: verb, path: path, rest: &rest)
                 values[option.name, default: []].append(value)
@@ -46,7 +59,13 @@ package struct Invocation: Sendable {
             } else if Self.isModel(argument, for: verb, after: values.keys) {
                 values[Option.model.name] = [argument]
             } else {
-                throw Self.wrong("\(Program.name) \(path) takes no further argument: \(argument).", path)
+                var error = Self.wrong("\(Program.name) \(path) takes no further argument: \(argument).", path)
+                if let store = operands[Operand.store.name], path == Verb.overview.name,
+                    Verb.all.contains(where: { $0.name == argument })
+                {
+                    error.advice = "The verb comes first: \(Program.name) \(argument) \(store.shellQuoted)"
+                }
+                throw error
             }
         }
         self.operands = operands
@@ -111,7 +130,8 @@ package struct Invocation: Sendable {
     /// Returns the value of an option that this verb requires.
     package func required(_ option: Option) throws -> String {
         guard let text = self[value: option] else {
-            throw Self.missing(option, path)
+            let error = Self.missing(option, path)
+            throw option.name == Option.model.name && !nearbyModels.paths.isEmpty ? modelMissing(error.message) : error
         }
         return text
     }
@@ -135,14 +155,28 @@ package struct Invocation: Sendable {
         MigrationError(.usage, message, remedy: "See \(Program.name) \(path) --help.")
     }
 
+    /// Returns the value of -o; nil for another argument.
+    private static func output(
+        _ argument: String, _ path: String, _ rest: inout ArraySlice<String>
+    ) throws -> String? {
+        for name in ["-o", "--out"] {
+            if argument.hasPrefix(name + "=") { return String(argument.dropFirst(name.count + 1)) }
+            guard argument == name else { continue }
+            guard let value = rest.popFirst() else { throw wrong("\(name) needs a value.", path) }
+            return value
+        }
+        return nil
+    }
+
     private static func option(
         _ argument: String, of verb: Verb, path: String, rest: inout ArraySlice<String>
     ) throws -> (Option, String) {
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let typed = parts.first ?? argument
-        let short = ["-h": "help", "-o": "out"]
-        let name = short[typed] ?? (typed.hasPrefix("--") ? String(typed.dropFirst(2)) : "")
-        guard let option = verb.options.first(where: { $0.name == name }) else {
+        let name = typed == "-h" ? "help" : typed.hasPrefix("--") ? String(typed.dropFirst(2)) : ""
+        let isOutput = ["-o", "--out"].contains(typed)
+        let found = verb.options.first { $0.name == name } ?? (isOutput ? verb.outputOption : nil)
+        guard let option = found else {
             let near = Suggestion.nearest(to: typed, among: verb.options.map { "--\($0.name)" })
             let hint = near.map { " Did you mean \($0)?" } ?? ""
             throw wrong("\(Program.name) \(path) has no option \(typed).\(hint)", path)
@@ -181,6 +215,7 @@ extension Invocation {
     /// - Throws: `usage` for a configuration with errors, or one whose model is missing.
     mutating func configure(_ verb: Verb) throws {
         guard verb.name != Verb.initialise.name else { return }
+        defer { findModel(for: verb) }
         let takesModel = verb.takesModel
         let names = Set(verb.options.map(\.name))
         let settings: [Option] = [.model, .answers, .rules, .backups, .acceptLosses]

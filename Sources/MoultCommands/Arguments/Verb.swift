@@ -25,7 +25,7 @@ package struct Verb: Sendable {
     ) {
         (self.name, self.summary, self.discussion, self.operands) = (name, summary, discussion, operands)
         // A verb may have its own help for one of these.
-        let common: [Option] = [.config, .json, .help]
+        let common: [Option] = Self.printedFile(name, options) + [.config, .json, .help]
         self.options = options + common.filter { shared in !options.contains { $0.name == shared.name } }
         self.examples = examples
         self.subverbs = subverbs
@@ -55,10 +55,10 @@ package struct Verb: Sendable {
     /// Returns the help of this verb. `path` is the verb as typed, such as `backup list`.
     package func help(path: String, style: TextStyle) -> [String] {
         var lines = [summary, "", "\(style.bold("Usage:")) \(usage(path: path))"]
-        if !discussion.isEmpty { lines += [""] + Program.named(discussion).split(separator: "\n").map(String.init) }
-        lines += Self.section("Arguments", operands.map { ($0.usage, $0.help) }, style)
+        if !discussion.isEmpty { lines += [""] + Self.paragraphs(Program.named(discussion), style) }
+        lines += Self.section("Arguments", shownOperands, style)
         lines += Self.section("Verbs", subverbs.map { ($0.name, $0.summary) }, style)
-        lines += Self.section("Options", options.map { ($0.usage, $0.help) }, style)
+        lines += Self.section("Options", shownOptions, style)
         if !examples.isEmpty {
             lines +=
                 ["", style.bold(examples.count == 1 ? "Example:" : "Examples:")]
@@ -69,7 +69,42 @@ package struct Verb: Sendable {
 
     private func usage(path: String) -> String {
         let tail = isGroup ? ["VERB"] : operands.map(\.usage) + ["[options]"]
-        return ([Program.name, path] + tail).joined(separator: " ")
+        // A store in place of a verb is not repeated.
+        return ([Program.name] + (tail.first == path ? [] : [path]) + tail).joined(separator: " ")
+    }
+
+    /// Returns the lines of a discussion; for a terminal, each paragraph as one line, which is then wrapped. A line that
+    /// ends early is a deliberate break.
+    private static func paragraphs(_ text: String, _ style: TextStyle) -> [String] {
+        guard style.width != nil else { return text.split(separator: "\n").map(String.init) }
+        var paragraphs: [String] = []
+        var isOpen = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+            if line.isEmpty {
+                paragraphs.append("")
+            } else if isOpen, let last = paragraphs.popLast() {
+                paragraphs.append("\(last) \(line)")
+            } else {
+                paragraphs.append(line)
+            }
+            isOpen = line.count >= 85
+        }
+        return paragraphs
+    }
+
+    /// The operands with their help, which says for which of them -o stands.
+    var shownOperands: [(String, String)] {
+        let made = outputOperand
+        return operands.map { ($0.usage, $0 == made ? "\($0.help) -o \($0.name) is the same." : $0.help) }
+    }
+
+    /// The options with their help; the one for the file or folder that a verb makes has a short form too.
+    var shownOptions: [(String, String)] {
+        let made = outputOption?.name
+        return options.map { option in
+            let help = option.help.replacing("; -o for short", with: "").replacing(" -o for short.", with: "")
+            return (option.name == made ? "-o, \(option.usage)" : option.usage, help)
+        }
     }
 
     package static func section(_ title: String, _ rows: [(String, String)], _ style: TextStyle) -> [String] {
@@ -89,35 +124,6 @@ package struct Verb: Sendable {
         parity,
         completions, manual,
     ]
-
-    /// Words from other tools, each with the verb that does the same here.
-    static let otherWords = [
-        "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect",
-        "web": "browse", "serve": "browse",
-        "sql": "query", "select": "query", "graph": "diagram", "draw": "diagram", "csv": "export", "json": "export",
-        "anonymize": "anonymise", "redact": "anonymise", "scrub": "anonymise", "seed": "import",
-        "checksum": "hash", "new": "create", "setup": "init", "compare": "diff",
-        "momc": "compile", "mapc": "compile", "codegen": "generate", "mogenerator": "generate",
-        "upgrade": "migrate", "run": "migrate", "apply": "migrate", "undo": "rollback", "revert": "rollback",
-        "restore": "backup", "fix": "repair", "recover": "salvage", "diagnose": "doctor", "bundle": "doctor",
-        "history": "runs", "continue": "resume", "logs": "log",
-    ]
-}
-
-extension MoultCommand {
-    /// Returns the lines that `moult --help` prints.
-    static func overview(style: TextStyle) -> [String] {
-        ["Moult migrates Core Data and SwiftData stores: planned, backed up, verified, reversible.", ""]
-            + ["\(style.bold("Usage:")) \(Program.name) VERB [arguments] [options]"]
-            + Verb.section("Verbs", Verb.all.map { ($0.name, $0.summary) }, style)
-            + Verb.section(
-                "Options",
-                [
-                    ("--help", "Show this, or the help of a verb: \(Program.name) VERB --help."),
-                    ("--version", "Show the version, the commit and SQLite's version."),
-                ],
-                style)
-    }
 }
 
 /// A positional argument.

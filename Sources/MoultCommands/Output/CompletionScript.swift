@@ -14,11 +14,36 @@ enum CompletionScript {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
+    /// The words that may follow `help`.
+    private static func helpWords(_ verbs: [Verb]) -> [String] {
+        verbs.map(\.name) + VerbGroup.all.map(\.name) + ["--all"]
+    }
+
     // MARK: - bash
+
+    /// Returns the function that asks the program for names. Words are as typed, with their quotes.
+    private static func bashNames(_ program: String) -> String {
+        """
+        \(function(program))_names() {
+            local name item plain="${word//\\\\/}"
+            local -a typed=()
+            for item in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+                item="${item//\\\\/}"; item="${item#[\\"\\']}"; typed+=("${item%[\\"\\']}")
+            done
+            COMPREPLY=()
+            while IFS= read -r name; do
+                case "$name" in "${plain#[\\"\\']}"*)
+                    case "$word" in [\\"\\']*) ;; *) printf -v name %q "$name" ;; esac
+                    COMPREPLY+=("$name") ;;
+                esac
+            done < <("${COMP_WORDS[0]}" \(NameCompletion.verb) "$1" "${typed[@]}" 2> /dev/null)
+        }
+        """
+    }
 
     @Sendable private static func bash(_ verbs: [Verb], for program: String) -> [String] {
         let groups = verbs.filter { !$0.subverbs.isEmpty }
-        return [
+        return bashNames(program).split(separator: "\n").map(String.init) + [
             "\(function(program))() {",
             "    local word=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"",
             "    local verb=\"${COMP_WORDS[1]}\" place=$COMP_CWORD words=",
@@ -33,24 +58,31 @@ enum CompletionScript {
             + ["    esac; fi", "    if [ \"$place\" -eq 1 ]; then case \"$verb\" in"]
             + groups.map { "    \($0.name)\\ *) words=\(quoted($0.subverbs.map(\.name).joined(separator: " "))) ;;" }
             + [
-                "    *) words=\(quoted((verbs.map(\.name) + ["--help", "--version"]).joined(separator: " "))) ;;",
+                "    *) words=\(quoted((verbs.map(\.name) + ["help", "--help", "--version"]).joined(separator: " "))) ;;",
                 "    esac",
             ]
             + ["    else case \"$verb:$previous\" in"]
-            + verbs.flatMap(\.leaves).flatMap { bash($0.words.joined(separator: "\\ "), $0.verb) }
+            + ["    help:*) words=\(quoted(helpWords(verbs).joined(separator: " "))) ;;"]
+            + verbs.flatMap(\.leaves).flatMap { bash($0.words.joined(separator: "\\ "), $0.verb, program) }
+            // A store in place of a verb.
+            + bash("*", .overview, program)
             + ["    esac; fi", "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); fi"]
             + ["}", "complete -o default -F \(function(program)) \(quoted(program))"]
     }
 
-    private static func bash(_ words: String, _ verb: Verb) -> [String] {
+    private static func bash(_ words: String, _ verb: Verb, _ program: String) -> [String] {
         let values = verb.options.filter { $0.value != nil }.map { option in
-            "    \(words):--\(option.name)) words=\(quoted(candidates(option.completion))) ;;"
+            let known = "words=\(quoted(candidates(option.completion)))"
+            let action = option.names.map { "\(function(program))_names \($0)" } ?? known
+            return "    \(words):--\(option.name)) \(action) ;;"
         }
+        let names = verb.operands.compactMap(\.names).first.map { "; \(function(program))_names \($0)" } ?? ""
         let operands = (verb.operands.map { candidates($0.completion) } + verb.subverbs.map(\.name))
             .filter { !$0.isEmpty }.joined(separator: " ")
-        let options = verb.options.map { "--\($0.name)" }.joined(separator: " ")
+        let short = verb.outputOption == nil && verb.outputOperand == nil ? [] : ["-o"]
+        let options = (verb.options.map { "--\($0.name)" } + short).joined(separator: " ")
         return values + [
-            "    \(words):*) case \"$word\" in -*) words=\(quoted(options)) ;; *) words=\(quoted(operands)) ;; esac ;;"
+            "    \(words):*) case \"$word\" in -*) words=\(quoted(options)) ;; *) words=\(quoted(operands))\(names) ;; esac ;;"
         ]
     }
 
@@ -62,35 +94,54 @@ enum CompletionScript {
 
     @Sendable private static func zsh(_ verbs: [Verb], for program: String) -> [String] {
         let name = function(program)
-        return ["#compdef \(program)", "\(name)() {", "    local -a verbs"]
-            + zshList(verbs, "    ", at: 2)
-            + ["    case $words[2] in"]
+        return [
+            "#compdef \(program)", "\(name)_names() {", "    local -a names",
+            "    names=(\"${(@f)$(\"$typed[1]\" \(NameCompletion.verb) $1 \"${(@Q)typed[2,$place]}\" 2> /dev/null)}\")",
+            "    [[ -n \"$names[1]\" ]] && compadd -a names", "}", "\(name)() {", "    local -a verbs typed",
+            "    typed=(\"${words[@]}\"); local place=$((CURRENT - 1))",
+        ]
+            + zshList(verbs, "    ", at: 2, orFiles: true)
+            + [
+                "    case $words[2] in",
+                "    help) verbs=(\(helpWords(verbs).joined(separator: " "))); compadd -a verbs ;;",
+            ]
             + verbs.flatMap { verb -> [String] in
-                guard !verb.subverbs.isEmpty else { return ["    \(verb.name))"] + zshArguments(verb, skipping: 1) }
+                guard !verb.subverbs.isEmpty else {
+                    return ["    \(verb.name))"] + zshArguments(verb, name, skipping: 1)
+                }
                 let list = verb.isGroup ? zshList(verb.subverbs, "        ", at: 3) : []
-                let own = verb.isGroup ? [] : ["        *)"] + zshArguments(verb, skipping: 1)
+                let own = verb.isGroup ? [] : ["        *)"] + zshArguments(verb, name, skipping: 1)
                 return ["    \(verb.name))"] + list + ["        case $words[3] in"]
-                    + verb.subverbs.flatMap { ["        \($0.name))"] + zshArguments($0, skipping: 2) } + own
+                    + verb.subverbs.flatMap { ["        \($0.name))"] + zshArguments($0, name, skipping: 2) } + own
                     + ["        esac ;;"]
             }
+            + ["    *)"] + zshArguments(.overview, name, skipping: 0)
             + [
                 "    esac", "}",
                 "if [ \"$funcstack[1]\" = \(name) ]; then \(name); else compdef \(name) \(quoted(program)); fi",
             ]
     }
 
-    private static func zshList(_ verbs: [Verb], _ indent: String, at place: Int) -> [String] {
+    private static func zshList(
+        _ verbs: [Verb], _ indent: String, at place: Int, orFiles: Bool = false
+    ) -> [String] {
         let words = verbs.map { quoted("\($0.name):\($0.summary)") }.joined(separator: " ")
-        return ["\(indent)if (( CURRENT == \(place) )); then verbs=(\(words)); _describe verb verbs; return; fi"]
+        let files = orFiles ? "; _files" : ""
+        return [
+            "\(indent)if (( CURRENT == \(place) )); then verbs=(\(words)); _describe verb verbs\(files); return; fi"
+        ]
     }
 
-    private static func zshArguments(_ verb: Verb, skipping count: Int) -> [String] {
+    private static func zshArguments(_ verb: Verb, _ function: String, skipping count: Int) -> [String] {
+        func action(_ names: NameCompletion.Kind?, _ completion: Option.Completion) -> String {
+            names.map { "\(function)_names \($0)" } ?? zshAction(completion)
+        }
         let options = verb.options.map { option in
             let help = option.help.filter { !"[]:".contains($0) }
-            let value = option.value.map { ":\($0):\(zshAction(option.completion))" } ?? ""
+            let value = option.value.map { ":\($0):\(action(option.names, option.completion))" } ?? ""
             return quoted("--\(option.name)[\(help)]\(value)")
         }
-        let operands = verb.operands.map { quoted(":\($0.name):\(zshAction($0.completion))") }
+        let operands = verb.operands.map { quoted(":\($0.name):\(action($0.names, $0.completion))") }
         return [
             "        shift \(count) words; (( CURRENT -= \(count) ))",
             "        _arguments \((options + operands).joined(separator: " ")) ;;",
@@ -110,8 +161,12 @@ enum CompletionScript {
 
     @Sendable private static func fish(_ verbs: [Verb], for program: String) -> [String] {
         let first = verbs.map { verb in
-            "complete -c \(quoted(program)) -n __fish_use_subcommand -f -a \(verb.name) -d \(quoted(verb.summary))"
+            // A file may stand there too: a store.
+            "complete -c \(quoted(program)) -n __fish_use_subcommand -a \(verb.name) -d \(quoted(verb.summary))"
         }
+        let help =
+            "complete -c \(quoted(program)) -n '__fish_seen_subcommand_from help' -f -a "
+            + quoted(helpWords(verbs).joined(separator: " "))
         let second = verbs.flatMap { verb in
             verb.subverbs.map { subverb in
                 let names = verb.subverbs.map(\.name).joined(separator: " ")
@@ -121,18 +176,23 @@ enum CompletionScript {
                     "complete -c \(quoted(program)) -n \(condition) -f -a \(subverb.name) -d \(quoted(subverb.summary))"
             }
         }
-        return first + second + verbs.flatMap(\.leaves).flatMap { fish($0.words, $0.verb, program) }
+        return first + [help] + second + verbs.flatMap(\.leaves).flatMap { fish($0.words, $0.verb, program) }
     }
 
     private static func fish(_ words: [String], _ verb: Verb, _ program: String) -> [String] {
         let condition = quoted(words.map { "__fish_seen_subcommand_from \($0)" }.joined(separator: "; and "))
+        func asking(_ names: NameCompletion.Kind) -> String {
+            " -a " + quoted("(\(program) \(NameCompletion.verb) \(names) (commandline -opc)[2..-1] 2> /dev/null)")
+        }
         return verb.options.map { option in
             var line = "complete -c \(quoted(program)) -n \(condition) -l \(option.name) -d \(quoted(option.help))"
             if option.value != nil { line += option.completion == .files ? " -r -F" : " -x" }
+            if let names = option.names { line += asking(names) }
             if case .words(let words) = option.completion { line += " -a \(quoted(words.joined(separator: " ")))" }
             return line
         }
             + verb.operands.compactMap { operand in
+                if let names = operand.names { return "complete -c \(quoted(program)) -n \(condition)\(asking(names))" }
                 guard case .words(let words) = operand.completion else { return nil }
                 return "complete -c \(quoted(program)) -n \(condition) -f -a \(quoted(words.joined(separator: " ")))"
             }
@@ -154,9 +214,9 @@ extension Verb {
             throw invocation.wrong("\(Program.name) completions supports bash, zsh and fish, not \(name).")
         }
         let lines = script(Verb.all, Program.name)
-        return console.print([
-            "format": 1, "shell": .string(name), "script": .string(lines.map { $0 + "\n" }.joined()),
-        ]) { _ in lines }
+        return console.print(
+            ["format": 1, "shell": .string(name), "script": .string(lines.map { $0 + "\n" }.joined())], wraps: false
+        ) { _ in lines }
     }
 
     private static let shell = Operand("SHELL", "bash, zsh or fish.", completes: .words(["bash", "zsh", "fish"]))

@@ -21,11 +21,16 @@ package final class Console: Sendable {
             self.descriptor = descriptor
             isTerminal = isatty(descriptor) == 1
             let mayColour = Environment.value("NO_COLOR") == nil && Environment.value("TERM") != "dumb"
-            style = TextStyle(hasColour: isTerminal && mayColour)
+            let asked = Environment.value("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+            // A file or a pipe gets whole lines, unless a width is asked for.
+            let width = asked ?? (isTerminal ? Self.columns(of: descriptor) : nil)
+            style = TextStyle(hasColour: isTerminal && mayColour, width: width.map { max($0, 20) })
         }
 
-        /// The number of columns of the terminal; 80 if it is unknown.
-        package var columns: Int {
+        /// The number of columns of the terminal; 80 if it is unknown. The terminal may have been resized.
+        package var columns: Int { Self.columns(of: descriptor) }
+
+        private static func columns(of descriptor: Int32) -> Int {
             var size = winsize()
             return ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
         }
@@ -46,10 +51,11 @@ package final class Console: Sendable {
     /// Whether anything has been written to standard output.
     private let hasPrinted = Atomic(false)
 
-    package init(isJSON: Bool, tellsEvents: Bool = false) {
+    /// - Parameter output: the descriptor that gets the result.
+    package init(isJSON: Bool, tellsEvents: Bool = false, output: Int32 = STDOUT_FILENO) {
         self.isJSON = isJSON
         self.tellsEvents = tellsEvents
-        output = Stream(STDOUT_FILENO)
+        self.output = Stream(output)
         errors = Stream(STDERR_FILENO)
     }
 
@@ -57,17 +63,39 @@ package final class Console: Sendable {
     package var outputError: Int32? { broken.withLock { $0 } }
 
     /// Prints a verb's result: the document with `--json`, otherwise the lines. Returns that the verb is done.
+    ///
+    /// - Parameter wraps: whether the lines are text for a person, which is wrapped at the terminal's width; otherwise a
+    ///   program reads them.
     @discardableResult
-    package func print(_ document: @autoclosure () -> JSONValue, _ lines: (TextStyle) -> [String]) -> ExitCode {
-        if isJSON { line(document().compact) } else { self.lines(lines(output.style)) }
+    package func print(
+        _ document: @autoclosure () -> JSONValue, wraps: Bool = true, _ lines: (TextStyle) -> [String]
+    ) -> ExitCode {
+        if isJSON {
+            line(document().compact)
+        } else if wraps {
+            text(lines(output.style))
+        } else {
+            self.lines(lines(output.style))
+        }
         return .done
     }
 
     /// Prints the answer of a tool.
     @discardableResult
-    func print(_ answer: some ToolAnswer) -> ExitCode { print(answer.document) { answer.lines(style: $0) } }
+    func print(_ answer: some ToolAnswer, wraps: Bool = true) -> ExitCode {
+        print(answer.document, wraps: wraps) { answer.lines(style: $0) }
+    }
 
     package func lines(_ lines: [String]) { lines.forEach(line) }
+
+    /// Prints lines of text, wrapped at the terminal's width.
+    package func text(_ lines: [String]) { lines.flatMap { Self.wrapped($0, output.style) }.forEach(line) }
+
+    private static func wrapped(_ text: String, _ style: TextStyle) -> [String] {
+        guard let width = style.width else { return [text] }
+        let wrap = TextWrap(width: width, program: Program.name)
+        return text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { wrap.lines(String($0)) }
+    }
 
     /// Adds one line to standard output, which is written when the buffer is full or at the end.
     package func line(_ text: String) {
@@ -117,7 +145,8 @@ package final class Console: Sendable {
     /// Writes one line to standard error at once.
     package func say(_ text: String) {
         guard !tellsEvents else { return tell("message", [.init("message", .string(text))]) }
-        sayRaw(text.safeForTerminal(style: errors.style) + "\n")
+        let lines = Self.wrapped(text.safeForTerminal(style: errors.style), errors.style)
+        sayRaw(lines.map { $0 + "\n" }.joined())
     }
 
     /// Prints findings on standard error, without notes.

@@ -30,9 +30,9 @@ package struct ManualPage {
         var body = [".SH SYNOPSIS", ".B \(Self.escaped((["moult"] + path).joined(separator: " ")))"]
         body += [Self.escaped(tail.joined(separator: " "))]
         if !verb.discussion.isEmpty { body += [".SH DESCRIPTION"] + Self.paragraph(verb.discussion) }
-        body += Self.section("ARGUMENTS", verb.operands.map { ($0.usage, $0.help) })
+        body += Self.section("ARGUMENTS", verb.shownOperands)
         body += Self.section("VERBS", verb.subverbs.map { ($0.name, $0.summary) })
-        body += Self.section("OPTIONS", verb.options.map { ($0.usage, $0.help) })
+        body += Self.section("OPTIONS", verb.shownOptions)
         body += [".SH EXAMPLES", ".EX"] + verb.examples.map(Self.escaped) + [".EE"]
         let others = verb.subverbs.map { (path + [$0.name]).joined(separator: "-") }
         let above = path.dropLast().map { "moult-\($0)" }
@@ -43,7 +43,7 @@ package struct ManualPage {
     private static func overview(_ verbs: [Verb]) -> ManualPage {
         ManualPage(
             "moult", summary: "migrate Core Data and SwiftData stores: planned, backed up, verified, reversible",
-            [".SH SYNOPSIS", ".B moult", escaped("VERB [arguments] [options]")]
+            [".SH SYNOPSIS", ".B moult", escaped("VERB [arguments] [options]"), ".br", ".B moult", "STORE [options]"]
                 + section("VERBS", verbs.map { ($0.name, $0.summary) })
                 + section(
                     "OPTIONS",
@@ -69,9 +69,9 @@ package struct ManualPage {
         [".SH SEE ALSO", pages.map { "\(escaped($0))(1)" }.joined(separator: ", ")]
     }
 
-    private static func section(_ title: String, _ rows: [(name: String, help: String)]) -> [String] {
+    private static func section(_ title: String, _ rows: [(String, String)]) -> [String] {
         guard !rows.isEmpty else { return [] }
-        return [".SH \(title)"] + rows.flatMap { [".TP", ".B \(escaped($0.name))", escaped($0.help)] }
+        return [".SH \(title)"] + rows.flatMap { name, help in [".TP", ".B \(escaped(name))", escaped(help)] }
     }
 
     /// Returns a text as roff paragraphs. Lines are filled as prose, but a line that ends early is a deliberate break.

@@ -64,11 +64,12 @@ package struct ModelBundle: Sendable {
             + [Finding](ofVersions: oldestFirst)
     }
 
-    /// Returns the names of a folder's model bundles, preferably sources; empty for an unreadable folder.
+    /// Returns the names of a folder's models: its bundles, preferably sources, or else its single versions; empty for
+    /// an unreadable folder.
     package static func paths(in folder: String) -> [String] {
         let names = ((try? ModelFolder.entries(of: folder)) ?? []).map(\.fileName)
-        let sources = names.filter { $0.fileExtension == "xcdatamodeld" }
-        return sources.isEmpty ? names.filter { $0.fileExtension == "momd" } : sources
+        return ["xcdatamodeld", "momd", "xcdatamodel", "mom"].lazy
+            .map { kind in names.filter { $0.fileExtension == kind } }.first { !$0.isEmpty } ?? []
     }
 
     /// Returns the XML versions at a path, readable or not; empty if there is no model.

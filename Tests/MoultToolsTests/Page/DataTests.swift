@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultTools
 import TestSupport
 import Testing
@@ -132,7 +133,7 @@ struct DataTests {
         let list = "entity=Post&on=author&is=any&value=&sort=writtenAt&order=descending"
         let found = try forum.keys("SELECT Z_PK FROM ZPOST WHERE ZAUTHOR > 0 ORDER BY ZWRITTENAT DESC, Z_PK DESC")
         #expect(found.count > 50)
-        let objects = await visit.send("GET", "/objects.jsonl?\(list)").text.split(separator: "\n").map {
+        let objects = try await visit.send("GET", "/objects.jsonl?\(list)").text.split(separator: "\n").map {
             try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] ?? [:]
         }
         #expect(objects.compactMap { $0["Z_PK"] as? Int }.map(Int64.init) == found)

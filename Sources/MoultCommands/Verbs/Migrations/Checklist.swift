@@ -16,22 +16,24 @@ extension Verb {
     ) { invocation, console in
         let bundle = try invocation.operandBundle(console)
         let sections = try sections(bundle, invocation, console)
-        console.print([
-            "format": 1,
-            "sections": .array(
-                sections.map { section in
-                    [
-                        "title": .string(section.title),
-                        "items": .array(
-                            section.items.map {
-                                [
-                                    "text": .string($0.text.text(in: CommandWords())),
-                                    "done": $0.isDone.map { .bool($0) } ?? .null,
-                                ]
-                            }),
-                    ]
-                }),
-        ]) { _ in
+        console.print(
+            [
+                "format": 1,
+                "sections": .array(
+                    sections.map { section in
+                        [
+                            "title": .string(section.title),
+                            "items": .array(
+                                section.items.map {
+                                    [
+                                        "text": .string($0.text.text(in: CommandWords())),
+                                        "done": $0.isDone.map { .bool($0) } ?? .null,
+                                    ]
+                                }),
+                        ]
+                    }),
+            ], wraps: false
+        ) { _ in
             ["# Release checklist"]
                 + sections.flatMap { section in
                     ["", "## \(section.title)", ""]

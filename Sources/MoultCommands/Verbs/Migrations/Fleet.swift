@@ -138,7 +138,7 @@ extension Verb {
             manifest: invocation.required(manifest), results: invocation[value: results],
             options: (invocation[value: partition].map { ["--partition=\($0)"] } ?? []) + invocation.all(sbatch),
             runOptions: runOptions, canary: share.map { ($0, tolerance) })
-        guard !invocation[dryRun] else { return console.print(array.scripts) }
+        guard !invocation[dryRun] else { return console.print(array.scripts, wraps: false) }
         let submission = try array.submit(
             isFollowing: !invocation[noFollow], isStopping: Interruption.heard, say: console.say)
         console.print(submission)

@@ -68,6 +68,7 @@ extension Verb {
         let profiled = try ProfiledRun(invocation)
         let session = try invocation.session(invocation.migrationWork(), console, started: started)
         console.say(session.warnings)
+        showPlan(of: session, console)
         let progress = ProgressDisplay(console)
         defer { progress.end() }
         if !session.isEmpty {
@@ -86,6 +87,16 @@ extension Verb {
         let isProfileWritten = profiled?.end(console) ?? true
         if try result.get().outcome == .paused { return .unfinished }
         return isProfileWritten ? .done : .unwritten
+    }
+}
+
+extension Verb {
+    /// Shows a person what is about to be done, in about five lines. It asks nothing.
+    fileprivate static func showPlan(of session: StoreSession, _ console: Console) {
+        guard console.errors.isTerminal, !console.tellsEvents, !console.isJSON, !session.isEmpty,
+            let plan = try? session.plan()
+        else { return }
+        plan.summary(style: console.errors.style).forEach(console.say)
     }
 }
 

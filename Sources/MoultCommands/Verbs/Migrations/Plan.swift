@@ -13,7 +13,8 @@ extension Verb {
             it.
 
             --model may name another store. The plan then goes from the model inside STORE to the model inside that
-            store. Without --model there is only the model inside STORE, so there is nothing to do.
+            store. Without --model, the one model next to the store or in this folder is used. If there is none, there is
+            only the model inside STORE, and nothing to do.
 
             The lines about tables say how each of them changes: altered in place, its rows updated, or rebuilt and why.
             The store itself is changed in one transaction, after it has been backed up, if three things are true: no

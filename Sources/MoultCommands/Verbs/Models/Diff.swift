@@ -122,7 +122,7 @@ extension Verb {
         let versions = ModelVersions(oneByOne: bundle)
         let steps = try versions.steps(answers: try invocation.answers(for: versions, console))
         let report = ChangelogReport(versions, steps)
-        return console.print(report.document) { _ in report.lines.map(\.printable) }
+        return console.print(report.document, wraps: false) { _ in report.lines.map(\.printable) }
     }
 
     static let schemaBump = Verb(

@@ -106,7 +106,7 @@ extension Verb {
         let version = try invocation.version(Verb.version, in: versions)
         let script = try SchemaScript(version, framework: invocation.number(.framework), history: invocation[history])
         console.say(script.findings)
-        return console.print(script)
+        return console.print(script, wraps: false)
     }
 
     static let version = Option.value(

@@ -8,7 +8,8 @@ extension Verb {
         "inspect", "Show a store: its version, the rows of each entity, the framework level and the metadata.",
         discussion: """
             Of the app's own metadata, only the keys are shown unless you give --values.
-            Without --model, the entities are those of the model inside the store.
+            Without --model, the names are those of the one model next to the store or in this folder if it has the
+            store's version, and else those of the model inside the store.
             STORE may also be a mapping model (.xcmappingmodel, .cdm). inspect then shows what it maps. With --model, it
             also shows the two versions and what the mapping leaves out.
             """,
@@ -47,8 +48,8 @@ extension Verb {
         "status", "Show which version a store is of, and how far it is behind.",
         discussion: """
             Exits with 0 if the store is current or behind (1 if behind with --check), 3 if it is ahead or of no known
-            version, and 4 if it is not a Core Data store. Without --model, the store is compared with the model inside
-            it, which shows whether the two agree.
+            version, and 4 if it is not a Core Data store. Without --model, the store is compared with the one
+            model next to it or in this folder, or else with the model inside it, which shows whether the two agree.
             """,
         operands: [.store], options: [.model, compared, .checking("the store is behind"), .order],
         examples: [

@@ -90,8 +90,8 @@ extension Verb {
     static let dump = Verb(
         "dump", "Print every object of a store with its values, ordered by entity and key.",
         discussion: """
-            With --json, each object is printed on a line of its own. Without --model, the model inside the store is
-            used.
+            With --json, each object is printed on a line of its own. Without --model, the one model next to the store
+            or in this folder is used if it has the store's version, and else the model inside the store.
             """,
         operands: [.store], options: [.model, entity, withSubentities, .order, jsonLines],
         examples: [
