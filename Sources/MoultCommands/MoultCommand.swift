@@ -123,13 +123,10 @@ public enum MoultCommand {
             return .wrongUsage
         }
         switch first {
-                return try await ProgressDisplay.metering(console) {
-                    try await CommandWords(invocation).speakingAsync {
-                        guard verb.options.contains(.printed), let path = invocation[value: .printed] else {
-                            return try await verb.run(invocation, console)
-                        }
-                        return try await PrintedFile(path).write(like: console) { try await verb.run(invocation, $0) }
-                    }
+        case "--version", "-V", "version":
+            let commit =
+                MoultVersion.commit ?? (try? POSIXSystem.ownProgram()).flatMap { MoultVersion.commit(ofProgram: $0) }
+            let sqlite = Connection.version
             return console.print([
                 "format": 1, "version": .string(version), "commit": JSONValue(commit), "sqlite": .string(sqlite),
             ]) { _ in
