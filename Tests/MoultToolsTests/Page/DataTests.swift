@@ -100,7 +100,8 @@ struct DataTests {
             #expect(try await page(wrong).contains("role=\"alert\""), "\(wrong)")
         }
         #expect(try await page("SELECT 1").contains("<td class=\"number\">1</td>"))
-        #expect(try await page("").contains("Forum") && !(try await page("")).contains("<h2>"))
+        let first = try await page("")
+        #expect(first.contains("Forum") && !first.contains("<h2>"))
         let many = try await page(
             "WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a WHERE n < 2000) SELECT '<b>' || n AS x FROM a"
         )
