@@ -195,7 +195,8 @@ struct SeveralModelsTests {
         let moult = Tool(folder: try ScratchFolder())
         try write(Self.title, "A.xcdatamodeld/A.xcdatamodel", "Post", moult)
         try write(Self.title + Self.rating, "A.xcdatamodeld/A 2.xcdatamodel", "Post", moult)
-        try write(Self.title + Self.rating, "A.xcdatamodeld/A 3.xcdatamodel", "Post", moult)
+        let note = "<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>"
+        try write(Self.title + Self.rating + note, "A.xcdatamodeld/A 3.xcdatamodel", "Post", moult)
         let first = try moult("lint", "A.xcdatamodeld")
         #expect(first.exit == 1 && first.output.contains("moult init A.xcdatamodeld"), "\(first)")
         #expect(try moult("init", "A.xcdatamodeld").exit == 0)

@@ -85,7 +85,7 @@ struct ExplanationTests {
             for text in [explanation.meaning, explanation.why, explanation.remedy.text()] {
                 #expect(text.count > 5 && !text.contains("  "), "\(explanation.code): \(text)")
             }
-            #expect(explanation.meaning.last == ".", "\(explanation.code)")
+            #expect([".", "?"].contains(explanation.meaning.last), "\(explanation.code)")
         }
         #expect(Self.codes.count == Explanation.all.count)
     }

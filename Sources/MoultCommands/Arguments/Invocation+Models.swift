@@ -118,7 +118,7 @@ extension Invocation {
 
     /// Refuses a verb that needs one of the several models of `moult.json`.
     private func refuseSeveralModels() throws {
-        guard !configuredModels.isEmpty else { return }
+        guard !configuredModels.isEmpty, self[Operand.model] == nil else { return }
         throw MigrationError(
             .usage, "\(Program.name) \(path) works on one model, and moult.json names several.",
             place: configuration?.path ?? "",

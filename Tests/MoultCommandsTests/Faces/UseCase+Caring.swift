@@ -36,6 +36,22 @@ extension UseCase {
             }
         },
         UseCase(
+            "old history and free pages", ["repair"], ["trimHistory(of:before:givingBackSpace:isRehearsal:options:)"]
+        ) {
+            let faces = try Faces.shrinking(
+                "CREATE TABLE ZFREE (X); INSERT INTO ZFREE VALUES (zeroblob(500000)); DROP TABLE ZFREE")
+            let report = try await faces.project.trimHistory(of: faces.library, before: 86_400).report
+            let document = try faces.moult(
+                "repair", "app.sqlite", "--only", "history,space", "--before", "2001-01-02", exit: 0)
+            #expect(report.isWell && report.faults.map(\.rule) == [.space])
+            let counts = document["findings"]?.array?.map { $0["count"]?.integer }
+            #expect(counts == report.faults.map { Int64($0.count) })
+            for path in [faces.library, faces.tool.folder.path + "/app.sqlite"] {
+                #expect(try SQLiteShell.run(path, "PRAGMA freelist_count") == "0\n")
+            }
+            try faces.expectSameRows()
+        },
+        UseCase(
             "the fixes of an app's rules", ["validate"],
             ["addRules(contentsOf:)", "applyFixes(to:isRehearsal:options:)"]
         ) {

@@ -111,7 +111,8 @@ struct StoreSpaceTests {
         #expect(report.backup?.manifest.reason == .repair)
         #expect(try keeper(library).repair([.space], isRehearsal: false).faults.isEmpty)
         // Without being asked for, free pages are no fault.
-        #expect(try keeper(emptied()).repair(RepairRule.byDefault, isRehearsal: false).faults.isEmpty)
+        let other = try emptied()
+        #expect(try keeper(other).repair(RepairRule.byDefault, isRehearsal: false).faults.isEmpty)
     }
 
     private func notes(_ library: LibraryStore) -> [Finding] {

@@ -143,7 +143,7 @@ struct DiagramOverviewTests {
         let overview = try #require(page.components(separatedBy: "<template").first)
         #expect(overview.matches(of: /xlink:href="#e\d+"/).count == 35 && !overview.contains(">x</text>"))
         #expect(try diagram.html(isWhole: true).components(separatedBy: "<template")[0].contains(">x</text>"))
-        #expect(!page.contains("DROP TABLE ZDISH --\n") && !page.contains("<br>&#;"))
+        #expect(!page.contains("<br>&#;"), "a name is text everywhere")
         #expect(page.matches(of: /(?:src|href)="(?!#|data:)[^"]*"/).isEmpty && page.contains("default-src 'none'"))
         #expect(throws: MigrationError.self) { try diagram.html(program: "no-such-dot") }
     }

@@ -8,7 +8,8 @@ struct ModelPageTests {
     private static let hasGraphviz = (try? ChildProcess.run("dot", ["-V"]).exit) == 0
 
     @Test func `a slider leads through the versions, each with what it has changed`() async throws {
-        let visit = try await Visit.begun(try ForumStore().settings())
+        let forum = try ForumStore()
+        let visit = try await Visit.begun(forum.settings())
         let own = try await visit.get("/model")
         #expect(own.contains("min=\"0\" max=\"2\" value=\"0\"") && own.contains("aria-valuetext=\"Forum\""))
         #expect(own.contains("data-source=\"/picture.svg?kind=model\"") && own.contains(">Thread</bdi>"))
@@ -29,7 +30,8 @@ struct ModelPageTests {
     }
 
     @Test func `a store without a model beside it has no slider`() async throws {
-        var settings = try ForumStore().settings()
+        let forum = try ForumStore()
+        var settings = forum.settings()
         settings.models = nil
         let page = try await Visit.begun(settings).get("/model")
         #expect(!page.contains("type=\"range\"") && page.contains("<figure class=\"picture\""))
@@ -37,7 +39,8 @@ struct ModelPageTests {
 
     @Test(.enabled(if: hasGraphviz))
     func `the entities of a picture lead to their own pages, with the same versions`() async throws {
-        let visit = try await Visit.begun(try ForumStore().settings())
+        let forum = try ForumStore()
+        let visit = try await Visit.begun(forum.settings())
         func picture(_ query: String) async throws -> String {
             let response = await visit.send("GET", "/picture.svg?kind=\(query)")
             try #require(response.status == 200, "\(response.text)")
