@@ -62,6 +62,7 @@ struct ExportVerbTests {  // tier: long
     @Test func `a store without a model is drawn by its tables`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         _ = try SQLiteShell.run(moult.folder.path + "/forum.sqlite", "DROP TABLE Z_MODELCACHE")
+        try FileManager.default.removeItem(atPath: moult.folder.path + "/Forum.xcdatamodeld")
         let drawn = try moult("diagram", "forum.sqlite")
         #expect(
             drawn.exit == 0 && drawn.output.contains("ZWRITTENAT Date") && drawn.errors.contains("The tables are drawn")

@@ -61,7 +61,7 @@ import Testing
         let start = try moult(
             "mirror", "start", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--to", "Forum 2", "--at", "new.sqlite")
         #expect(start.exit == 0, "\(start.errors)")
-        let cut = try moult("mirror", "cutover", "forum.sqlite")
+        let cut = try moult("mirror", "cutover", "forum.sqlite", "--accept-losses")
         #expect(cut.exit == 0, "\(cut.output)\(cut.errors)")
         #expect(try moult("migrate", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
         for words in [["cutover", "forum.sqlite", "--undo"], ["verify", "forum.sqlite"]] {

@@ -29,6 +29,7 @@ struct OverviewVerbTests {  // tier: long
         // One screen.
         #expect(shown.output.split(separator: "\n", omittingEmptySubsequences: false).count <= 40)
         let document = try moult("--json", "forum.sqlite").document
+        #expect(try moult.listing() == before)
         let store = moult.folder.path + "/forum.sqlite"
         for (entity, rows) in try entities(document) {
             let counted = try SQLiteShell.run(store, "SELECT count(*) FROM Z\(entity.uppercased())")
@@ -38,7 +39,6 @@ struct OverviewVerbTests {  // tier: long
         let status = try moult("status", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--json").document
         #expect((document["status"] as? [String: any Sendable])?["behind"] as? Int == status["behind"] as? Int)
         #expect(document["bytes"] as? Int == (try FileManager.default.attributesOfItem(atPath: store)[.size] as? Int))
-        #expect(try moult.listing() == before)
     }
 
     @Test func `the size of an entity is that of its table and its indexes, as sqlite3 sees them`() throws {

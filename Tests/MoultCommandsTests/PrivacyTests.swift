@@ -240,7 +240,8 @@ private final class PlantedStore {
         if takesModel { all += ["--model", "Forum.xcdatamodeld"] }
         var result = try moult.run(Tool.path, all)
         // A verb that has no such option is asked without it.
-        if result.exit == 2, (result.errors + result.output).contains("--model") {
+        let said = result.errors + result.output
+        if result.exit == 2, said.contains("--model") || said.contains("no further argument") {
             result = try moult.run(Tool.path, all.filter { $0 != "--model" && $0 != "Forum.xcdatamodeld" })
         }
         exits.insert(result.exit)

@@ -203,7 +203,7 @@ struct SmallThingsTests {  // tier: long
             ])
         #expect(packed.exit == 0, "\(packed)")
         try FileManager.default.removeItem(atPath: moult.folder.path + "/store")
-        for verb in [["status"], ["export"], ["hash"]] {
+        for verb in [["status"], ["inspect"], ["hash"]] {
             let refused = try moult.run(Tool.path, verb + [name])
             #expect(refused.exit == 4 && refused.errors.contains("\(noun) archive"), "\(refused)")
         }

@@ -148,6 +148,8 @@ struct StoreModelVerbTests {  // tier: long
             #expect(try moult("create", "other.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
             _ = try SQLiteShell.run(
                 folder + "/forum.sqlite", sql.replacingOccurrences(of: "OTHER", with: folder + "/other.sqlite"))
+            // A model nearby would be used.
+            try FileManager.default.removeItem(atPath: folder + "/Forum.xcdatamodeld")
             for verb in [
                 ["status"], ["plan"], ["migrate"], ["validate"], ["repair"], ["hash"], ["ddl"],
                 ["schema", "export", "schema", "--model"], ["status", "other.sqlite", "--model"],

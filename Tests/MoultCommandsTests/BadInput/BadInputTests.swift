@@ -160,7 +160,7 @@ extension BadInputTests {
         #expect(
             inspected.output.contains("The model cache cannot be read")
                 || inspected.errors.contains("The model cache cannot be read"))
-        let dumped = try moult("dump", "data/forum.sqlite", "--json")
+        let dumped = try moult("dump", "data/forum.sqlite", "--model", "data/forum.sqlite", "--json")
         #expect([3, 4].contains(dumped.exit), "\(dumped)")
         #expect(try moult.run(Tool.path, ["dump", "data/forum.sqlite", "--json"] + Self.model).exit == 0)
         #expect(try moult.listing() == before)

@@ -27,7 +27,7 @@ extension Verb {
             "moult diagram Forum.xcdatamodeld", "moult diagram Forum.xcdatamodeld --difference Forum \"Forum 3\"",
             "moult diagram forum.sqlite --plan --model Forum.xcdatamodeld", "moult diagram forum.sqlite --history",
             "moult diagram Forum.xcdatamodeld --entity Post --depth 1 --format dot",
-            "moult diagram Forum.xcdatamodeld --format html > forum.html",
+            "moult diagram Forum.xcdatamodeld --format html -o forum.html",
         ]
     ) { invocation, console in
         let format = invocation[value: drawingFormat] ?? "mermaid"
