@@ -149,24 +149,28 @@ struct StoreModelVerbTests {  // tier: long
             _ = try SQLiteShell.run(
                 folder + "/forum.sqlite", sql.replacingOccurrences(of: "OTHER", with: folder + "/other.sqlite"))
             // A model nearby would be used.
-            try FileManager.default.removeItem(atPath: folder + "/Forum.xcdatamodeld")
+            try FileManager.default.createDirectory(atPath: folder + "/models", withIntermediateDirectories: true)
+            try FileManager.default.moveItem(
+                atPath: folder + "/Forum.xcdatamodeld", toPath: folder + "/models/Forum.xcdatamodeld")
             for verb in [
                 ["status"], ["plan"], ["migrate"], ["validate"], ["repair"], ["hash"], ["ddl"],
                 ["schema", "export", "schema", "--model"], ["status", "other.sqlite", "--model"],
             ] {
                 let result = try moult.run(Tool.path, verb + ["forum.sqlite", "--json"])
-                #expect(result.exit == 4, "\(sql) \(verb): \(result)")
+                // A verb that writes needs a model to be named: that is wrong usage.
+                let needsModel = verb == ["migrate"]
+                #expect(result.exit == (needsModel ? 2 : 4), "\(sql) \(verb): \(result)")
                 let error = try #require(try result.document["error"] as? [String: any Sendable], "\(result)")
-                #expect(error["code"] as? String == code, "\(sql) \(verb): \(error)")
+                #expect(error["code"] as? String == (needsModel ? "usage" : code), "\(sql) \(verb): \(error)")
                 #expect((error["message"] as? String)?.contains(says) == true, "\(sql) \(verb): \(error)")
                 #expect((error["place"] as? String) == "forum.sqlite", "\(sql) \(verb): \(error)")
                 #expect((error["remedy"] as? String)?.contains("--model PATH") == true, "\(error)")
             }
             let salvaged = try moult("salvage", "forum.sqlite", "saved.sqlite", "--json")
             #expect(salvaged.exit == 4 && !FileManager.default.fileExists(atPath: folder + "/saved.sqlite"))
-            #expect(try moult("validate", "forum.sqlite", "--model", Self.source, "--json").exit < 2)
-            #expect(try moult("plan", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
-            #expect(try moult("salvage", "forum.sqlite", "saved.sqlite", "--model", Self.source).exit == 0)
+            #expect(try moult("validate", "forum.sqlite", "--model", "models/" + Self.source, "--json").exit < 2)
+            #expect(try moult("plan", "forum.sqlite", "--model", "models/Forum.xcdatamodeld").exit == 0)
+            #expect(try moult("salvage", "forum.sqlite", "saved.sqlite", "--model", "models/" + Self.source).exit == 0)
         }
     }
 

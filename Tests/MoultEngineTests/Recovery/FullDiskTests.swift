@@ -114,7 +114,7 @@ struct FullDiskTests {
     @Test func `where the room is short expired backups go, and then no backup is kept`() throws {
         let fixture = try EngineFixture(killable: 3_000, isWAL: false)
         let size = Int(try #require(try POSIXSystem().status(of: fixture.store)).size) / 1024
-        guard let volume = try SmallVolume(kilobytes: 8 * size) else { return }
+        guard let volume = try SmallVolume(kilobytes: 9 * size) else { return }
         let store = try Self.place(fixture, on: volume)
         let old = Migrator(system: ClockSystem(now: Timestamp(seconds: 1_000_000_000)))
         let backups = try (0..<2).map { _ in try old.backUp(store, version: "1") }
