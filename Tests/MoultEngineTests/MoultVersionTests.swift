@@ -14,7 +14,9 @@ struct MoultVersionTests {
         for name in [".git/logs", ".build/debug"] + (isMoult ? ["Sources/MoultEngine"] : []) {
             try files.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: true)
         }
-        if isMoult { _ = files.createFile(atPath: folder.path + "/Sources/MoultEngine/MoultVersion.swift", contents: nil) }
+        if isMoult {
+            _ = files.createFile(atPath: folder.path + "/Sources/MoultEngine/MoultVersion.swift", contents: nil)
+        }
         let log = Self.commits.enumerated().map { place, commit in
             "\(String(repeating: "0", count: 40)) \(commit) A Name <a@example.com> \((place + 1) * 1000) +0000\tcommit: x\n"
         }

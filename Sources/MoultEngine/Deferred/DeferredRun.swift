@@ -156,9 +156,9 @@ extension DeferredRun {
             watch(observer.spanning(parts.made...parts.proven), rows: task.rows)
             try RebuildVerifier(connection, rebuilt).verify()
             // Count the rows only once.
-            observer.onProgress = { [onProgress = observer.onProgress, total = observer.totalRows] progress in
+            observer.onProgress = { [onProgress = observer.onProgress] progress in
                 var progress = progress
-                (progress.rows, progress.totalRows) = (task.rows, total)
+                progress.rows = task.rows
                 onProgress(progress)
             }
         }

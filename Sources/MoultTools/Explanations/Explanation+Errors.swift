@@ -33,7 +33,7 @@ extension Explanation {
         Explanation(
             .usage, "A call or a command is itself wrong: an argument, an option, or an object of another context.",
             "Nothing was done, because it is not certain what you meant.",
-            "Correct the argument that the message names. --help after the verb lists its arguments, with examples."),
+            "Correct the argument that the message names. The help of the verb lists its arguments, with examples."),
         Explanation(
             .unknownKey, "The model has no entity or property of that name, or none for that class.",
             "A misspelt name would otherwise read or write nothing.",
@@ -271,7 +271,7 @@ extension Explanation {
             .verificationFailed, "The new store does not match its plan, so it was not put in place.",
             "Rows, values or tables are not what the plan promised. The old store is unchanged.",
             "\(.validate, .anyStore) finds faults that the old store already has. If it finds none, please report this "
-                + "with the archive of \(.diagnose, .anyStore) --bundle FILE."),
+                + "with the archive of a diagnosis, \(.diagnose, .anyStore), which holds no data."),
         Explanation(
             .inputOutput, "The disk failed while a file was read or written.",
             "What was written may not be what is read later.",

@@ -54,13 +54,13 @@ extension Explanation {
         Explanation(
             "history-large", .doctor, "Persistent history has very many transactions.",
             "Nothing deletes them by itself; they take space in the store and in every backup.",
-            "\(.repair, .anyStore, .only(["history", "space"])) with --before DATE deletes what is older. Choose a date "
+            "\(.repair, .anyStore, .only(["history", "space"]), .before("DATE")) deletes what is older. Choose a date "
                 + "that every reader of the history has passed."),
         Explanation(
             "objects-without-owner", .doctor, "Most objects of an entity belong to no owner.",
             "The owners of the others delete them with themselves, so these may have been forgotten.",
             "If the app does not need them, a rule with the check orphan and the fix delete removes them: "
-                + "\(.validate, .anyStore) --rules FILE --fix."),
+                + "\(.validate, .anyStore, .rules("FILE")) names them, and fixes them on request."),
         Explanation(
             "external-file-strange", .store, "The store's external data contains something that is not a plain file.",
             "Moult follows no links and reads no pipes, so it cannot be copied.",
