@@ -8,7 +8,8 @@ extension DeferredRun {
     func taskObserver(_ task: DeferredTask) -> MigrationObserver {
         let start = min(expected.done / expected.all, 1)
         var part = observer.spanning(start...max(start, min(start + task.parts.total / expected.all, 1)))
-        part.onProgress = { [onProgress = observer.onProgress, rows = expected.rows, all = observer.totalRows] progress in
+        part.onProgress = {
+            [onProgress = observer.onProgress, rows = expected.rows, all = observer.totalRows] progress in
             var progress = progress
             (progress.rows, progress.totalRows) = (rows + min(progress.rows, task.rows), all)
             onProgress(progress)

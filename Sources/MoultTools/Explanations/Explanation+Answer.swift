@@ -66,7 +66,10 @@ extension Explanation {
         case 4?: "Exit status 4: not a usable store or model."
         case 5?: "Exit status 5: failed. The store is as it was."
         case let other?: "Exit status \(other): a bug in Moult."
-        case nil: rule == nil ? nil : "Exit status of lint: 1 for a finding at the level that fails, which is an error if no other is named."
+        case nil:
+            rule == nil
+                ? nil
+                : "Exit status of lint: 1 for a finding at the level that fails, which is an error if no other is named."
         }
     }
 
