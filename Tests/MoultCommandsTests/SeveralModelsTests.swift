@@ -90,6 +90,51 @@ struct SeveralModelsTests {
         #expect(both.contains("A 2") && both.contains("\"B.xcdatamodeld\""), "\(both)")
     }
 
+    @Test func `a refusal of lock names every model and its command, and lock --again what it replaced`() throws {
+        let moult = try besideTwo()
+        #expect(try moult("init").exit == 0)
+        let shop = "Sources/Shop/Shop.xcdatamodeld"
+        try write(Self.rating, "\(shop)/Shop.xcdatamodel", "Order", moult)
+        let lint = try moult("lint")
+        #expect(lint.exit == 1 && lint.output.contains("moult lock \(shop) --again"), "\(lint)")
+        try write(Self.rating, "Sources/Blog/Blog.xcdatamodeld/Blog.xcdatamodel", "Post", moult)
+        let refused = try moult("lock")
+        for path in [shop, "Sources/Blog/Blog.xcdatamodeld"] {
+            #expect(refused.exit == 3 && refused.errors.contains("moult lock \(path) --again"), "\(refused)")
+        }
+        let again = try moult("lock", shop, "--again")
+        #expect(again.exit == 0 && again.output.contains("Replaced in it: Shop."), "\(again)")
+    }
+
+    @Test func `what the configuration turns off or accepts is named, and checked`() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        try write(Self.title, "A.xcdatamodeld/A.xcdatamodel", "Post", moult)
+        try configure("{\"model\": \"A.xcdatamodeld\", \"severities\": {\"SHAPE003\": \"off\"}}", moult)
+        for format in ["text", "github", "markdown"] {
+            let result = try moult("lint", "--format", format)
+            #expect(result.output.contains("Turned off in the configuration: SHAPE003."), "\(result)")
+        }
+        try configure(
+            "{\"model\": \"A.xcdatamodeld\",\n\"acceptedLosses\": [\"Post.title\",\n\"Post.tilte\"]}", moult)
+        let wrong = try moult("lint")
+        #expect(wrong.exit == 2 && wrong.errors.contains("moult.json:3"), "\(wrong)")
+        #expect(wrong.errors.contains("Did you mean Post.title?"), "\(wrong)")
+    }
+
+    @Test func `a damaged answers file is an error with the line and column, or with the answer`() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        try write(Self.title, "A.xcdatamodeld/A.xcdatamodel", "Post", moult)
+        for (text, says) in [
+            ("{\"format\": 1,\n \"answers\": [}", "line 2, column"),
+            ("{\"format\": 1, \"answers\": [{\"from\": \"A\"}]}", "of answer 1 is missing"),
+        ] {
+            try text.write(toFile: moult.folder.path + "/answers.json", atomically: true, encoding: .utf8)
+            let result = try moult("lint", "A.xcdatamodeld", "--answers", "answers.json")
+            #expect(result.exit == 2 && result.errors.contains(says), "\(result)")
+            #expect(!result.errors.contains("DecodingError"), "\(result)")
+        }
+    }
+
     @Test func `a verb for a store finds its model among several, and otherwise says which there are`() throws {
         let moult = try besideTwo()
         #expect(try moult("init").exit == 0)

@@ -40,7 +40,8 @@ extension LintReport {
         let command = String(advice: share > 1 ? "\(.lint, .path(path))" : "\(.lint)")
         let heading = "### \(command): \(findings.isEmpty ? "no findings" : counts)"
         let compared =
-            sources.isEmpty ? [] : ["Compared with \(sources.map(\.inCode).joined(separator: " and ")).", ""]
+            (sources.isEmpty ? [] : ["Compared with \(sources.map(\.inCode).joined(separator: " and ")).", ""])
+            + (off.isEmpty ? [] : [off.trimmed, ""])
         guard !findings.isEmpty else { return [heading, ""] + compared + exceptions(limit: limit) + picture }
         let table =
             ["| | rule | place | finding |", "|---|---|---|---|"]

@@ -106,6 +106,7 @@ extension Invocation {
         var request = LintRequest(profiles: Set(configuration?.profiles ?? []))
         request.severities = configuration?.severities ?? [:]
         request.exceptions = configuration?.exceptions ?? []
+        request.declaredLosses = configuration?.declaredLosses ?? []
         return request
     }
 

@@ -194,7 +194,33 @@ extension LintRule {
             corrected: LintExample(
                 from: stores(local: ["Draft", "User"]), to: stores(local: ["Draft", "User"], hasNote: true)),
             check: .step(ChangeRules.leftConfiguration)),
+        LintRule(
+            "DATA013", .warning, "Renaming identifier dropped",
+            meaning: """
+                A renaming identifier leads from an older version to the next one, and a later version no longer has \
+                it. Core Data infers a migration from the store's own version straight to the current one. Moult goes \
+                through every version, and keeps the values.
+                """,
+            onDevice: "With Core Data: the values are gone for users who skipped the version in between.",
+            remedy:
+                "Keep the renaming identifier, with the oldest name, for as long as a store of that version exists.",
+            failing: LintExample([
+                .init("App", title), .init("App 2", headline("elementID=\"title\"")),
+                .init("App 3", headline("", note)),
+            ]),
+            corrected: LintExample([
+                .init("App", title), .init("App 2", headline("elementID=\"title\"")),
+                .init("App 3", headline("elementID=\"title\"", note)),
+            ]), check: .model(SkippedVersions.droppedIdentifiers)),
     ]
+
+    private static let note = "\n    <attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>"
+
+    /// A post with a headline, and with more properties.
+    private static func headline(_ identifier: String, _ others: String = "") -> String {
+        let facts = identifier.isEmpty ? "" : " " + identifier
+        return post("<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\"\(facts)/>\(others)")
+    }
 
     /// Drafts and users, with the entities in the local configuration. The note in the second version changes the
     /// hashes.
