@@ -135,6 +135,43 @@ struct SeveralModelsTests {
         }
     }
 
+    @Test func `a model that the configuration does not name is said by init and lint`() throws {
+        let moult = try besideTwo()
+        #expect(try moult("init", "Sources/Shop/Shop.xcdatamodeld").exit == 0)
+        let others = "does not name Sources/Blog/Blog.xcdatamodeld"
+        let lint = try moult("lint")
+        #expect(lint.exit == 0 && lint.errors.contains(others), "\(lint)")
+        let again = try moult("init")
+        #expect(again.exit != 0 && again.errors.contains(others), "\(again)")
+        #expect(again.errors.contains("moult lock Sources/Blog/Blog.xcdatamodeld"), "\(again)")
+    }
+
+    @Test func `lint and lock of one version lead to its bundle, and nothing is written inside it`() throws {
+        let moult = try besideTwo()
+        let (bundle, version) = ("Sources/Shop/Shop.xcdatamodeld", "Sources/Shop/Shop.xcdatamodeld/Shop.xcdatamodel")
+        let lint = try moult("lint", version)
+        #expect(lint.exit == 0 && lint.errors.contains("moult lint \(bundle)"), "\(lint)")
+        for verb in ["lock", "init"] {
+            let refused = try moult.run(Tool.path, [verb, version])
+            #expect(refused.exit == 2 && refused.errors.contains("moult lock \(bundle)"), "\(refused)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: "\(moult.folder.path)/\(bundle)/moult.lock"))
+    }
+
+    @Test func `a lock that contradicts itself says so`() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        try write(Self.title, "A.xcdatamodeld/A.xcdatamodel", "Post", moult)
+        #expect(try moult("lock", "A.xcdatamodeld").exit == 0)
+        let path = moult.folder.path + "/moult.lock"
+        let lock = try String(contentsOfFile: path, encoding: .utf8)
+        try lock.replacing("\"name\": \"A\"", with: "\"name\": \"B\"").replacing(
+            "\n}\n", with: ",\n\"current\": {\"A.xcdatamodeld\": \"A\"}\n}\n",
+            maxReplacements: lock.contains("current") ? 0 : 1
+        ).write(toFile: path, atomically: true, encoding: .utf8)
+        let result = try moult("lint", "A.xcdatamodeld")
+        #expect(result.exit == 2 && result.errors.contains("names A as the current version"), "\(result)")
+    }
+
     @Test func `a verb for a store finds its model among several, and otherwise says which there are`() throws {
         let moult = try besideTwo()
         #expect(try moult("init").exit == 0)

@@ -65,6 +65,7 @@ package struct LockReport: ToolAnswer {
     package init(locking bundles: [ModelBundle], again: Bool) throws {
         isCheck = false
         models = bundles.map { Model($0, findings: []) }
+        try Self.checkPlaces(of: bundles)
         for bundle in bundles { if let fault = bundle.currentFault { throw fault } }
         let refused = bundles.map { bundle in
             (bundle, (bundle.lock?.check(bundle.versions, of: bundle.path) ?? []).filter { $0.severity > .note })
@@ -83,6 +84,16 @@ package struct LockReport: ToolAnswer {
                         + commands.dropFirst().reduce(commands[0]) { "\($0), and \($1)" } + ".")
         }
         for bundle in bundles { try Self.pin(bundle) }
+    }
+
+    /// - Throws: `usage` for one version of a bundle, whose lock file is next to the bundle.
+    static func checkPlaces(of bundles: [ModelBundle]) throws {
+        for bundle in bundles {
+            guard let whole = ModelBundle.bundle(aroundVersionAt: bundle.path) else { continue }
+            throw MigrationError(
+                .usage, "This is one version of \(whole). Nothing was written.", place: bundle.path,
+                remedy: "Lock the whole model: \(.lock, .path(whole))")
+        }
     }
 
     /// Writes the lock file.
@@ -122,6 +133,20 @@ package struct LockReport: ToolAnswer {
             let locked = "Locked \(count) in \(model.lock.printable).\(model.changes.printable)"
             return [name + (isCheck ? "\(count), all unchanged." : locked)]
         }
+    }
+}
+
+extension ModelBundle {
+    /// Returns the path of the bundle that contains the version at a path; nil for a version that is in none.
+    package static func bundle(aroundVersionAt path: String) -> String? {
+        guard path.hasSuffix(".xcdatamodel") || path.hasSuffix(".xcdatamodel/") else { return nil }
+        let folder = Path.folder(of: path.hasSuffix("/") ? String(path.dropLast()) : path)
+        if folder.hasSuffix(".xcdatamodeld") { return folder }
+        // The working folder may be the bundle.
+        guard folder == ".", let whole = try? POSIXSystem().resolve("."), whole.hasSuffix(".xcdatamodeld") else {
+            return nil
+        }
+        return whole
     }
 }
 
