@@ -18,7 +18,7 @@ extension LintRule {
             meaning: """
                 A property or an entity is added where a similar one is removed. Without a renaming identifier it counts \
                 as new and starts empty, so its values would be lost if it was renamed. Moult asks; Core Data does not. \
-                A rename that only an answer declares is a warning: Core Data itself reads no answers.
+                A rename by an answer is a warning: Core Data reads no answers.
                 """,
             onDevice: "With Core Data: the values of the old property are gone after the migration.",
             remedy: "Set the renaming identifier (`elementID`) to the old name, or answer that it is new.",
@@ -85,8 +85,7 @@ extension LintRule {
             "INFER005", .error, "Required attribute without a default value",
             meaning: """
                 An attribute is new and required, or becomes required, and has no default value for the objects that \
-                exist. An object without a required value cannot be saved. A value that only an answer gives is a \
-                warning: Core Data itself reads no answers.
+                exist. An object without a required value cannot be saved. A value from an answer is a warning: Core Data reads no answers.
                 """,
             onDevice: "The migration fails with error 134110 or 1570, the required value is missing.",
             remedy: "Give the attribute a default value, or make it optional.",
@@ -237,8 +236,8 @@ enum InferRules {
     private static func answeredValues(_ step: LintStep) -> [LintMatch] {
         guard !step.isRegistered, let plain = step.unanswered else { return [] }
         let refused = Set(plain.inferred.refusals.map(\.finding).filter { $0.rule == "INFER005" }.map(\.place))
-        // An attribute that becomes required has a finding of its own.
-        let changed = Set(step.diff.changes.filter { $0.kind == .optional }.map(\.place))
+        // An attribute that becomes required may have a finding of its own.
+        let changed = Set(step.diff.changes.filter { $0.finding?.rule == "DATA006" }.map(\.place))
         return plain.answers.compactMap { answer -> LintMatch? in
             guard answer.is == .value, let value = answer.value, refused.contains(answer.place),
                 !changed.contains(answer.place)
