@@ -179,6 +179,8 @@ extension Remedy {
         case wasClosed, allowLargeQuarantine, acceptLosses, overwrite, undo, restore
         // Settings that only the tools have.
         case entity(String?)
+        /// A predicate that the objects match.
+        case matching(String)
         case format(String)
         case seed, output, replace
         case file(String)

@@ -181,7 +181,7 @@ extension StoreOverview {
 
     /// Returns what is wrong; notes about what is shown elsewhere are left out.
     private func wrong(_ style: TextStyle) -> [String] {
-        let told: Set = ["no-model", "behind", "can-migrate", "no-backup"]
+        let told: Set = ["no-model", "behind", "can-migrate", "no-backup", "objects-without-owner"]
         let shown = status?.findings ?? []
         let notable = diagnosis.findings.filter { finding in
             finding.severity > .note ? !shown.contains(finding) : !told.contains(finding.code)
