@@ -42,6 +42,8 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
     /// The findings about the model, which a command reports when it reads the model.
     private let modelFindings: [Finding]
     private let storeFindings: [Finding]
+    /// The sentence about a store that is compared with the model inside it alone.
+    private var ownSentence: String?
 
     private init(
         _ recognition: StoreRecognition, of snapshot: StoreSnapshot, in versions: ModelVersions, target: String?,
@@ -65,6 +67,10 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
             + (paused == nil ? [] : ["pausedMigration"])
         modelFindings = versions.findings
         storeFindings = snapshot.findings + recognition.findings
+        if case .current = status, versions.versions.count == 1, let own = versions.versions.first, own.isInsideStore {
+            let version = snapshot.metadata.names(own) ? "version \(own.name)" : "a version without a name"
+            ownSentence = "The store is of \(version), that of the model inside it."
+        }
     }
 
     /// Creates the status of a file that is not a store.
@@ -135,7 +141,7 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
 
     package func lines(style: TextStyle) -> [String] {
         if let obstacle { return obstacle.lines(style: style) }
-        var lines = [colour(style)(status.name) + "  " + status.sentence.printable]
+        var lines = [colour(style)(status.name) + "  " + (ownSentence ?? status.sentence).printable]
         if names.count > 1 {
             lines.append("These versions open the same stores: \(names.map(\.printable).joined(separator: ", ")).")
         }

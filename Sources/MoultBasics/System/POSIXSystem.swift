@@ -81,6 +81,10 @@ extension MigrationError {
         let cause = String(cString: strerror(number))
         let name = path.isEmpty ? "it" : path
         switch number {
+        case ENOENT where ["write", "make", "make the folder"].contains(action):
+            return MigrationError(
+                .fileNotFound, "Nothing can be made at \(name).", place: path,
+                remedy: "Name a path in a folder that exists and takes new files.", cause: cause)
         case ENOENT, ENOTDIR:
             return MigrationError(
                 .fileNotFound, "Nothing is at \(name), so Moult could not \(action) it.", place: path,

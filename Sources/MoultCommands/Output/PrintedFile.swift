@@ -20,6 +20,9 @@ extension Verb {
         printing.contains(name) && !options.contains { $0.name == Option.printed.name } ? [.printed] : []
     }
 
+    /// Whether the verb prints its result if no file is named, so that -o - means the standard output.
+    var printsWithoutFile: Bool { options.contains(.printed) || name == "export" && outputOption?.name == "out" }
+
     /// The option that names the file or folder that the verb makes; -o stands for it. Nil if there is none.
     var outputOption: Option? {
         let names = name == "start" ? ["out", "into", "at"] : ["out", "into", "bundle"]
@@ -33,6 +36,40 @@ extension Verb {
             ["NEW", "FOLDER"].contains(operand.name) || operand.name == "PATH" && name == "export"
                 || operand.name == Operand.store.name && name == "create"
         }
+    }
+}
+
+extension Invocation {
+    /// Returns the path of the new file that an option names; nil without one, and for `-`, the standard output.
+    func newFile(_ option: Option) -> String? { self[value: option].flatMap { $0 == "-" ? nil : $0 } }
+
+    /// Returns the format that an option names, or else the one that the extension of the new file implies.
+    ///
+    /// - Throws: `usage` if the option names none of the formats, or another one than the extension does.
+    func format(_ option: Option, of formats: [String], at path: String?) throws -> String? {
+        let named = self[value: option]?.lowercased()
+        if let named, !formats.contains(named) {
+            let list = "\(formats.dropLast().joined(separator: ", ")) or \(formats.last ?? "")"
+            throw wrong("--\(option.name) takes \(list), not \(self[value: option] ?? named).")
+        }
+        let other = [
+            "ndjson": "jsonl", "db": "sqlite", "sqlite3": "sqlite", "gv": "dot", "mmd": "mermaid", "htm": "html",
+        ]
+        let end = path.map(Path.name(of:))?.split(separator: ".").dropFirst().last?.lowercased()
+        guard let end, let implied = [end, other[end] ?? ""].first(where: { formats.contains($0) }) else {
+            return named
+        }
+        guard named == nil || named == implied else {
+            throw wrong("--\(option.name) \(named ?? "") contradicts the extension .\(end) of \(path ?? "").")
+        }
+        return implied
+    }
+
+    /// Refuses `-` for a file that only a path can name.
+    func refuseOutputToStream(_ verb: Verb) throws {
+        let path = verb.outputOption.flatMap { self[value: $0] } ?? verb.outputOperand.flatMap { self[$0] }
+        guard path == "-", !verb.printsWithoutFile else { return }
+        throw wrong("-o takes a path here: what \(Program.name) \(self.path) makes cannot be printed.")
     }
 }
 

@@ -184,7 +184,11 @@ package struct StoreQuery {
             try StoreViews(contents(), isForMoult: true).make(on: probe.connection, isTemporary: true)
             try probe.connection.execute("PRAGMA query_only = ON")
         }
-        statement = try probe.connection.query(sql)
+        do {
+            statement = try probe.connection.query(sql)
+        } catch let error as MigrationError where error.code == .usage {
+            throw try contents().explaining(error, in: sql)
+        }
         var names = DistinctNames()
         columns = (0..<statement.columnCount).map { [statement] in names.next(statement.columnName($0)) }
     }

@@ -156,7 +156,8 @@ extension StoreOverview {
         if let status { lines += status.lines(style: style) }
         let own =
             isCompared
-            ? "that of this program" : "the one inside the store; whether there is a newer one is not known"
+            ? "that of this program"
+            : state == .unknown ? "none" : "the one inside the store; whether there is a newer one is not known"
         lines.append(style.dim("model: ") + (model.map(\.printable) ?? own))
         if !rows.isEmpty { lines += [""] + table(style) }
         if let plan, !plan.isEmpty { lines += [""] + plan.summary(changes: 8, style: style) }

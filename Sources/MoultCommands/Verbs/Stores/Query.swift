@@ -17,10 +17,9 @@ extension Verb {
             "moult query forum.sqlite \"SELECT * FROM Forum\" --format csv",
         ]
     ) { invocation, console in
-        let name = console.isJSON ? "json" : invocation[value: rowFormat] ?? "table"
-        guard let format = RowFormat(rawValue: name) else {
-            throw invocation.wrong("--format takes table, csv, json or jsonl, not \(name).")
-        }
+        let named = try invocation.format(
+            rowFormat, of: RowFormat.allCases.map(\.rawValue), at: invocation.newFile(.printed))
+        let format = console.isJSON ? .json : named.flatMap(RowFormat.init) ?? .table
         let versions = try invocation.versionsIfKnown(console)
         let output = RowOutput(style: console.output.style, line: console.line, exactly: console.exactly)
         let guarded = try RowPrinter.print(
