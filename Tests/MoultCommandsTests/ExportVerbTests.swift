@@ -347,4 +347,18 @@ struct AnonymiseVerbTests {  // tier: long
         let folder = try moult("export", "forum.sqlite", "-o", "/proc/x")
         #expect(folder.errors.contains("Nothing can be made at /proc/x"), "\(folder)")
     }
+
+    @Test func `a query can come from standard input`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let sql = "SELECT count(*) AS posts\nFROM Post\n"
+        try Data(sql.utf8).write(to: URL(fileURLWithPath: moult.folder.path + "/q.sql"))
+        let given = try moult("query", "forum.sqlite", sql)
+        #expect(given.output == "posts\n200\n")
+        for command in ["query forum.sqlite - < q.sql", "query forum.sqlite < q.sql"] {
+            #expect(try moult.shell("moult \(command)").output == given.output, "\(command)")
+        }
+        #expect(try moult.shell("cat q.sql | moult query forum.sqlite").output == given.output)
+        let none = try moult.shell("moult query forum.sqlite < /dev/null")
+        #expect(none.exit == 2 && none.errors.contains("needs SQL"), "\(none)")
+    }
 }
