@@ -48,6 +48,20 @@ class ModuleTests(unittest.TestCase):
         self.execute("VACUUM INTO '--copy.sqlite'")
         self.assertEqual(moult.query("--copy.sqlite", "-- a comment\nSELECT count(*) AS n FROM User"), [{"n": 3}])
 
+    def test_what_cannot_be_passed_on_is_an_error_of_the_module(self):
+        for sql in ("SELECT '\0'", "SELECT 1 -- " + "x" * 200_000, "SELECT ?", "SELECT * FROM User WHERE Z_PK = :key"):
+            with self.assertRaises(moult.MoultError) as caught:
+                moult.query(self.store, sql)
+            self.assertEqual((caught.exception.code, caught.exception.status), ("usage", 2), sql[:20])
+            self.assertTrue(caught.exception.remedy)
+        with self.assertRaisesRegex(ValueError, "help"):
+            moult.call("help")
+
+    def test_one_column_may_be_a_text(self):
+        self.assertEqual(
+            moult.export(self.store, entity="Post", columns="text"),
+            moult.export(self.store, entity="Post", columns=["text"]))
+
     def test_a_status_names_the_versions_of_the_model(self):
         status = moult.status(self.store, model=MODEL)
         self.assertEqual((status["state"], status["version"], status["behind"]), ("behind", "Forum", 2))

@@ -137,7 +137,7 @@ public enum MoultCommand {
         case NameCompletion.verb:
             return NameCompletion.run(Array(arguments.dropFirst()), registry, console)
         default:
-            let (verb, path, rest) = try find(arguments)
+            let (verb, path, rest) = try find(translated(arguments, console))
             if verb.isGroup {
                 console.text(verb.help(path: path, style: console.output.style))
                 return rest.contains("--help") || rest.contains("-h") ? .done : .wrongUsage
@@ -154,10 +154,13 @@ public enum MoultCommand {
             do {
                 return try await ProgressDisplay.metering(console) {
                     try await CommandWords(invocation).speakingAsync {
-                        guard verb.options.contains(.printed), let path = invocation[value: .printed] else {
+                        guard verb.options.contains(.printed), let path = invocation.newFile(.printed) else {
                             return try await verb.run(invocation, console)
                         }
-                        return try await PrintedFile(path).write(like: console) { try await verb.run(invocation, $0) }
+                        let store = invocation.storeThatIsRead
+                        return try await PrintedFile(path, like: store).write(like: console) {
+                            try await verb.run(invocation, $0)
+                        }
                     }
                 }
             } catch var error as MigrationError {
@@ -182,6 +185,25 @@ public enum MoultCommand {
             console.text(verb.help(path: path, style: style))
         }
         return .done
+    }
+
+    /// Returns the arguments with the verb in place of a word from another tool, if the verb has no effect; says so.
+    private static func translated(_ words: [String], _ console: Console) -> [String] {
+        guard !isStore(words), !Verb.all.contains(where: { $0.name == words[0] }),
+            let verb = Verb.command(for: words[0]), Verb.readingVerbs.contains(verb)
+        else { return words }
+        console.say("\(words[0].printable) is \(Program.name) \(verb).")
+        return [verb] + words.dropFirst()
+    }
+
+    /// Returns the place of an export, for a suggestion that works as it is; empty if it has one, or names no store.
+    private static func place(ofExport command: String, _ rest: ArraySlice<String>) -> String {
+        let isPlaced = rest.contains { word in ["-o", "--out", "--entity"].contains { word.hasPrefix($0) } }
+        guard command.hasPrefix("export"), !isPlaced, let store = rest.first(where: { !$0.hasPrefix("-") }) else {
+            return ""
+        }
+        let end = command.hasSuffix("sqlite") ? "-plain.sqlite" : command.hasSuffix("jsonl") ? "-jsonl" : "-csv"
+        return " -o " + (Path.stem(of: store) + end).shellQuoted
     }
 
     /// Returns the verb that the first words name, and the arguments after them.
@@ -222,12 +244,19 @@ public enum MoultCommand {
         if let group = path.isEmpty ? VerbGroup.named(word) : nil, command == nil {
             remedy = "It is a group of verbs: \(Program.name) help \(group.name) lists them."
         } else if let near {
-            let typed = ([Program.name, path + near] + rest.map(\.shellQuoted)).joined(separator: " ")
+            let typed =
+                ([Program.name, path + near] + rest.map(\.shellQuoted)).joined(separator: " ")
+                + place(ofExport: near, rest)
             remedy = "Did you mean \(typed)? See \(Program.name) \(path)--help."
         } else {
             remedy = "See \(Program.name) \(path)--help."
         }
-        throw MigrationError(.usage, "\(Program.name) \(path)has no verb \(word).", remedy: Remedy(remedy))
+        let isOption = path.isEmpty && word.hasPrefix("-")
+        if isOption, let near = Suggestion.nearest(to: word, among: ["--version", "--help"]) {
+            remedy = "Did you mean \(Program.name) \(near)?"
+        }
+        let kind = isOption ? "option" : "verb"
+        throw MigrationError(.usage, "\(Program.name) \(path)has no \(kind) \(word).", remedy: Remedy(remedy))
     }
 
     private static func report(_ error: MigrationError, _ console: Console) -> Int32 {

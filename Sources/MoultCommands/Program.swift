@@ -8,12 +8,15 @@ import Synchronization
 #endif
 
 /// The name of the program as typed: `moult`, or an app's own tool.
-enum Program {
-    static let name: String = {
-        let name = CommandLine.arguments.first.map(Path.name(of:)) ?? "moult"
-        // SwiftPM builds a plugin's tool under a different name.
-        return name == "moult-tool" ? "moult" : name
-    }()
+package enum Program {
+    static let name = typedName(of: CommandLine.arguments.first)
+
+    /// Returns the name under which a person types a program with this path.
+    package static func typedName(of path: String?) -> String {
+        let name = path.map(Path.name(of:)) ?? "moult"
+        // SwiftPM builds a plugin's tool under a different name, and the page is a program of its own.
+        return ["moult-tool", "moult-browse"].contains(name) ? "moult" : name
+    }
 
     /// Returns a help or error text with every command in the form typed for this program.
     static func named(_ text: String, as name: String = name) -> String {

@@ -49,12 +49,15 @@ func openInBrowser(_ address: String) {
 }
 
 do {
-    let document = try JSONValue(
-        parsing: Array((CommandLine.arguments.dropFirst().first ?? "").utf8), place: "the argument", code: .usage)
-    guard var settings = Site.Settings(document) else {
-        throw MigrationError(
-            .usage, "moult-browse is started by another program.", remedy: "Run moult browse STORE in its place.")
+    let argument = CommandLine.arguments.dropFirst().first ?? ""
+    let purpose = "moult-browse serves the page of moult browse, which starts it."
+    if ["--help", "-h", "help"].contains(argument) {
+        say("\(purpose)\n\nUsage: moult browse STORE [options]\nSee moult browse --help.\n", on: STDOUT_FILENO)
+        exit(0)
     }
+    guard let document = try? JSONValue(parsing: Array(argument.utf8), place: "the argument", code: .usage),
+        var settings = Site.Settings(document)
+    else { throw MigrationError(.usage, purpose, remedy: "Run moult browse STORE, or moult browse --help.") }
     let models = settings.models
     settings.words = CommandWords(store: settings.store, model: models)
     signal(SIGPIPE, SIG_IGN)
@@ -71,7 +74,7 @@ do {
     let server: Server
     let finish: @Sendable () async -> Void
     if try POSIXSystem().status(of: settings.store)?.kind == .folder {
-        let site = FolderSite(settings, host: host) { CommandWords(store: $0, model: models) }
+        let site = FolderSite(settings, host: host) { CommandWords(store: $0, model: $1) }
         address = await site.entrance
         server = try Server(listening, peer: peer) { await site.respond(to: $0) }
         finish = { await site.finish() }

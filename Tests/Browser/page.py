@@ -12,13 +12,19 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 class Page:
     """A copy of the forum's store in a folder of its own, and the page that moult browse serves of it."""
 
-    def __init__(self, bin_folder, *options, posts=60, threads=0, folder=None):
+    def __init__(self, bin_folder, *options, posts=60, threads=0, folder=None, entities=0):
         self.bin = pathlib.Path(bin_folder)
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="moult-browser-"))
         self.folder.mkdir(exist_ok=True)
         self.model = self.folder / "Forum.xcdatamodeld"
         self.store = self.folder / "forum.sqlite"
         shutil.copytree(ROOT / "Examples/Forum.xcdatamodeld", self.model)
+        # Further entities of the first version, for a large model.
+        contents = self.model / "Forum.xcdatamodel/contents"
+        more = "".join(
+            f'<entity name="E{n}"><attribute name="size{n}" optional="YES" attributeType="String"/></entity>'
+            for n in range(entities))
+        contents.write_text(contents.read_text().replace("</model>", more + "</model>"))
         self.moult("create", self.store, "--model", self.model, "--version", "Forum",
                    "--rows", f"Forum=3,User=9,Thread={threads},Post={posts}")
         self.process = subprocess.Popen(

@@ -3,6 +3,7 @@ import pathlib
 import tempfile
 
 from browsing import Browsing
+from page import Page
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -68,6 +69,28 @@ class Pictures(Browsing):
         self.assertEqual(driver.switch_to.active_element.get_attribute("id"), "place")
         self.assertEqual(slider.get_attribute("aria-valuetext"), "Forum 3")
 
+    def test_large_model(self):
+        """The overview on the page finds what it does not show, and says so if nothing is found."""
+        driver = self.driver
+        page = Page(self.bin, entities=40)
+        self.addCleanup(page.end)
+        driver.get(page.address)
+        self.open("/model?version=Forum", page)
+        self.area()
+        field = driver.find_element(By.CSS_SELECTOR, ".picture-controls input")
+        said = driver.find_element(By.CSS_SELECTOR, ".picture-controls output")
+        field.send_keys("size27")
+        self.assertEqual([e.text for e in driver.find_elements(By.CSS_SELECTOR, "figure .hit")], ["E27"])
+        self.assertEqual(said.text, "1 found")
+        field.send_keys("no such name")
+        self.assertEqual(said.text, "Nothing found")
+        # Before the new version is there, the slider names it, and the old picture stays.
+        label, figures = driver.execute_script(
+            "const slider = document.getElementById('place'); slider.value = 2; slider.dispatchEvent(new Event('input'));"
+            "return [document.getElementById('version').textContent, document.querySelectorAll('figure > svg').length]")
+        self.assertEqual((label, figures), ("Forum 3", 1))
+        self.wait(20).until(expected_conditions.text_to_be_present_in_element((By.ID, "version"), "Forum 3, with"))
+
     def test_picture_file(self):
         """A large model in one file: an overview of names, and a picture of each entity with its neighbours."""
         driver = self.driver
@@ -88,7 +111,7 @@ class Pictures(Browsing):
             # It is found by an attribute that the overview does not show.
             driver.find_element(By.TAG_NAME, "body").send_keys("/")
             driver.switch_to.active_element.send_keys("size47", Keys.ENTER)
-            self.wait(20).until(lambda driver: driver.execute_script("return location.hash") == "#e47")
+            self.wait(20).until(lambda driver: driver.execute_script("return location.hash") == "#E47")
             shown = [e.text.split()[0] for e in driver.find_elements(By.CSS_SELECTOR, "figure .node")]
             self.assertEqual(sorted(shown), ["E47", "E7"])
             self.entity("E7").click()

@@ -157,7 +157,8 @@ class Walk(Browsing):
 
     PLACES = ["/", "/model", "/objects?entity=Post", "/objects?entity=User&sort=name&on=name&is=any&value=&column=name",
               "/object?entity=User&key=1", "/sql?sql=SELECT+*+FROM+Post", "/sql?sql=SELEC", "/plan", "/findings", "/history",
-              "/backups", "/confirm?do=migrate", "/nothing"]
+              "/backups", "/confirm?do=migrate", "/nothing", "/objects?entity=Post&where=" + "x" * 120,
+              "/sql?sql=" + "y" * 120]
 
     def test_looks(self):
         """Each page passes axe in light and dark, and is no wider than a narrow window."""

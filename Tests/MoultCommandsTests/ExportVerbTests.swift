@@ -234,4 +234,132 @@ struct AnonymiseVerbTests {  // tier: long
         try writer.run("ROLLBACK;")
         #expect(try SQLiteShell.run(moult.folder.path + "/new.sqlite", "SELECT count(*) FROM ZUSER") == before)
     }
+
+    @Test func `to-many relationships are lists of keys in one file, and no column is left out silently`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let path = moult.folder.path + "/forum.sqlite"
+        let keys = try SQLiteShell.run(
+            path,
+            "SELECT json_group_array(Z_PK) FROM "
+                + "(SELECT Z_PK FROM ZPOST WHERE ZTHREAD = 1 ORDER BY Z_FOK_THREAD, Z_PK)")
+        #expect(keys.count > 3)
+        let thread = ["export", "forum.sqlite", "--entity", "Thread", "--columns"]
+        let printed = try moult.run(Tool.path, thread + ["Z_PK,posts", "--format", "JSONL", "--limit", "1"])
+        #expect(printed.output == "{\"Z_PK\":1,\"posts\":\(keys.dropLast())}\n", "\(printed)")
+        let csv = try moult.run(Tool.path, thread + ["Z_PK,posts"])
+        #expect(csv.exit == 2 && csv.output.isEmpty && csv.errors.contains("Thread.posts is to-many"), "\(csv)")
+        let none = try moult.run(Tool.path, thread + [""])
+        #expect(none.exit == 2 && none.errors.contains("--columns takes the names of columns"), "\(none)")
+        // In a folder, the file of pairs needs the keys of the objects.
+        #expect(try moult.run(Tool.path, thread + ["subject,posts", "-o", "pairs"]).exit == 0)
+        let file = try String(contentsOfFile: moult.folder.path + "/pairs/Thread.csv", encoding: .utf8)
+        #expect(file.hasPrefix("Z_PK,subject\n"), "\(file.prefix(100))")
+    }
+
+    @Test func `the extension of the new file gives the format, and - is the standard output`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        func text(_ name: String) throws -> String {
+            try String(contentsOfFile: moult.folder.path + "/" + name, encoding: .utf8)
+        }
+        let users = ["export", "forum.sqlite", "--entity", "User", "-o"]
+        let printed = try moult("export", "forum.sqlite", "--entity", "User")
+        #expect(try moult.run(Tool.path, users + ["u.csv"]).exit == 0)
+        #expect(try text("u.csv") == printed.output)
+        #expect(try moult.run(Tool.path, users + ["-"]).output == printed.output)
+        #expect(try moult.run(Tool.path, users + ["u.jsonl"]).exit == 0)
+        #expect(try text("u.jsonl").hasPrefix("{\"Z_PK\":1,"))
+        #expect(try moult("export", "forum.sqlite", "-o", "all.db").exit == 0)
+        #expect(
+            try SQLiteShell.run(moult.folder.path + "/all.db", "SELECT count(*) FROM User")
+                == SQLiteShell.run(moult.folder.path + "/forum.sqlite", "SELECT count(*) FROM ZUSER"))
+        for wrong in [["u2.csv", "--format", "jsonl"], ["u2.db", "--format", "csv"]] {
+            let refused = try moult.run(Tool.path, users + wrong)
+            #expect(refused.exit == 2 && refused.errors.contains("contradicts the extension"), "\(refused)")
+        }
+        let several = try moult("export", "forum.sqlite", "-o", "all.csv")
+        #expect(several.exit == 2 && several.errors.contains("is one file"), "\(several)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: moult.folder.path)
+        #expect(!left.contains { $0.hasPrefix("all.csv") }, "\(left)")
+        let query = ["query", "forum.sqlite", "SELECT Z_PK FROM User WHERE Z_PK = 1", "-o"]
+        for (name, contents) in [("q.csv", "Z_PK\n1\n"), ("q.jsonl", "{\"Z_PK\":1}\n")] {
+            #expect(try moult.run(Tool.path, query + [name]).exit == 0)
+            #expect(try text(name) == contents)
+        }
+        #expect(try moult.run(Tool.path, query + ["-"]).output == "Z_PK\n1\n")
+        #expect(try moult("diagram", "Forum.xcdatamodeld", "-o", "f.dot").exit == 0)
+        #expect(try text("f.dot").hasPrefix("digraph moult"))
+        let copy = try moult("anonymise", "forum.sqlite", "-o", "-")
+        #expect(copy.exit == 2 && copy.errors.contains("-o takes a path here"), "\(copy)")
+    }
+
+    @Test func `inspect shows the columns of an entity, and an error of a query names the nearest one`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let shown = try moult("inspect", "forum.sqlite", "--entity", "Post")
+        #expect(
+            shown.exit == 0 && shown.output.contains("writtenAt") && shown.output.contains("to-one User"), "\(shown)")
+        let document = try moult("inspect", "forum.sqlite", "--entity", "User", "--json").document
+        let names = (document["columns"] as? [[String: any Sendable]])?.compactMap { $0["name"] as? String }
+        let header = try moult("query", "forum.sqlite", "SELECT * FROM User LIMIT 1", "--format", "csv").output
+        #expect(names?.joined(separator: ",") == header.split(separator: "\n").first.map(String.init))
+        #expect((document["toMany"] as? [[String: any Sendable]])?.first?["name"] as? String == "posts")
+        let wrong = try moult("inspect", "forum.sqlite", "--entity", "Usr")
+        #expect(wrong.exit == 2 && wrong.errors.contains("Did you mean User?"), "\(wrong)")
+        let column = try moult("query", "forum.sqlite", "SELECT u.nmae FROM User AS u")
+        #expect(column.exit == 2 && column.errors.contains("Did you mean name?"), "\(column)")
+        #expect(column.errors.contains("--entity User shows"), "\(column)")
+        let table = try moult("query", "forum.sqlite", "SELECT * FROM Pots")
+        #expect(table.errors.contains("Did you mean Post?"), "\(table)")
+        #expect(table.errors.contains("moult views forum.sqlite"), "\(table)")
+    }
+
+    @Test func `a plan that changes nothing is drawn with the rows of the store`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        #expect(try moult("migrate", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
+        let drawn = try moult("diagram", "forum.sqlite", "--plan", "--model", "Forum.xcdatamodeld")
+        #expect(drawn.exit == 0 && !drawn.output.contains("<br>0 rows"), "\(drawn)")
+    }
+
+    @Test func `damage is named by the entity, and doctor and the screen name the same command`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let path = moult.folder.path + "/forum.sqlite"
+        try FileManager.default.removeItem(atPath: moult.folder.path + "/Forum.xcdatamodeld")
+        let root = try SQLiteShell.run(path, "SELECT rootpage FROM sqlite_master WHERE name = 'ZPOST'")
+        let page = try #require(UInt64(root.dropLast()))
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.seek(toOffset: (page - 1) * 4096)
+        try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
+        try file.close()
+        let exported = try moult("export", "forum.sqlite", "--entity", "Post")
+        #expect(exported.exit == 4 && exported.errors.contains("not every row of Post can be read"), "\(exported)")
+        #expect(!exported.errors.contains("SELECT"), "\(exported)")
+        let (screen, doctor) = try (moult("forum.sqlite"), moult("doctor", "forum.sqlite"))
+        for text in [screen.output, doctor.output] {
+            #expect(text.contains("moult salvage forum.sqlite SAVED.sqlite"), "\(text)")
+            #expect(!text.contains("--model MODEL"), "\(text)")
+        }
+        #expect([0, 1].contains(try moult("salvage", "forum.sqlite", "SAVED.sqlite").exit))
+    }
+
+    @Test func `a wrong option, a key in a predicate and a folder that takes no files have their own words`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        #expect(try moult("--verson").errors.contains("Did you mean moult --version?"))
+        let key = try moult("export", "forum.sqlite", "--entity", "User", "--where", "Z_PK == 1")
+        #expect(key.exit != 0 && key.errors.contains("chooses rows by key"), "\(key)")
+        let folder = try moult("export", "forum.sqlite", "-o", "/proc/x")
+        #expect(folder.errors.contains("Nothing can be made at /proc/x"), "\(folder)")
+    }
+
+    @Test func `a query can come from standard input`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let sql = "SELECT count(*) AS posts\nFROM Post\n"
+        try Data(sql.utf8).write(to: URL(fileURLWithPath: moult.folder.path + "/q.sql"))
+        let given = try moult("query", "forum.sqlite", sql)
+        #expect(given.output == "posts\n200\n")
+        for command in ["query forum.sqlite - < q.sql", "query forum.sqlite < q.sql"] {
+            #expect(try moult.shell("moult \(command)").output == given.output, "\(command)")
+        }
+        #expect(try moult.shell("cat q.sql | moult query forum.sqlite").output == given.output)
+        let none = try moult.shell("moult query forum.sqlite < /dev/null")
+        #expect(none.exit == 2 && none.errors.contains("needs SQL"), "\(none)")
+    }
 }

@@ -36,10 +36,9 @@ struct HelpTests {  // tier: long
     }
 
     @Test(arguments: [
-        ("erd", "diagram"), ("gui", "browse"), ("open", "browse"), ("ls", "inspect"), ("tables", "inspect"),
+        ("gui", "browse"), ("open", "browse"),
         ("snapshot", "backup create"), ("dry-run", "migrate --dry-run"), ("seed", "import"), ("undo", "rollback"),
-        ("check", "validate"), ("sqlite3", "query"), ("showmigrations", "status"), ("sqlmigrate", "plan --sql"),
-        ("fsck", "doctor"), ("inspectdb", "generate"), ("reflog", "runs"), ("UNDO", "rollback"),
+        ("sqlmigrate", "plan --sql"), ("inspectdb", "generate"), ("UNDO", "rollback"),
     ])
     func `a word from another tool points to the verb, with the arguments that were typed`(
         word: String, command: String
@@ -51,6 +50,26 @@ struct HelpTests {  // tier: long
         let help = try moult("help", word)
         let verb = command.split(separator: " ").prefix { !$0.hasPrefix("-") }.joined(separator: " ")
         #expect(help.exit == 0 && help.output.contains("Usage: moult \(verb)"), "\(help)")
+    }
+
+    @Test(arguments: [
+        ("ls", "inspect"), ("Tables", "inspect"), ("check", "validate"), ("showmigrations", "status"),
+        ("fsck", "doctor"),
+        ("erd", "diagram"), ("reflog", "runs"),
+    ])
+    func `a word from another tool runs a verb without an effect, and says so`(word: String, verb: String) throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let (result, meant) = try (moult(word, "forum.sqlite"), moult(verb, "forum.sqlite"))
+        #expect(result.output == meant.output && result.exit == meant.exit, "\(result)")
+        #expect(result.errors.contains("\(word) is moult \(verb)."), "\(result.errors)")
+    }
+
+    @Test(arguments: ["csv", "json", "convert", "sqlite"])
+    func `the suggestion for another word for an export works as it is printed`(word: String) throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let errors = try moult(word, "forum.sqlite").errors
+        let command = try #require(errors.split(separator: "Did you mean ").last?.split(separator: "?").first)
+        #expect(try moult.shell(String(command)).exit == 0, "\(errors)")
     }
 
     @Test func `every synonym names a verb of this program, with options that it has`() throws {
@@ -135,6 +154,9 @@ struct OutputOptionTests {  // tier: long
             let file = try String(contentsOfFile: moult.folder.path + "/out", encoding: .utf8)
             #expect(file == printed.output && !file.isEmpty)
         }
+        // It is no more readable than the store.
+        let query = "umask 022; chmod 600 forum.sqlite; moult query forum.sqlite 'SELECT 1' -o rows.txt"
+        #expect(try moult.shell(query + " && stat -c %a rows.txt").output == "600\n")
         let before = try moult.shell("ls -A; sha256sum forum.sqlite").output
         #expect(try moult("ddl", "Forum.xcdatamodeld", "-o", "forum.sqlite").exit == 2)
         #expect(try moult("diagram", "Forum.xcdatamodeld", "--entity", "None", "-o", "new.svg").exit != 0)

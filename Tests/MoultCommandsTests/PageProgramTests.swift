@@ -5,6 +5,14 @@ import Testing
 @Suite("The program behind moult browse")
 struct PageProgramTests {
     @Test(arguments: [
+        ("/usr/bin/moult-browse", "moult"), (".build/debug/moult-tool", "moult"), ("/usr/bin/moult", "moult"),
+        ("forum-moult", "forum-moult"),
+    ])
+    func `remedies name the program that a person starts`(path: String, name: String) {
+        #expect(Program.typedName(of: path) == name)
+    }
+
+    @Test(arguments: [
         (
             "/home/ann/moult/.build/x86_64-unknown-linux-gnu/debug/moult",
             ["debug/moult-browse", "release/moult-browse"], "swift build --package-path /home/ann/moult --product"

@@ -259,6 +259,19 @@ struct ReleaseVerbTests {  // tier: long
         #expect(mute.exit == 1 && mute.output.contains("::notice::No comment was posted"), "\(mute)")
     }
 
+    @Test func `the action runs by hand, with a program of another name`() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        let action = packageRoot.appendingPathComponent("Scripts/action").path
+        let made = try moult.shell("printf '#!/bin/sh\\necho \"$@\"\\n' > own && chmod +x own")
+        try #require(made.exit == 0, "\(made)")
+        for step in ["find", "lint"] {
+            let run = try moult.run(
+                "/usr/bin/env", ["-i", "PATH=/usr/bin:/bin", "MOULT_PROGRAM=\(moult.folder.path)/own", action, step])
+            #expect(run.exit == 0, "\(step): \(run)")
+            #expect(step == "find" || run.output.contains("lint --fail-on error --format github"), "\(run)")
+        }
+    }
+
     @Test func `the action takes the program of a release, and refuses one with another checksum`() throws {
         var moult = Tool(folder: try ScratchFolder())
         let folder = moult.folder.path

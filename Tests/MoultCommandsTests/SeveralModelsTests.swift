@@ -90,6 +90,88 @@ struct SeveralModelsTests {
         #expect(both.contains("A 2") && both.contains("\"B.xcdatamodeld\""), "\(both)")
     }
 
+    @Test func `a refusal of lock names every model and its command, and lock --again what it replaced`() throws {
+        let moult = try besideTwo()
+        #expect(try moult("init").exit == 0)
+        let shop = "Sources/Shop/Shop.xcdatamodeld"
+        try write(Self.rating, "\(shop)/Shop.xcdatamodel", "Order", moult)
+        let lint = try moult("lint")
+        #expect(lint.exit == 1 && lint.output.contains("moult lock \(shop) --again"), "\(lint)")
+        try write(Self.rating, "Sources/Blog/Blog.xcdatamodeld/Blog.xcdatamodel", "Post", moult)
+        let refused = try moult("lock")
+        for path in [shop, "Sources/Blog/Blog.xcdatamodeld"] {
+            #expect(refused.exit == 3 && refused.errors.contains("moult lock \(path) --again"), "\(refused)")
+        }
+        let again = try moult("lock", shop, "--again")
+        #expect(again.exit == 0 && again.output.contains("Replaced in it: Shop."), "\(again)")
+    }
+
+    @Test func `what the configuration turns off or accepts is named, and checked`() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        try write(Self.title, "A.xcdatamodeld/A.xcdatamodel", "Post", moult)
+        try configure("{\"model\": \"A.xcdatamodeld\", \"severities\": {\"SHAPE003\": \"off\"}}", moult)
+        for format in ["text", "github", "markdown"] {
+            let result = try moult("lint", "--format", format)
+            #expect(result.output.contains("Turned off in the configuration: SHAPE003."), "\(result)")
+        }
+        try configure(
+            "{\"model\": \"A.xcdatamodeld\",\n\"acceptedLosses\": [\"Post.title\",\n\"Post.tilte\"]}", moult)
+        let wrong = try moult("lint")
+        #expect(wrong.exit == 2 && wrong.errors.contains("moult.json:3"), "\(wrong)")
+        #expect(wrong.errors.contains("Did you mean Post.title?"), "\(wrong)")
+    }
+
+    @Test func `a damaged answers file is an error with the line and column, or with the answer`() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        try write(Self.title, "A.xcdatamodeld/A.xcdatamodel", "Post", moult)
+        for (text, says) in [
+            ("{\"format\": 1,\n \"answers\": [}", "line 2, column"),
+            ("{\"format\": 1, \"answers\": [{\"from\": \"A\"}]}", "of answer 1 is missing"),
+        ] {
+            try text.write(toFile: moult.folder.path + "/answers.json", atomically: true, encoding: .utf8)
+            let result = try moult("lint", "A.xcdatamodeld", "--answers", "answers.json")
+            #expect(result.exit == 2 && result.errors.contains(says), "\(result)")
+            #expect(!result.errors.contains("DecodingError"), "\(result)")
+        }
+    }
+
+    @Test func `a model that the configuration does not name is said by init and lint`() throws {
+        let moult = try besideTwo()
+        #expect(try moult("init", "Sources/Shop/Shop.xcdatamodeld").exit == 0)
+        let others = "does not name Sources/Blog/Blog.xcdatamodeld"
+        let lint = try moult("lint")
+        #expect(lint.exit == 0 && lint.errors.contains(others), "\(lint)")
+        let again = try moult("init")
+        #expect(again.exit != 0 && again.errors.contains(others), "\(again)")
+        #expect(again.errors.contains("moult lock Sources/Blog/Blog.xcdatamodeld"), "\(again)")
+    }
+
+    @Test func `lint and lock of one version lead to its bundle, and nothing is written inside it`() throws {
+        let moult = try besideTwo()
+        let (bundle, version) = ("Sources/Shop/Shop.xcdatamodeld", "Sources/Shop/Shop.xcdatamodeld/Shop.xcdatamodel")
+        let lint = try moult("lint", version)
+        #expect(lint.exit == 0 && lint.errors.contains("moult lint \(bundle)"), "\(lint)")
+        for verb in ["lock", "init"] {
+            let refused = try moult.run(Tool.path, [verb, version])
+            #expect(refused.exit == 2 && refused.errors.contains("moult lock \(bundle)"), "\(refused)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: "\(moult.folder.path)/\(bundle)/moult.lock"))
+    }
+
+    @Test func `a lock that contradicts itself says so`() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        try write(Self.title, "A.xcdatamodeld/A.xcdatamodel", "Post", moult)
+        #expect(try moult("lock", "A.xcdatamodeld").exit == 0)
+        let path = moult.folder.path + "/moult.lock"
+        let lock = try String(contentsOfFile: path, encoding: .utf8)
+        try lock.replacing("\"name\": \"A\"", with: "\"name\": \"B\"").replacing(
+            "\n}\n", with: ",\n\"current\": {\"A.xcdatamodeld\": \"A\"}\n}\n",
+            maxReplacements: lock.contains("current") ? 0 : 1
+        ).write(toFile: path, atomically: true, encoding: .utf8)
+        let result = try moult("lint", "A.xcdatamodeld")
+        #expect(result.exit == 4 && result.errors.contains("names A as the current version"), "\(result)")
+    }
+
     @Test func `a verb for a store finds its model among several, and otherwise says which there are`() throws {
         let moult = try besideTwo()
         #expect(try moult("init").exit == 0)

@@ -100,6 +100,8 @@ def call(verb: str, *arguments: StrPath, options: Sequence[StrPath] = ()) -> Any
     >>> moult.call("backup list", "app.sqlite")["backups"]
     []
     """
+    if verb.split()[:1] in ([], ["help"]) or "--help" in options:
+        raise ValueError(f"call() returns the document of a verb, and {verb!r} prints a text: run moult {verb} in a terminal")
     documents = _documents([*verb.split(), *options], arguments)
     return documents[0] if len(documents) == 1 and _is_answer(documents[0]) else documents
 
@@ -108,7 +110,7 @@ def query(store: StrPath, sql: str, *, model: StrPath | None = None) -> list[Row
     """Return the rows of one SELECT over the views of a store, which are named after its entities.
 
     The store is not changed: a statement that writes raises a ``MoultError``. Of two columns with one name the second
-    is called ``name_2``.
+    is called ``name_2``. There are no parameters: a query with ``?`` or ``:name`` raises a ``MoultError``.
     """
     document = call("query", store, sql, options=_options(model=model))
     return [dict(zip(document["columns"], row)) for row in document["rows"]]
@@ -139,6 +141,8 @@ def export(
     ``where`` is a predicate of Core Data, such as ``"author.name BEGINSWITH 'A'"``. ``out`` is a new folder, or with
     the format ``sqlite`` a new file. Without ``out``, the objects of ``entity`` are returned, lowest keys first.
     """
+    if isinstance(columns, str):
+        columns = [columns]
     options = _options(
         entity=entity, where=where, columns=None if columns is None else ",".join(columns), limit=limit, model=model)
     if out is not None:
@@ -176,6 +180,11 @@ def _is_answer(document: Any) -> bool:
 def _documents(words: Sequence[StrPath], arguments: Sequence[StrPath]) -> list[Any]:
     """Run the program and return the JSON documents that it prints; what it prints as its error is raised."""
     command = [_text(word) for word in [program(), *words, "--json", "--", *arguments]]
+    if any("\0" in word for word in command):
+        raise MoultError("usage", "An argument has a NUL character.", remedy="Remove it.", status=2)
+    # Linux takes no longer argument (man 2 execve).
+    if any(len(os.fsencode(word)) >= 131_072 for word in command):
+        raise MoultError("usage", "An argument is longer than 128 KiB.", remedy="Shorten it.", status=2)
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, encoding="utf-8") as process:
         try:

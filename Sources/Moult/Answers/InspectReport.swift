@@ -12,6 +12,8 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
     /// The row counts of the history tables.
     private let history: [String: Int64]
     private let withValues: Bool
+    /// Whether the store's version has the name of the file alone.
+    private let isUnnamed: Bool
 
     /// Inspects a store without changing it.
     ///
@@ -38,6 +40,9 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
         (self.withValues, self.history) = (withValues, history)
         (self.snapshot, self.recognition) = (snapshot, recognition)
         names = recognition.position.map { versions.versions[$0].names } ?? []
+        isUnnamed =
+            recognition.position.map { versions.versions[$0] }.map { $0.isInsideStore && !snapshot.metadata.names($0) }
+            ?? false
         self.counts = counts.sorted { $0.key.precedesInByteOrder($1.key) }
     }
 
@@ -112,7 +117,7 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
             "version",
             names.isEmpty
                 ? String(advice: "not known; name the model with \(option: .model(nil))")
-                : names.joined(separator: " = "))
+                : isUnnamed ? "without a name" : names.joined(separator: " = "))
         if !identifiers.isEmpty { facts.add("identifiers", identifiers.joined(separator: ", ")) }
         facts.add("framework", snapshot.metadata.framework.map(String.init) ?? "not given")
         facts.add("uuid", snapshot.metadata.uuid)
@@ -150,6 +155,11 @@ extension PropertyList {
         case .uid(let index): ["uid": JSONValue(index)]
         }
     }
+}
+
+extension StoreMetadata {
+    /// Whether the metadata has the name of a version; else a version inside the store has the name of the file.
+    func names(_ version: ModelVersion) -> Bool { versionIdentifiers.contains(version.name) }
 }
 
 extension StoreSnapshot {

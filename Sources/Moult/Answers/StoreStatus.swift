@@ -42,6 +42,8 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
     /// The findings about the model, which a command reports when it reads the model.
     private let modelFindings: [Finding]
     private let storeFindings: [Finding]
+    /// The sentence about a store that is compared with the model inside it alone.
+    private var ownSentence: String?
 
     private init(
         _ recognition: StoreRecognition, of snapshot: StoreSnapshot, in versions: ModelVersions, target: String?,
@@ -65,6 +67,10 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
             + (paused == nil ? [] : ["pausedMigration"])
         modelFindings = versions.findings
         storeFindings = snapshot.findings + recognition.findings
+        if case .current = status, versions.versions.count == 1, let own = versions.versions.first, own.isInsideStore {
+            let version = snapshot.metadata.names(own) ? "version \(own.name)" : "a version without a name"
+            ownSentence = "The store is of \(version), that of the model inside it."
+        }
     }
 
     /// Creates the status of a file that is not a store.
@@ -135,7 +141,7 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
 
     package func lines(style: TextStyle) -> [String] {
         if let obstacle { return obstacle.lines(style: style) }
-        var lines = [colour(style)(status.name) + "  " + status.sentence.printable]
+        var lines = [colour(style)(status.name) + "  " + (ownSentence ?? status.sentence).printable]
         if names.count > 1 {
             lines.append("These versions open the same stores: \(names.map(\.printable).joined(separator: ", ")).")
         }
@@ -146,24 +152,38 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
         if let configuration = recognition?.configuration {
             lines.append("Its configuration is \(configuration.printable).")
         }
-        if pendingWork.contains("deferredMigration") {
-            lines.append(String(advice: "A deferred migration has pending work: \(.finish) does it."))
+        if let deferredSentence {
+            lines.append(deferredSentence)
             lines += deferredTasks.map(DeferredWork.Task.init).lines(style: style)
         }
+        lines += otherSentences
+        return lines + storeFindings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }
+    }
+
+    /// The pending work, one sentence each, with what continues it.
+    package var pendingSentences: [String] { (deferredSentence.map { [$0] } ?? []) + otherSentences }
+
+    private var deferredSentence: String? {
+        pendingWork.contains("deferredMigration")
+            ? String(advice: "A deferred migration has pending work: \(.finish) does it.") : nil
+    }
+
+    private var otherSentences: [String] {
+        var sentences: [String] = []
         if pendingWork.contains("unfinishedRun") {
-            lines.append(String(advice: "A run of Moult has not ended: \(.recover) recovers the store."))
+            sentences.append(String(advice: "A run of Moult has not ended: \(.recover) recovers the store."))
         }
-        if let underWay { lines.append(underWay) }
+        if let underWay { sentences.append(underWay) }
         if let paused {
-            lines.append(
+            sentences.append(
                 String(
                     advice: """
                         \(Int(paused.fraction * 100)) % of a migration from \(paused.from.printable) to \
                         \(paused.to.printable) is done: \(.migrate, .budget("1min")) continues it.
                         """))
         }
-        if let leftOutside { lines.append(leftOutside.printable) }
-        return lines + storeFindings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }
+        if let leftOutside { sentences.append(leftOutside.printable) }
+        return sentences
     }
 
     private var nearest: VersionStatus.Nearest? {

@@ -61,6 +61,20 @@ package struct Remedy: Sendable, Hashable, CustomStringConvertible {
         return remedy
     }
 
+    /// Returns the sentence with the path of a model in place of the current model.
+    package func naming(_ model: String) -> Remedy {
+        func named(_ setting: Setting) -> Setting { setting == .anyModel ? .path(model) : setting }
+        var remedy = self
+        remedy.parts = parts.map { part in
+            switch part {
+            case .action(let action): .action(Action(use: action.use, settings: action.settings.map(named)))
+            case .setting(let setting): .setting(named(setting))
+            case .words, .permission, .markup: part
+            }
+        }
+        return remedy
+    }
+
     package static func + (left: Remedy, right: Remedy) -> Remedy {
         var whole = left
         whole.parts += right.parts
@@ -179,6 +193,8 @@ extension Remedy {
         case wasClosed, allowLargeQuarantine, acceptLosses, overwrite, undo, restore
         // Settings that only the tools have.
         case entity(String?)
+        /// A predicate that the objects match.
+        case matching(String)
         case format(String)
         case seed, output, replace
         case file(String)

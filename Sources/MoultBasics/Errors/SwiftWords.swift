@@ -122,6 +122,7 @@ extension Remedy.Setting {
         case .profile(let name): "profiles: [.\(name)]"
         case .config(let path): "the configuration \(path)"
         case .entity(let name): name.map { "the entity \($0)" } ?? "the entity"
+        case .matching(let predicate): "the objects that match \(predicate)"
         case .format(let name): "the format \(name)"
         case .seed: "seed"
         case .results: "a folder of results"

@@ -80,19 +80,25 @@ extension MigrationError {
     package static func system(_ action: String, _ path: String, error number: Int32 = errno) -> MigrationError {
         let cause = String(cString: strerror(number))
         let name = path.isEmpty ? "it" : path
+        // An action may name its object itself.
+        let it = action.contains(" the ") ? action : "\(action) it"
         switch number {
+        case ENOENT where ["write", "make", "make the folder"].contains(action):
+            return MigrationError(
+                .fileNotFound, "Nothing can be made at \(name).", place: path,
+                remedy: "Name a path in a folder that exists and takes new files.", cause: cause)
         case ENOENT, ENOTDIR:
             return MigrationError(
-                .fileNotFound, "Nothing is at \(name), so Moult could not \(action) it.", place: path,
+                .fileNotFound, "Nothing is at \(name), so Moult could not \(it).", place: path,
                 remedy: "Check the path.", cause: cause)
         case ELOOP:
             return MigrationError(
                 .fileNotReadable,
                 "\(name) is a cycle of symbolic links, so Moult could not "
-                    + "\(action) it.", place: path, remedy: "Name the file itself, or correct the links.", cause: cause)
+                    + "\(it).", place: path, remedy: "Name the file itself, or correct the links.", cause: cause)
         case EROFS:
             return MigrationError(
-                .readOnly, "The volume of \(name) cannot be written, so Moult could not \(action) it.", place: path,
+                .readOnly, "The volume of \(name) cannot be written, so Moult could not \(it).", place: path,
                 remedy: "Mount the volume writable, or name another folder.", cause: cause)
         case EACCES, EPERM:
             let isReading = ["read", "list", "look at", "find"].contains(action)

@@ -200,8 +200,10 @@ struct DiagnosisContext {
     }
 
     var salvage: Remedy {
-        let version = damagedVersion.map { [Remedy.Setting.version($0)] } ?? []
-        return "\(.salvage, with: [store, .path("SAVED.sqlite"), .model("MODEL")] + version)"
+        // Without a named model, a salvage uses the model inside the store.
+        let model: [Remedy.Setting] =
+            versions == nil ? [] : [.model("MODEL")] + (damagedVersion.map { [.version($0)] } ?? [])
+        return "\(.salvage, with: [store, .path("SAVED.sqlite")] + model)"
     }
 
     /// Returns the name of the version of the model that a damaged store has, as read from its pages.

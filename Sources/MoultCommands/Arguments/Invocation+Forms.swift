@@ -104,8 +104,12 @@ struct Dependency: Sendable {
         Dependency(["doctor", "resume"], "to", on: "model"),
         Dependency(["create"], "seed", on: "fill", "rows"),
         Dependency(["dump"], "with-subentities", on: "entity"),
-        Dependency(["query"], "exact", on: "format=csv"),
-        Dependency(["export"], "exact", "--format csv") { [nil, "csv"].contains($0[value: .flag("format", "")]) },
+        Dependency(["query"], "exact", "--format csv") {
+            $0[value: .flag("format", "")]?.lowercased() == "csv" || $0[value: .printed]?.hasSuffix(".csv") == true
+        },
+        Dependency(["export"], "exact", "--format csv") {
+            [nil, "csv"].contains($0[value: .flag("format", "")]?.lowercased())
+        },
         Dependency(["plan"], "values", on: "sql"),
         Dependency(["validate"], "frugal", on: "fix"),
         Dependency(["validate", "migrate", "resume", "test"], "allow-large-quarantine", on: "fix"),

@@ -75,6 +75,7 @@ package struct Invocation: Sendable {
         if !missing.isEmpty { throw Self.missing(missing, of: verb, path) }
         try configure(verb)
         try refuseIdleOptions()
+        try refuseOutputToStream(verb)
     }
 
     /// Sets an option that was left out.

@@ -125,7 +125,7 @@ extension Verb {
         "dry-run": "migrate --dry-run", "dryrun": "migrate --dry-run", "rehearse": "migrate --dry-run",
         "simulate": "migrate --dry-run",
         "upgrade": "migrate", "update": "migrate", "run": "migrate", "apply": "migrate",
-        "up": "migrate", "deploy": "migrate", "convert": "migrate", "migration": "migrate", "db:migrate": "migrate",
+        "up": "migrate", "deploy": "migrate", "convert": "export", "migration": "migrate", "db:migrate": "migrate",
         "undo": "rollback", "revert": "rollback", "reset": "rollback", "db:rollback": "rollback", "down": "downgrade",
         "restore": "backup restore", "continue": "resume", "retry": "resume", "recover": "salvage",
         "question": "answer", "questions": "answer", "resolve": "answer", "rename": "answer",
@@ -147,6 +147,11 @@ extension Verb {
         "new": "create", "make": "create", "touch": "create", "sample": "create", "fixtures": "fixture",
         "testdata": "fixture", "crash": "test --crash", "tenants": "fleet", "batch": "fleet", "slurm": "fleet submit",
         "sync": "mirror sync", "replicate": "mirror", "completion": "completions", "man": "manual",
+    ]
+
+    /// The verbs without an effect that a word from another tool runs.
+    static let readingVerbs: Set = [
+        "inspect", "status", "dump", "diagram", "query", "runs", "log", "doctor", "validate",
     ]
 
     /// Returns the command for a word from another tool; nil if there is none, or this version lacks its verb.

@@ -178,6 +178,7 @@ extension Remedy.Setting {
         case .backups(let folder): ("backups", folder)
         case .run(let run): ("run", run)
         case .entity(let name): ("entity", name)
+        case .matching(let predicate): ("where", predicate)
         case .format(let name): ("format", name)
         case .profile(let name): ("profile", name)
         case .config(let path): ("config", path)

@@ -20,6 +20,9 @@ extension Verb {
         printing.contains(name) && !options.contains { $0.name == Option.printed.name } ? [.printed] : []
     }
 
+    /// Whether the verb prints its result if no file is named, so that -o - means the standard output.
+    var printsWithoutFile: Bool { options.contains(.printed) || name == "export" && outputOption?.name == "out" }
+
     /// The option that names the file or folder that the verb makes; -o stands for it. Nil if there is none.
     var outputOption: Option? {
         let names = name == "start" ? ["out", "into", "at"] : ["out", "into", "bundle"]
@@ -36,6 +39,48 @@ extension Verb {
     }
 }
 
+extension Invocation {
+    /// The store whose contents the verb may print, also one that is named as a model; nil if no database is named.
+    var storeThatIsRead: String? {
+        if let store = self[Operand.store], (try? POSIXSystem().exists(store)) == true { return store }
+        return [self[Operand.model], self[value: .model]].compactMap(\.self).first {
+            (try? ReadOnlyStore.isDatabase($0)) == true
+        }
+    }
+
+    /// Returns the path of the new file that an option names; nil without one, and for `-`, the standard output.
+    func newFile(_ option: Option) -> String? { self[value: option].flatMap { $0 == "-" ? nil : $0 } }
+
+    /// Returns the format that an option names, or else the one that the extension of the new file implies.
+    ///
+    /// - Throws: `usage` if the option names none of the formats, or another one than the extension does.
+    func format(_ option: Option, of formats: [String], at path: String?) throws -> String? {
+        let named = self[value: option]?.lowercased()
+        if let named, !formats.contains(named) {
+            let list = "\(formats.dropLast().joined(separator: ", ")) or \(formats.last ?? "")"
+            throw wrong("--\(option.name) takes \(list), not \(self[value: option] ?? named).")
+        }
+        let other = [
+            "ndjson": "jsonl", "db": "sqlite", "sqlite3": "sqlite", "gv": "dot", "mmd": "mermaid", "htm": "html",
+        ]
+        let end = path.map(Path.name(of:))?.split(separator: ".").dropFirst().last?.lowercased()
+        guard let end, let implied = [end, other[end] ?? ""].first(where: { formats.contains($0) }) else {
+            return named
+        }
+        guard named == nil || named == implied else {
+            throw wrong("--\(option.name) \(named ?? "") contradicts the extension .\(end) of \(path ?? "").")
+        }
+        return implied
+    }
+
+    /// Refuses `-` for a file that only a path can name.
+    func refuseOutputToStream(_ verb: Verb) throws {
+        let path = verb.outputOption.flatMap { self[value: $0] } ?? verb.outputOperand.flatMap { self[$0] }
+        guard path == "-", !verb.printsWithoutFile else { return }
+        throw wrong("-o takes a path here: what \(Program.name) \(self.path) makes cannot be printed.")
+    }
+}
+
 extension Option {
     static let printed = value(
         "out", "FILE", "Write the output to this file instead; a file that exists is replaced.", completes: .files)
@@ -47,8 +92,9 @@ struct PrintedFile {
     private let part: String
     private let system = POSIXSystem()
 
+    /// - Parameter store: the store that the output is of, whose readers the file gets; nil without one.
     /// - Throws: `usage` if the path is that of a folder or a store; what writing throws.
-    init(_ path: String) throws {
+    init(_ path: String, like store: String?) throws {
         if try system.status(of: path)?.kind == .folder || ReadOnlyStore.isDatabase(path) {
             throw MigrationError(
                 .usage, "\(path) is a folder or a database, which the output would replace.", place: path,
@@ -56,7 +102,7 @@ struct PrintedFile {
         }
         (self.path, part) = (path, StagedPath.make(for: path, system))
         try StagedPath.removeAbandoned(for: path, system)
-        try system.write([], to: part, .byUmask)
+        try system.write([], to: part, store.map { .like($0) } ?? .byUmask)
     }
 
     /// Runs a verb whose output goes to the file.

@@ -106,6 +106,21 @@ extension ModelLock {
         return folder == "/" ? "" : folder
     }
 
+    /// What contradicts itself in a lock that was edited or merged by hand; nil if nothing does.
+    private var contradiction: String? {
+        for (model, versions) in models.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            let names = versions.map(\.name)
+            if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+                return "has the version \(twice) of \(model) twice"
+            }
+        }
+        for (model, name) in current.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            guard models[model]?.contains(where: { $0.name == name }) != true else { continue }
+            return "names \(name) as the current version of \(model), and does not have that version"
+        }
+        return nil
+    }
+
     /// Returns the findings about changes to a model's released versions since they were locked.
     ///
     /// - `released-version-changed` (error): its hashes differ, so that its stores are no longer recognised.
@@ -214,6 +229,7 @@ extension ModelLock {
             let members = try document.object("models")
             for name in members?.unknown([]) ?? [] { models[name] = try members?.objects(name, Version.init) }
             self.init(models: models, current: try document.dictionary("current"))
+            if let contradiction { throw document.invalid(contradiction) }
         } catch var error as MigrationError {
             let isLater = error.code == .unsupported
             error.code = .lockFileMismatch

@@ -73,13 +73,19 @@ extension Inference {
     ) -> Bool {
         if let answer { use(answer) }
         let isWider = old.type.widens(to: new.type)
+        let isToText = old.type.isNumber && new.type == .string
+        let doubt =
+            isToText
+            ? "Core Data does not convert numbers to text" : "not every \(old.type.name) is a \(new.type.name)"
         switch answer?.is {
         case .drop: return false
         case _ where isWider: return true
         case .keep, .rename:
             refuse(
                 .typeNotConvertible, place.description,
-                "\(old.type.name) does not convert to \(new.type.name) for every value of \(place).",
+                isToText
+                    ? "\(place) changes from \(old.type.name) to \(new.type.name): \(doubt)."
+                    : "\(old.type.name) does not convert to \(new.type.name) for every value of \(place).",
                 remedy: answer?.is == .keep
                     ? "Answer drop, or keep the old attribute and fill a new one in a custom stage."
                     : "Answer new, which drops the values of \(old.name), or fill it in a custom stage.")
@@ -88,7 +94,7 @@ extension Inference {
                 place.conversion(
                     "\(place) changes its type from \(old.type.name) to \(new.type.name).", old: old.name,
                     evidence:
-                        "not every \(old.type.name) is a \(new.type.name): keep needs a mapping or a custom stage",
+                        "\(doubt): keep needs a mapping or a custom stage",
                     in: correspondence))
         }
         return true

@@ -90,7 +90,8 @@ package enum VersionStatus: Sendable, Equatable {
         case .ahead(let version, let count, let target):
             "The store is of version \(version), \(count) ahead of \(target)."
         case .unknown(let nearest):
-            "The store is of no version of the model. \(nearest?.sentence ?? "The model has no versions.")"
+            nearest.map { "The store is of no version of the model. \($0.sentence)" }
+                ?? "The store contains no model that fits. Its rows can be read under the names of its tables."
         case .notCoreData(let reason): "It is not a Core Data store: \(reason)"
         }
     }

@@ -82,12 +82,14 @@ extension Answers {
     package init(json: [UInt8], place: String = "the answers file") throws(MigrationError) {
         let file: File
         do {
+            // This reader names the line and column of a fault.
+            _ = try JSONValue(parsing: json, place: place, code: .usage)
             file = try JSONDecoder().decode(File.self, from: Data(json))
         } catch {
+            let reason = (error as? MigrationError)?.message ?? (error as? DecodingError)?.sentence ?? ""
             throw MigrationError(
-                .usage, "The answers file cannot be read.", place: place,
-                remedy: "Write it as {\"format\": 1, \"answers\": [ ... ]}, with the answers that Moult printed.",
-                cause: "\(error)")
+                .usage, "The answers file cannot be read\(reason.isEmpty ? "." : ": \(reason)")", place: place,
+                remedy: "Write it as {\"format\": 1, \"answers\": [ ... ]}, with the answers that Moult printed.")
         }
         guard file.format == 1 else {
             throw MigrationError(
@@ -101,6 +103,23 @@ extension Answers {
     package var json: [UInt8] {
         let lines = list.map { "    \($0.json)" }.joined(separator: ",\n")
         return Array("{\n  \"format\": 1,\n  \"answers\": [\n\(lines)\n  ]\n}\n".utf8)
+    }
+}
+
+extension DecodingError {
+    /// A sentence that names the answer and the key.
+    fileprivate var sentence: String {
+        let (path, key, what): ([any CodingKey], String?, String) =
+            switch self {
+            case .keyNotFound(let key, let context): (context.codingPath, key.stringValue, "is missing")
+            case .valueNotFound(_, let context): (context.codingPath, nil, "is null")
+            case .typeMismatch(_, let context): (context.codingPath, nil, "has a value of the wrong type")
+            case .dataCorrupted(let context): (context.codingPath, nil, "has a value that Moult does not know")
+            @unknown default: ([], nil, "cannot be read")
+            }
+        let names = path.compactMap { $0.intValue == nil ? $0.stringValue : nil } + [key].compactMap { $0 }
+        let number = path.compactMap(\.intValue).first.map { " of answer \($0 + 1)" } ?? ""
+        return "\(names.last ?? "The document")\(number) \(what)."
     }
 }
 

@@ -175,9 +175,10 @@ extension FormatLowering {
             return try element(nil, of: attribute, key, row, path: path)
         }
         guard model.lineage(of: row.entity).contains(where: { $0.propertyNames.contains(key) }) else {
+            let keys: Remedy = key == "Z_PK" ? "A key is no property: \(.query, .anyStore) chooses rows by key. " : ""
             throw MigrationError(
                 .invalidPredicate, "\(row.entity.name) has no property \(key).", place: "\(row.entity.name): \(path)",
-                remedy: "Use one of: \(names(of: row.entity)).")
+                remedy: keys + "Use one of: \(names(of: row.entity)).")
         }
         throw refuse(path, "\(key) is a fetched property, which is not stored")
     }

@@ -53,7 +53,7 @@ extension ReadOnlyStore {
         // The header may be in the WAL, and an interrupted checkpoint leaves pages there that the header counts.
         if sideFiles.allSatisfy({ $0 == 0 }) {
             let start = try system.read(resolved, prefix: ArchiveForm.prefix)
-            try checkMagic(start, path)
+            try checkMagic(start, path, status.size, system)
             try checkLength(Array(start.prefix(100)), status.size, path)
         }
         return resolved
@@ -101,7 +101,9 @@ extension ReadOnlyStore {
                 + "\(.hash, .path(path)) shows the model's versions.")
     }
 
-    private static func checkMagic(_ header: [UInt8], _ path: String) throws {
+    private static func checkMagic(
+        _ header: [UInt8], _ path: String, _ size: Int64, _ system: any System
+    ) throws {
         if header.starts(with: magic) { return }
         if magic.starts(with: header) {
             throw MigrationError(
@@ -123,10 +125,38 @@ extension ReadOnlyStore {
         if let form = ArchiveForm(header) {
             throw notAStore(path, "\(path) is \(form.noun), not a SQLite store.", remedy: form.remedy(for: path))
         }
+        if try hasDatabasePages(path, size, system) {
+            throw MigrationError(
+                .storeCorrupted,
+                "\(path) does not begin like a SQLite database, but its pages are those of one: its header was "
+                    + "overwritten.", place: path, remedy: MigrationError.damagedStoreRemedy)
+        }
         throw notAStore(
             path,
             "\(path) does not begin like a SQLite database. It is another kind of file, encrypted or overwritten.",
             remedy: "Name a Core Data store. If the app encrypts its store, decrypt a copy with the app's key first.")
+    }
+
+    /// Whether most pages after the first are b-tree pages of a SQLite database, of any page size. Only the first pages
+    /// are read.
+    private static func hasDatabasePages(_ path: String, _ size: Int64, _ system: any System) throws -> Bool {
+        for pageSize in [4096, 1024, 8192, 2048, 16_384, 32_768, 512, 65_536] as [Int64] {
+            let pages = min(size / pageSize, 33)
+            guard pages >= 3 else { continue }
+            var trees: Int64 = 0
+            for number in 2...pages {
+                let page = try system.bytes(of: path, from: (number - 1) * pageSize, count: 12)
+                guard isTree(page, at: 0) else { continue }
+                // The cells begin after the array of their places (the SQLite file format, section 1.6).
+                let header: Int64 = page[0] < 10 ? 12 : 8
+                let (cells, start) = (Int64(page[3]) << 8 | Int64(page[4]), Int64(page[5]) << 8 | Int64(page[6]))
+                let content = start == 0 ? 65_536 : start
+                let isPossible = cells == 0 ? content == pageSize : content < pageSize
+                if isPossible, content >= header + 2 * cells { trees += 1 }
+            }
+            if trees >= 2, trees * 4 >= pages { return true }
+        }
+        return false
     }
 
     private static func checkLength(_ header: [UInt8], _ size: Int64, _ path: String) throws {

@@ -22,6 +22,8 @@ package struct EntityContents: Sendable {
         package let source: Source
         /// A description of the column, for a comment.
         package let meaning: String
+        /// The to-many relationship whose keys are the column's values, as a list; nil for any other column.
+        var list: JoinContents?
     }
 
     /// The source of a column's values.

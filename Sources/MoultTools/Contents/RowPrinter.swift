@@ -29,6 +29,8 @@ package struct RowPrinter {
     private var csv: CSVWriter
     private var waiting: [[String]] = []
     private var widths: [Int]?
+    /// Whether each value has a line of its own, because a row does not fit in the terminal's width.
+    private var isVertical = false
     private var count = 0
 
     /// The number of rows that determine a table's widths.
@@ -91,7 +93,7 @@ package struct RowPrinter {
         case .jsonl:
             let members = zip(columns, row).map { JSONValue.Member($0, $1.readableDocument) }
             output.exactly(JSONValue.object(members).compact + "\n")
-        case .table: printLine(row.map { $0.readable(usual: nil).shown.printable })
+        case .table: printLine(row.map { shown($0.readable(usual: nil).shown) })
         }
         count += 1
     }
@@ -106,8 +108,36 @@ package struct RowPrinter {
         }
     }
 
+    /// Returns a value for a table, with line breaks on a terminal as one sign.
+    private func shown(_ text: String) -> String {
+        guard output.style.width != nil else { return text.printable }
+        return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).joined(separator: "↵")
+            .printable
+    }
+
+    /// Returns a text that fits in a number of columns of a terminal; unchanged elsewhere.
+    private func cut(_ text: String, to width: Int) -> String {
+        guard output.style.width != nil, text.columns > width else { return text }
+        var start = text.prefix(max(1, width))
+        while start.count > 1, String(start).columns > width - 1 { start.removeLast() }
+        return start + "…"
+    }
+
+    /// Prints a row with a line for each value.
+    private func printLines(_ cells: [String], _ number: Int) {
+        let names = columns.map(\.printable)
+        let width = names.map(\.columns).max() ?? 0
+        output.line(output.style.dim("row \(number)"))
+        for (name, cell) in zip(names, cells) {
+            let padding = String(repeating: " ", count: width - name.columns + 2)
+            output.line(name + padding + cut(cell, to: max(20, (output.style.width ?? 0) - width - 2)))
+        }
+    }
+
     private mutating func printLine(_ cells: [String]) {
-        guard widths == nil else { return output.line(line(cells)) }
+        guard widths == nil else {
+            return isVertical ? printLines(cells, count + 1) : output.line(line(cells))
+        }
         waiting.append(cells)
         if waiting.count == Self.sample { flush() }
     }
@@ -115,17 +145,25 @@ package struct RowPrinter {
     private mutating func flush() {
         guard widths == nil, !waiting.isEmpty else { return }
         let heading = columns.map(\.printable)
+        let widest = columns.count == 1 ? output.style.width ?? Self.widest : Self.widest
         widths = columns.indices.map { column in
-            min(Self.widest, ([heading] + waiting).map { $0[column].columns }.max() ?? 0)
+            min(widest, ([heading] + waiting).map { $0[column].columns }.max() ?? 0)
         }
-        output.line(output.style.dim(line(heading)))
-        for cells in waiting { output.line(line(cells)) }
+        let whole = (widths ?? []).reduce(0) { $0 + $1 + 2 } - 2
+        isVertical = output.style.width.map { whole > $0 && columns.count > 1 } ?? false
+        if isVertical {
+            for (place, cells) in waiting.enumerated() { printLines(cells, place + 1) }
+        } else {
+            output.line(output.style.dim(line(heading)))
+            for cells in waiting { output.line(line(cells)) }
+        }
         waiting = []
     }
 
     private func line(_ cells: [String]) -> String {
         let padded = zip(cells, widths ?? []).map { cell, width in
-            cell + String(repeating: " ", count: max(0, width - cell.columns))
+            let cell = cut(cell, to: width)
+            return cell + String(repeating: " ", count: max(0, width - cell.columns))
         }
         var line = padded.joined(separator: "  ")
         while line.last == " " { line.removeLast() }
@@ -184,7 +222,16 @@ package struct StoreQuery {
             try StoreViews(contents(), isForMoult: true).make(on: probe.connection, isTemporary: true)
             try probe.connection.execute("PRAGMA query_only = ON")
         }
-        statement = try probe.connection.query(sql)
+        do {
+            statement = try probe.connection.query(sql)
+        } catch let error as MigrationError where error.code == .usage {
+            throw try contents().explaining(error, in: sql)
+        }
+        guard statement.parameterCount == 0 else {
+            throw MigrationError(
+                .usage, "The query has parameters, such as ? or :name, which have no values here.",
+                remedy: "Write the values into the query: numbers as they are, texts in apostrophes.")
+        }
         var names = DistinctNames()
         columns = (0..<statement.columnCount).map { [statement] in names.next(statement.columnName($0)) }
     }

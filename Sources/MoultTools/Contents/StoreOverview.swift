@@ -156,7 +156,8 @@ extension StoreOverview {
         if let status { lines += status.lines(style: style) }
         let own =
             isCompared
-            ? "that of this program" : "the one inside the store; whether there is a newer one is not known"
+            ? "that of this program"
+            : state == .unknown ? "none" : "the one inside the store; whether there is a newer one is not known"
         lines.append(style.dim("model: ") + (model.map(\.printable) ?? own))
         if !rows.isEmpty { lines += [""] + table(style) }
         if let plan, !plan.isEmpty { lines += [""] + plan.summary(changes: 8, style: style) }
@@ -181,7 +182,7 @@ extension StoreOverview {
 
     /// Returns what is wrong; notes about what is shown elsewhere are left out.
     private func wrong(_ style: TextStyle) -> [String] {
-        let told: Set = ["no-model", "behind", "can-migrate", "no-backup"]
+        let told: Set = ["no-model", "behind", "can-migrate", "no-backup", "objects-without-owner"]
         let shown = status?.findings ?? []
         let notable = diagnosis.findings.filter { finding in
             finding.severity > .note ? !shown.contains(finding) : !told.contains(finding.code)

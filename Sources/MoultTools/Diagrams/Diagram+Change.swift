@@ -285,7 +285,11 @@ extension Diagram {
 
     /// Creates a picture of a migration's plan.
     package init(planOf session: StoreSession) {
-        self.init(session.prepared.plan, rows: session.prepared.bound?.rowCounts ?? [:])
+        let plan = session.prepared.plan
+        // A plan counts the rows of what it changes.
+        let versions = ModelVersions(versions: [plan.from])
+        let all = try? StoreInspection(of: session.prepared.store, in: versions).rowCounts
+        self.init(plan, rows: (all ?? [:]).merging(session.prepared.bound?.rowCounts ?? [:]) { $1 })
     }
 
     /// Creates a picture of a store's history.

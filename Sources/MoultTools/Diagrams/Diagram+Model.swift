@@ -113,11 +113,16 @@ extension AttributeDescription {
 }
 
 extension AttributeValue {
-    /// The value as text. A string is quoted, so that an empty one can be seen.
+    /// The value as text, shortened. A string is quoted, so that an empty one can be seen.
     fileprivate var diagramText: String {
-        if case .string(let text) = self { return "\"\(text)\"" }
-        return document.string.map { $0.isEmpty ? "\"\"" : $0 } ?? document.compact
+        if case .string(let text) = self { return "\"\(text.diagramExcerpt)\"" }
+        return (document.string.map { $0.isEmpty ? "\"\"" : $0 } ?? document.compact).diagramExcerpt
     }
+}
+
+extension String {
+    /// The beginning that a box has room for.
+    fileprivate var diagramExcerpt: String { count > 30 ? prefix(30) + "…" : self }
 }
 
 extension RelationshipDescription {

@@ -13,7 +13,13 @@ extension Diagram {
         var diagram = self
         // A sequence has no neighbourhoods.
         let hasParts = !isFlow && boxes.count > 1
-        if hasParts { for place in boxes.indices { diagram.boxes[place].address = "#e\(place)" } }
+        // An entity keeps its address when others come and go.
+        let addresses = boxes.reduce(into: [String]()) { addresses, box in
+            var name = box.title.addressFragment
+            while addresses.contains(name) { name += "_" }
+            addresses.append(name)
+        }
+        if hasParts { for place in boxes.indices { diagram.boxes[place].address = "#" + addresses[place] } }
         // The page has the titles.
         diagram.title = ""
         let main = diagram.isLarge && !isWhole ? diagram.overview : diagram
@@ -22,10 +28,12 @@ extension Diagram {
         var pictures = try Graphviz.svgs(parts + [main], program: program).map(\.inHTML)
         let first = pictures.popLast() ?? ""
         let templates: [HTML] = zip(boxes, pictures).enumerated().map { number, part in
-            "<template id=\"e\(number)\" data-title=\"\(part.0.title)\">\(HTML(markup: part.1))</template>\n"
+            "<template data-name=\"\(addresses[number])\" data-title=\"\(part.0.title)\">\(HTML(markup: part.1))</template>\n"
         }
         let names = boxes.enumerated().sorted { $0.element.title.precedesInByteOrder($1.element.title) }
-        let items: [HTML] = names.map { number, box in "<li><a href=\"#e\(number)\"><bdi>\(box.title)</bdi></a></li>" }
+        let items: [HTML] = names.map { number, box in
+            "<li><a href=\"#\(addresses[number])\"><bdi>\(box.title)</bdi></a></li>"
+        }
         let list: HTML =
             hasParts
             ? "<details><summary>\(Quantity.count(boxes.count, "entity", plural: "entities"))</summary><ul>\(items)</ul></details>"
@@ -92,12 +100,12 @@ extension Diagram {
               return (link?.getAttribute("href") ?? link?.getAttribute("xlink:href"))?.slice(1);
             };
             const texts = new Map(parts.map((part) => {
-              const node = [...part.content.querySelectorAll(".node")].find((node) => target(node) === part.id);
+              const node = [...part.content.querySelectorAll(".node")].find((node) => target(node) === part.dataset.name);
               const edges = [...part.content.querySelectorAll(".edge")].filter((edge) => edge.id.split("-").slice(1).includes(node?.id.slice(1)));
-              return [part.id, [node, ...edges].map((element) => element?.textContent).join(" ")];
+              return [part.dataset.name, [node, ...edges].map((element) => element?.textContent).join(" ")];
             }));
             function show() {
-              const part = parts.find((part) => part.id === location.hash.slice(1));
+              const part = parts.find((part) => part.dataset.name === location.hash.slice(1));
               showPicture(figure, (part?.content.querySelector("svg") ?? main).cloneNode(true), (node) => texts.get(target(node)) ?? node.textContent);
               document.getElementById("all").hidden = !part;
               document.getElementById("place").textContent = part ? part.dataset.title : "";

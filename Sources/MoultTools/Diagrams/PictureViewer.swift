@@ -41,6 +41,8 @@ enum PictureViewer {
         figure.picture .hit > a > path, figure.picture .hit > path, figure.picture .hit polygon { stroke: #bf3989; stroke-width: 3; }
         .picture-controls { position: absolute; top: .5rem; right: .5rem; display: flex; gap: .25rem; max-width: calc(100% - 1rem); }
         .picture-controls button { padding: .1rem .6rem; min-width: 2rem; }
+        .picture-controls output { white-space: nowrap; align-self: center; background: var(--ground); color: var(--text); }
+        .picture-controls output:not(:empty) { padding: 0 .5rem; }
         .picture-controls input { min-width: 0; width: 12rem; padding: .1rem .5rem; }
         @media (prefers-color-scheme: dark) { figure.picture { background: #0d1117; } figure.picture img { color: #e6edf3; } }
         form.version { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: center; }
@@ -153,6 +155,7 @@ enum PictureViewer {
           Object.assign(field, { type: "search", placeholder: "Find in the picture", autocomplete: "off" });
           field.setAttribute("aria-label", "Find in the picture");
           if (!document.getElementById("find")) field.id = "find";
+          const said = controls.appendChild(document.createElement("output"));
           let hits = [];
 
           // What a box is linked to.
@@ -192,6 +195,7 @@ enum PictureViewer {
             const nodes = [...svg.querySelectorAll(".node[id^=e]")];
             hits = words ? nodes.filter((node) => textOf(node).toLowerCase().includes(words)) : [];
             for (const node of nodes) node.classList.toggle("hit", hits.includes(node));
+            said.textContent = !words ? "" : hits.length ? `${hits.length} found` : "Nothing found";
             near(null);
             if (hits.length) reveal(hits[0]);
           });
@@ -212,37 +216,69 @@ enum PictureViewer {
           }
         }
 
-        // Replaces the image of a figure by its SVG, which has links.
+        // What the page's text says of each entity, by name: an overview shows names alone.
+        function entityTexts() {
+          const texts = new Map();
+          for (const head of document.querySelectorAll("#text h2")) {
+            const words = [head.textContent];
+            for (let next = head.nextElementSibling; next && next.tagName !== "H2"; next = next.nextElementSibling) {
+              for (const row of next.querySelectorAll("tbody tr")) words.push(row.cells[0].textContent, row.cells[1].textContent);
+            }
+            texts.set(head.textContent, words.join(" "));
+          }
+          return texts;
+        }
+
+        // Replaces the image of a figure by its SVG, which has links. Returns whether there is one; a figure that got
+        // another source meanwhile is left alone.
         async function livePicture(figure) {
-          const answer = await fetch(figure.dataset.source);
-          if (!answer.ok || !answer.headers.get("Content-Type").startsWith("image/svg")) return;
+          const source = figure.dataset.source;
+          const answer = await fetch(source);
+          if (!answer.ok || !answer.headers.get("Content-Type").startsWith("image/svg")) return false;
           // The style is that of the page, whose policy allows no other.
           const text = (await answer.text()).replace(/<style>[^<]*<\/style>/, "");
           const drawing = new DOMParser().parseFromString(text, "image/svg+xml");
-          if (drawing.querySelector("parsererror")) return;
-          showPicture(figure, document.importNode(drawing.documentElement, true));
+          if (drawing.querySelector("parsererror")) return false;
+          if (figure.dataset.source !== source) return true;
+          const texts = entityTexts();
+          const entity = (node) => {
+            const href = node.querySelector("a")?.getAttribute("href");
+            return href && new URL(href, location.href).searchParams.get("entity");
+          };
+          showPicture(figure, document.importNode(drawing.documentElement, true),
+            (node) => `${node.textContent} ${texts.get(entity(node)) ?? ""}`);
+          return true;
         }
         document.querySelectorAll("figure.picture[data-source]").forEach(livePicture);
 
         // The versions of a model: the slider shows each with what it has changed.
         const versions = document.querySelector("input[type=range][name=place]");
         if (versions) {
-          let waiting;
+          let waiting, turn = 0;
+          const names = versions.dataset.names.split("\n");
           versions.form.querySelector("button").hidden = true;
           versions.addEventListener("input", () => {
             clearTimeout(waiting);
+            const own = ++turn;
+            document.getElementById("version").textContent = names[versions.value];
+            versions.setAttribute("aria-valuetext", names[versions.value]);
             waiting = setTimeout(async () => {
               const address = versions.dataset.address + versions.value;
               const answer = await fetch(address);
+              if (own !== turn) return;
               if (!answer.ok) return location.assign(address);
               const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-              for (const id of ["picture", "version", "text"]) {
+              if (own !== turn) return;
+              for (const id of ["version", "text"]) {
                 const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
                 if (old && fresh) old.replaceChildren(...fresh.childNodes);
               }
-              versions.setAttribute("aria-valuetext", page.querySelector("input[name=place]")?.getAttribute("aria-valuetext") ?? "");
               history.replaceState(null, "", address);
-              document.querySelectorAll("#picture figure.picture").forEach(livePicture);
+              // The old picture stays until the new one is there.
+              const [old, fresh] = [document, page].map((place) => place.querySelector("#picture figure.picture"));
+              if (!old || !fresh) return;
+              old.dataset.source = fresh.dataset.source;
+              if (!(await livePicture(old)) && own === turn) old.replaceWith(fresh);
             }, 120);
           });
         }

@@ -57,10 +57,10 @@ extension Explanation {
             "\(.repair, .anyStore, .only(["history", "space"]), .before("DATE")) deletes what is older. Choose a date "
                 + "that every reader of the history has passed."),
         Explanation(
-            "objects-without-owner", .doctor, "Most objects of an entity belong to no owner.",
-            "The owners of the others delete them with themselves, so these may have been forgotten.",
-            "If the app does not need them, a rule with the check orphan and the fix delete removes them: "
-                + "\(.validate, .anyStore, .rules("FILE")) names them, and fixes them on request."),
+            "objects-without-owner", .doctor,
+            "Most objects of an entity have no owner that would delete them with itself.",
+            "They may have been forgotten, or the app may want them so.",
+            "\(.export, .anyStore, .entity("NAME"), .matching("OWNER == nil")) lists them. There is nothing to repair."),
         Explanation(
             "external-file-strange", .store, "The store's external data contains something that is not a plain file.",
             "Moult follows no links and reads no pipes, so it cannot be copied.",

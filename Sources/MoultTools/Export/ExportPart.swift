@@ -25,6 +25,8 @@ package struct ExportPart: Sendable {
         let declaration: String
         /// The part that the column refers to, if there is exactly one.
         let reference: String?
+        /// Whether the values are lists of keys, as JSON.
+        var isList = false
 
         /// Whether a value is exported as it is stored.
         var isPlain: Bool {
@@ -47,7 +49,7 @@ package struct ExportPart: Sendable {
         self.folder = folder
         relationship = nil
         self.columns = columns.map { Column($0, isWhole: isWhole) }
-        let sources = columns.map { $0.source.column.quotedName }
+        let sources = columns.map { $0.list?.keys(ofRowIn: entity.table) ?? $0.source.column.quotedName }
         var conditions: [String] = []
         if entity.sharesTable {
             conditions.append("+Z_ENT IN (\(entity.numbers.map(String.init).joined(separator: ", ")))")
@@ -126,6 +128,7 @@ extension ExportPart.Column {
     fileprivate init(_ column: EntityContents.Column, isWhole: Bool) {
         name = column.name
         source = column.source
+        isList = column.list != nil
         var reference: String?
         switch column.source {
         case .key: declaration = "INTEGER PRIMARY KEY"
@@ -144,6 +147,18 @@ extension ExportPart.Column {
             }
         }
         self.reference = reference
+    }
+}
+
+extension JoinContents {
+    /// Returns the expression for the keys of the destinations of a row, as a JSON array.
+    fileprivate func keys(ofRowIn table: String) -> String {
+        let order = [orderColumn, otherColumn].compactMap { $0 }.map { "pair.\($0.quotedName)" }
+        return """
+            (SELECT json_group_array(key) FROM (SELECT pair.\(otherColumn.quotedName) AS key \
+            FROM \(self.table.quotedName) AS pair WHERE pair.\(ownColumn.quotedName) = \(table.quotedName).Z_PK \
+            ORDER BY \(order.joined(separator: ", "))))
+            """
     }
 }
 

@@ -21,6 +21,8 @@ package struct ExportText {
         /// As stored.
         case plain, boolean
         case date, uuid
+        /// The text of a JSON document.
+        case json
         /// As the part converts them.
         case other
     }
@@ -35,6 +37,7 @@ package struct ExportText {
         keys = part.columns.map { Array((JSONValue.string($0.name).compact + ":").utf8) }
         forms = part.columns.map { column in
             switch column.source {
+            case _ where column.isList: .json
             case .attribute(_, .date, _): .date
             case .attribute(_, .uuid, _): .uuid
             case .attribute(_, .boolean, _): .boolean
@@ -69,7 +72,7 @@ package struct ExportText {
         case .date where cell.isNumber && dates.append(cell.real, to: &bytes): break
         case .uuid where cell.isUUID: bytes.append(uuid: cell.ownBytes)
         case .plain where cell.storageClass == .blob: csv.append(cell.copy.readable(usual: nil), to: &bytes)
-        case .plain, .boolean, .date, .uuid: csv.append(cell, to: &bytes)
+        case .plain, .boolean, .date, .uuid, .json: csv.append(cell, to: &bytes)
         case .other: csv.append(part.value(of: cell, in: part.columns[place]), to: &bytes)
         }
     }
@@ -88,6 +91,10 @@ package struct ExportText {
                 return appendJSON(cell.copy, isBoolean: forms[place] == .boolean, to: &bytes)
             }
             bytes.append(contentsOf: cell.ownText)
+        case .json:
+            bytes.removeLast(bytes.count - start)
+            bytes.append(contentsOf: cell.ownText)
+            return
         case .other:
             bytes.removeLast(bytes.count - start)
             if let document = part.document(of: cell, in: part.columns[place]) {

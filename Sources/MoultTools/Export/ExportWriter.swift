@@ -33,29 +33,37 @@ package struct ExportWriter {
     private let format: Format
     private let isExact: Bool
     private let system: any System
+    private let isCancelled: @Sendable () -> Bool
 
-    /// - Parameter isExact: whether CSV leaves texts unchanged that a spreadsheet would read as formulas.
-    package init(_ format: Format, isExact: Bool = false, _ system: any System = POSIXSystem()) {
-        (self.format, self.isExact, self.system) = (format, isExact, system)
+    /// - Parameters:
+    ///   - isExact: whether CSV leaves texts unchanged that a spreadsheet would read as formulas.
+    ///   - isCancelled: whether to stop; called for each row.
+    package init(
+        _ format: Format, isExact: Bool = false, _ system: any System = POSIXSystem(),
+        isCancelled: @escaping @Sendable () -> Bool = { false }
+    ) {
+        (self.format, self.isExact, self.system, self.isCancelled) = (format, isExact, system, isCancelled)
     }
 
     /// Exports a store.
     ///
     /// - Throws: `usage` if the path is taken; `locked` if another process is making the export or kept writing to the
-    ///   store; `insufficientStorage` for a full volume; any error from the selection. No export is left after an
-    ///   error.
+    ///   store; `insufficientStorage` for a full volume; `CancellationError`; any error from the selection. No export
+    ///   is left after an error.
     package func write(
         _ store: String, _ selection: StoreExport.Selection, versions: ModelVersions?, to path: String
     ) throws -> Outcome {
         let isStore = format == .sqlite
+        let isFile = Self.isFile(path, format)
         let part = try StagedPath.begin(path, isStore: isStore, system)
         do {
             let outcome = try ReadOnlyStore.read(store, system: system) { probe in
                 try system.removeTree(part)
-                let export = try StoreExport(selection, of: probe, versions: versions)
+                let export = try StoreExport(selection, of: probe, versions: versions, format, holdingLists: isFile)
+                if isFile { return try file(export, at: part, named: Path.name(of: path), like: store) }
                 return isStore ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
             }
-            if !isStore {
+            if !isStore, !isFile {
                 for file in try system.list(part) { try system.synchronise(Path.join(part, file)) }
             }
             try system.synchronise(part)
@@ -67,7 +75,25 @@ package struct ExportWriter {
         }
     }
 
+    /// Whether a path names one file for the objects of one entity, and not a folder.
+    static func isFile(_ path: String, _ format: Format) -> Bool {
+        let endings = format == .jsonl ? [".jsonl", ".ndjson"] : [".\(format.rawValue)"]
+        return format != .sqlite && endings.contains { path.lowercased().hasSuffix($0) }
+    }
+
     // MARK: - Files
+
+    private func file(_ export: StoreExport, at path: String, named name: String, like store: String) throws -> Outcome
+    {
+        guard let part = export.parts.first, export.parts.count == 1 else {
+            throw MigrationError(
+                .usage, "\(name) is one file, for the objects of one entity.", place: name,
+                remedy: "Choose one with \(option: .entity("NAME")), or name a folder.")
+        }
+        var outcome = Outcome()
+        try write(part, of: export, to: path, named: name, like: store, &outcome)
+        return outcome
+    }
 
     private func files(_ export: StoreExport, in folder: String, like store: String) throws -> Outcome {
         try system.makeFolder(folder, .like(store))
@@ -75,27 +101,33 @@ package struct ExportWriter {
         var names = DistinctNames()
         for part in export.parts {
             let name = names.next(part.name.fileName) + ".\(format.rawValue)"
-            var text = ExportText(part, format, isExact: isExact)
-            let file = Path.join(folder, name)
-            var bytes = Array(text.heading.utf8)
-            try system.write([], to: file, .like(store))
-            try export.forEachRow(of: part) { row in
-                text.append(row, to: &bytes)
-                if bytes.count >= 1 << 19 {
-                    try system.append(bytes, to: file, .like(store))
-                    bytes.removeAll(keepingCapacity: true)
-                }
-                return true
-            }
-            try system.append(bytes, to: file, .like(store))
-            try system.synchronise(file)
-            outcome.guarded += text.guarded
-            outcome.parts.append(
-                Written(
-                    name: part.name, entity: part.entity, relationship: part.relationship, place: name, rows: text.rows)
-            )
+            try write(part, of: export, to: Path.join(folder, name), named: name, like: store, &outcome)
         }
         return outcome
+    }
+
+    private func write(
+        _ part: ExportPart, of export: StoreExport, to file: String, named name: String, like store: String,
+        _ outcome: inout Outcome
+    ) throws {
+        var text = ExportText(part, format, isExact: isExact)
+        var bytes = Array(text.heading.utf8)
+        try system.write([], to: file, .like(store))
+        try export.forEachRow(of: part) { row in
+            if isCancelled() { throw CancellationError() }
+            text.append(row, to: &bytes)
+            if bytes.count >= 1 << 19 {
+                try system.append(bytes, to: file, .like(store))
+                bytes.removeAll(keepingCapacity: true)
+            }
+            return true
+        }
+        try system.append(bytes, to: file, .like(store))
+        try system.synchronise(file)
+        outcome.guarded += text.guarded
+        outcome.parts.append(
+            Written(name: part.name, entity: part.entity, relationship: part.relationship, place: name, rows: text.rows)
+        )
     }
 
     // MARK: - A database
@@ -116,6 +148,7 @@ package struct ExportWriter {
                 defer { insert.finalise() }
                 var rows = 0
                 try export.forEachRow(of: part) { row in
+                    if isCancelled() { throw CancellationError() }
                     try insert.run(part.row(of: row))
                     insert.reset()
                     rows += 1
@@ -167,9 +200,10 @@ package struct ExportReport: ToolAnswer {
     /// - Throws: `usage` if the path is taken; any error from the selection or from writing.
     package init(
         _ store: String, _ selection: ExportSelection, _ format: ExportFormat, isExact: Bool, versions: ModelVersions?,
-        to path: String
+        to path: String, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws {
-        outcome = try ExportWriter(format, isExact: isExact).write(store, selection, versions: versions, to: path)
+        let writer = ExportWriter(format, isExact: isExact, isCancelled: isCancelled)
+        outcome = try writer.write(store, selection, versions: versions, to: path)
         (self.path, self.format) = (path, format)
     }
 
@@ -187,8 +221,8 @@ package struct ExportReport: ToolAnswer {
         let probe = try ReadOnlyStore(store)
         defer { probe.close() }
         return try probe.undisturbed {
-            let export = try StoreExport(selection, of: probe, versions: versions)
-            guard let part = export.parts.first(where: { $0.relationship == nil }) else { return 0 }
+            let export = try StoreExport(selection, of: probe, versions: versions, format, holdingLists: true)
+            guard let part = export.parts.first else { return 0 }
             var text = ExportText(part, format, isExact: isExact)
             _ = write(text.heading)
             try export.forEachRow(of: part) { row in

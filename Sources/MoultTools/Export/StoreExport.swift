@@ -36,10 +36,16 @@ package struct StoreExport {
     package let parts: [ExportPart]
     private let probe: ReadOnlyStore
 
-    /// - Parameter versions: the versions among which to find the store's; nil to use the model inside the store.
+    /// - Parameters:
+    ///   - versions: the versions among which to find the store's; nil to use the model inside the store.
+    ///   - format: the format of the export.
+    ///   - holdsLists: whether a chosen to-many relationship is a column with lists of keys, and no part of its own.
     /// - Throws: `usage` for an unknown entity or column; `invalidPredicate`, `fetchUnsupported`; `modelNotFound` for a
     ///   predicate on a store without a model.
-    package init(_ selection: Selection, of probe: ReadOnlyStore, versions: ModelVersions?) throws {
+    package init(
+        _ selection: Selection, of probe: ReadOnlyStore, versions: ModelVersions?,
+        _ format: ExportWriter.Format = .jsonl, holdingLists holdsLists: Bool = false
+    ) throws {
         self.probe = probe
         let contents = try StoreContents(probe, in: versions)
         let entities = try Self.entities(selection, contents)
@@ -48,7 +54,13 @@ package struct StoreExport {
         var parts: [ExportPart] = []
         for entity in entities {
             let keys = try Self.keys(of: entity, selection, contents, probe)
-            let columns = try Self.columns(of: entity, selection, contents)
+            let columns = try Self.columns(of: entity, selection, contents, holdsLists)
+            if format == .csv, let list = columns.first(where: { $0.list != nil }) {
+                throw MigrationError(
+                    .usage, "\(entity.name).\(list.name) is to-many, and a CSV file has no lists.", place: entity.name,
+                    remedy: "Choose \(option: .format("jsonl")), "
+                        + "or a folder with \(option: .output) for a file of pairs.")
+            }
             // To-many relationships alone have no columns; their pairs are parts of their own.
             if columns.isEmpty, selection.columns?.isEmpty == false { continue }
             parts.append(
@@ -57,7 +69,7 @@ package struct StoreExport {
                     contents.externalFolder,
                     isWhole: selection.isWhole))
         }
-        for (join, owner) in Self.joins(selection, entities, contents) {
+        for (join, owner) in holdsLists ? [] : Self.joins(selection, entities, contents) {
             let keys = try owner.flatMap { try Self.keys(of: $0, selection, contents, probe) ?? Self.allKeys(of: $0) }
             let name = "\(owner?.name ?? join.entity)_\(join.relationship)"
             parts.append(ExportPart(join, keys: keys, name: names.next(forTable: name), isWhole: selection.isWhole))
@@ -75,7 +87,17 @@ package struct StoreExport {
         let statement = try probe.connection.prepare(part.sql)
         defer { statement.finalise() }
         let meter = WorkMeter.current
-        while try statement.step() {
+        func step() throws -> Bool {
+            do {
+                return try statement.step()
+            } catch var error as MigrationError where error.code == .storeCorrupted {
+                // The statement in the cause names neither the entity nor its columns.
+                error.message = "The database is damaged: not every row of \(part.name) can be read."
+                error.cause = error.cause?.split(separator: " in: ").first.map(String.init)
+                throw error
+            }
+        }
+        while try step() {
             guard try body(statement) else { return }
             meter?.advance()
         }
@@ -94,22 +116,20 @@ package struct StoreExport {
         }
         return try selection.entities.map { name in
             guard let entity = contents.entities.first(where: { $0.name == name }) else {
-                throw MigrationError(
-                    .usage, "The store has no entity \(name).", place: name,
-                    remedy: "Its entities are: \(contents.entities.map(\.name).joined(separator: ", ")).")
+                throw contents.unknown(name)
             }
             return entity
         }
     }
 
     private static func columns(
-        of entity: EntityContents, _ selection: Selection, _ contents: StoreContents
+        of entity: EntityContents, _ selection: Selection, _ contents: StoreContents, _ holdsLists: Bool
     ) throws -> [EntityContents.Column] {
         guard let names = selection.columns else { return entity.columns }
-        let lists = joins(selection, [entity], contents).map(\.0.relationship)
-        return try names.compactMap { name in
+        let lists = joins(selection, [entity], contents).map(\.0)
+        let columns: [EntityContents.Column] = try names.compactMap { name in
             if let column = entity.column(name) { return column }
-            guard lists.contains(name) else {
+            guard let list = lists.first(where: { $0.relationship == name }) else {
                 let known =
                     entity.columns.map(\.name)
                     + joins(Selection(entities: [entity.name]), [entity], contents).map(\.0.relationship)
@@ -117,8 +137,14 @@ package struct StoreExport {
                     .usage, "\(entity.name) has no column \(name).", place: entity.name,
                     remedy: "Its columns are: \(known.joined(separator: ", ")).")
             }
-            return nil
+            guard holdsLists else { return nil }
+            return EntityContents.Column(name: name, source: .raw(name), meaning: list.meaning, list: list)
         }
+        // The pairs name the objects by their keys.
+        guard !holdsLists, !columns.isEmpty, columns.count < names.count, let key = entity.column("Z_PK"),
+            !columns.contains(where: { $0.name == key.name })
+        else { return columns }
+        return [key] + columns
     }
 
     /// Returns the joins to export, each with the entity whose objects own the pairs; nil for all owners.

@@ -94,6 +94,15 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         return best.bundle
     }
 
+    /// Reads the lock file at a path in the commit, which may be missing from the working tree; nil if the commit has
+    /// none that can be read.
+    func lock(at path: String) throws -> ModelLock? {
+        let folder = try pathInRepository(Path.folder(of: path))
+        let place = folder.isEmpty ? Path.name(of: path) : Path.join(folder, Path.name(of: path))
+        guard let file = try files().first(where: { $0.path == place }) else { return nil }
+        return try git.contents(of: [file.object]).first.flatMap { try? ModelLock(json: $0, place: path) }
+    }
+
     /// Reads the model at a path in the commit: relative to the current directory, otherwise to the root of the
     /// repository.
     ///

@@ -12,6 +12,10 @@ package struct Lint: Sendable {
     package var acceptedLosses: AcceptedLosses
     /// The places at which rules do not apply.
     package var exceptions: [LintException]
+    /// The codes of the rules that the project's configuration turns off.
+    package var turnedOff: [String] = []
+    /// Whether remedies name the path of the model, because there are several.
+    package var namesModels = false
 
     package init(
         profiles: Set<LintRule.Profile> = [], ignored: Set<String> = [], severities: [String: Finding.Severity] = [:],
@@ -48,19 +52,11 @@ package struct Lint: Sendable {
             }, &places, exceptedIn: LintExceptionPlaces(subject, path: path))
     }
 
-    /// Returns the matches of a check in each open version. A released version cannot be corrected, so its remedy is to
-    /// correct the next one.
-    private func matches(_ check: (LintVersion) -> [LintMatch], in subject: LintSubject) -> [LintMatch] {
-        subject.openVersions.reversed().flatMap { version in
-            let matches = check(version)
-            guard subject.isReleased(version.version) else { return matches }
-            return matches.map { match in
-                var match = match
-                match.remedy = "\(version.name) is released, so add a new version and correct it there. \(match.remedy)"
-                match.edit = nil
-                return match
-            }
-        }
+    /// Returns the matches of a check in each open version.
+    private func matches(
+        _ check: (LintVersion) -> [LintMatch], in subject: LintSubject, asErrors: Bool
+    ) -> [LintMatch] {
+        subject.openVersions.reversed().flatMap { subject.released(check($0), of: $0.version, asErrors: asErrors) }
     }
 
     private func matches(of rule: LintRule, in subject: LintSubject) -> [LintMatch] {
@@ -70,10 +66,31 @@ package struct Lint: Sendable {
         switch rule.check {
         case .plan: return []
         case .model(let check): return check(subject)
-        case .version(let check): return matches(check, in: subject)
+        case .version(let check): return matches(check, in: subject, asErrors: rule.severity == .error)
         case .step(let check): return subject.openSteps.flatMap(check)
-        case .release(let check): return subject.releases.flatMap { check($0, subject) }
+        case .release(let check): return matches(check, inReleasesOf: subject)
         }
+    }
+
+    /// Returns the matches of a check against every release. What both the lock file and a revision show is one match,
+    /// with the changes that the revision's model shows and the remedy of the lock file.
+    private func matches(
+        _ check: (LintRelease, LintSubject) -> [LintMatch], inReleasesOf subject: LintSubject
+    ) -> [LintMatch] {
+        var found: [LintMatch] = []
+        for release in subject.releases {
+            for match in check(release, subject) {
+                guard let same = found.firstIndex(where: { $0.version == match.version && $0.subject == match.subject })
+                else {
+                    found.append(match)
+                    continue
+                }
+                var joined = match
+                joined.remedy = found[same].remedy
+                found[same] = joined
+            }
+        }
+        return found
     }
 
     /// Returns the match, with the findings of a plan about the rows at the same place.
@@ -126,6 +143,7 @@ package struct Lint: Sendable {
                 guard seen.insert(key).inserted, !isDeclared(match, rule) else { continue }
                 var joined = match
                 joined.severity = severities[rule.code] ?? match.severity
+                if namesModels { joined.remedy = match.remedy.naming(places.path) }
                 // Each start tag contains all corrections of its element, so that it does not matter which one is
                 // pasted.
                 joined.edit = match.edit?.joined(with: edits[match.element] ?? [])
@@ -152,6 +170,8 @@ struct LintMatch: Sendable {
     var edit: Edit?
     /// The severity, if it differs from the rule's.
     var severity: Finding.Severity?
+    /// The released version that the match is about; empty for none.
+    var subject = ""
     /// The file and line, if they are already known.
     var line: (file: String, line: Int)?
 

@@ -5,7 +5,7 @@ import MoultPlan
 /// A lookup of the file and line of a match. Files are read on demand.
 struct LintPlaces {
     private let files: [String: String]
-    private let path: String
+    let path: String
     private let declarations: [String: [String: LintDeclaration]]
     /// The names of the versions, newest first.
     private let versions: [String]

@@ -11,6 +11,11 @@ package struct LintRelease: Sendable {
     package let versions: [Version]
     /// The remedy that undoes an edit of a released version.
     package let undo: Remedy
+    /// Whether the versions are those of a lock file.
+    private(set) var isLock = false
+    /// The path of the lock file that the revision has for the model and the working tree does not;
+    /// nil if there is none.
+    private(set) var missingLock: String?
 
     /// A released version.
     package struct Version: Sendable {
@@ -60,6 +65,7 @@ package struct LintRelease: Sendable {
         source = place
         currentName = own == nil ? moved.flatMap { lock.current[$0.key] } : lock.currentName(of: bundle.path)
         self.versions = versions.map(Version.init)
+        isLock = true
         undo =
             "Undo the edit and make the change in a new version. If the version was never released, run "
             + "\(.lock, .anyModel, .again)."
@@ -116,7 +122,15 @@ package struct LintRelease: Sendable {
         guard let revision else { return releases }
         let commit = try GitRevision(revision, around: bundle.path)
         do {
-            return releases + [LintRelease(try commit.model(of: bundle), at: commit)]
+            var release = LintRelease(try commit.model(of: bundle), at: commit)
+            let place = ModelLock.path(besideModelAt: bundle.path)
+            // A lock file that was named is another one.
+            if path == nil, releases.isEmpty, let lock = try commit.lock(at: place),
+                LintRelease(lock, of: bundle, place: place) != nil
+            {
+                release.missingLock = place
+            }
+            return releases + [release]
         } catch let error as MigrationError where error.code == .modelNotFound && allowsNew {
             return releases + [LintRelease(without: bundle, at: commit)]
         }

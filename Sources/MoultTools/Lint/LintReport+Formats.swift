@@ -40,7 +40,8 @@ extension LintReport {
         let command = String(advice: share > 1 ? "\(.lint, .path(path))" : "\(.lint)")
         let heading = "### \(command): \(findings.isEmpty ? "no findings" : counts)"
         let compared =
-            sources.isEmpty ? [] : ["Compared with \(sources.map(\.inCode).joined(separator: " and ")).", ""]
+            (sources.isEmpty ? [] : ["Compared with \(sources.map(\.inCode).joined(separator: " and ")).", ""])
+            + (off.isEmpty ? [] : [off.trimmed, ""])
         guard !findings.isEmpty else { return [heading, ""] + compared + exceptions(limit: limit) + picture }
         let table =
             ["| | rule | place | finding |", "|---|---|---|---|"]
@@ -134,7 +135,7 @@ extension LintException {
         let locations: [JSONValue] =
             paths.place(of: source.file).map { file in
                 let place: JSONValue = [
-                    "artifactLocation": ["uri": .string(file.percentEncoded)],
+                    "artifactLocation": ["uri": .string(file.relativeURI)],
                     "region": ["startLine": JSONValue(source.line)],
                 ]
                 return [["physicalLocation": place]]
@@ -181,7 +182,7 @@ extension LintRule {
 extension LintFinding {
     fileprivate func sarif(position: Int, place file: String, saysSuppressions: Bool) -> JSONValue {
         let pasted = xml.map { "\n\n\($0)" } ?? ""
-        var location: [JSONValue.Member] = [.init("artifactLocation", ["uri": .string(file.percentEncoded)])]
+        var location: [JSONValue.Member] = [.init("artifactLocation", ["uri": .string(file.relativeURI)])]
         if let line { location.append(.init("region", ["startLine": JSONValue(line)])) }
         var whole: [JSONValue.Member] = [.init("physicalLocation", .object(location))]
         if !place.isEmpty { whole.append(.init("logicalLocations", [["fullyQualifiedName": .string(place)]])) }
@@ -202,7 +203,7 @@ extension LintFinding {
 
 extension String {
     /// The text as a relative URI.
-    fileprivate var percentEncoded: String {
+    fileprivate var relativeURI: String {
         utf8.map { byte in
             let isPlain =
                 byte < 0x80 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)

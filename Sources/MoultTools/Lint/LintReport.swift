@@ -21,12 +21,14 @@ package struct LintReport: Sendable {
     /// The reason why some rules were not applied; nil if all were.
     let gap: String?
     let rules: [LintRule]
+    /// The codes of the rules that the project's configuration turns off.
+    private let turnedOff: [String]
     /// The last step, for a picture of its changes.
     let lastStep: LintStep?
 
     /// - Parameter findings: all findings, those with an exception too.
     init(_ findings: [LintFinding], of subject: LintSubject, path: String, _ lint: Lint) {
-        (self.path, rules) = (path, lint.rules)
+        (self.path, rules, turnedOff) = (path, lint.rules, lint.turnedOff)
         self.findings = findings.filter { $0.exception == nil }
         excepted = findings.filter { $0.exception != nil }
         versions = subject.versions.map(\.name)
@@ -45,7 +47,7 @@ package struct LintReport: Sendable {
 
     /// Creates a report on a model that cannot be read because of broken references.
     init(brokenReferences findings: [LintFinding], path: String, _ lint: Lint) {
-        (self.path, rules) = (path, lint.rules)
+        (self.path, rules, turnedOff) = (path, lint.rules, lint.turnedOff)
         self.findings = findings.filter { $0.exception == nil }
         excepted = findings.filter { $0.exception != nil }
         (versions, sources, lastStep, unmatched, places, olderCount) = ([], [], nil, [:], nil, 0)
@@ -93,7 +95,12 @@ package struct LintReport: Sendable {
                 "  Reason: \(finding.exception?.why.printable ?? "")", "",
             ]
         }
-        return texts + exceptions + [summary] + (gap.map { [$0] } ?? [])
+        return texts + exceptions + [summary + off] + (gap.map { [$0] } ?? [])
+    }
+
+    /// A sentence, with a leading space, about the rules that were turned off; empty if none were.
+    var off: String {
+        turnedOff.isEmpty ? "" : " Turned off in the configuration: \(turnedOff.joined(separator: ", "))."
     }
 
     private var summary: String {

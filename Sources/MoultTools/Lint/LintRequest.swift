@@ -21,6 +21,8 @@ package struct LintRequest: Sendable {
     package var store: String?
     /// The places at which rules do not apply.
     package var exceptions: [LintException] = []
+    /// The places of the losses that the project's configuration accepts, with the file and line of each.
+    package var declaredLosses: [(place: String, location: String)] = []
     /// Whether the request is for all models that the exceptions may name. Otherwise nothing is said about exceptions
     /// that match nothing.
     package var isOfAllModels = true
@@ -48,9 +50,12 @@ package struct LintRequest: Sendable {
             let near = Suggestion.nearest(to: code.uppercased(), among: LintRule.all.map(\.code))
             throw MigrationError.wrongRequest("There is no rule \(code).\(near.map { " Did you mean \($0)?" } ?? "")")
         }
-        return Lint(
-            profiles: profiles, ignored: Set(codes).union(severities.filter { $0.value == nil }.keys),
-            severities: severities.compactMapValues { $0 }, acceptedLosses: losses, exceptions: exceptions)
+        let turnedOff = severities.filter { $0.value == nil }.keys
+        var lint = Lint(
+            profiles: profiles, ignored: Set(codes).union(turnedOff), severities: severities.compactMapValues { $0 },
+            acceptedLosses: losses, exceptions: exceptions)
+        lint.turnedOff = turnedOff.sorted()
+        return lint
     }
 }
 

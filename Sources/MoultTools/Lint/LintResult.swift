@@ -79,7 +79,7 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
         case .gitHub:
             let paths = try? RepositoryPaths(ofModelAt: model)
             return reports.flatMap { $0.gitHubLines(paths) } + unused.map { $0.gitHubLine(paths) }
-                + ["\(all.isEmpty ? "No findings" : all.counts)."]
+                + ["\(all.isEmpty ? "No findings" : all.counts).\(reports.first?.off ?? "")"]
         case .markdown:
             let unusedLines = unused.isEmpty ? [] : [""] + unused.map { "- \($0.markdownLine)" }
             return reports.flatMap { $0.markdownLines(share: reports.count) } + unusedLines
@@ -195,7 +195,8 @@ extension LintResult {
         _ request: LintRequest, ofModelsAt paths: [String?], _ registry: MigrationRegistry,
         _ models: (String?) throws -> LintedModels
     ) throws {
-        let lint = try request.lint(accepting: registry.acceptedLosses)
+        var lint = try request.lint(accepting: registry.acceptedLosses)
+        lint.namesModels = paths.count > 1
         var fixes: [LintFix] = []
         let reports = try paths.map { path in
             do {
@@ -222,6 +223,23 @@ extension LintResult {
         (self.reports, self.fixes) = (reports, fixes)
         correction = request.correction
         unused = try lint.unusedExceptions(reports, isOfAllModels: request.isOfAllModels)
+        if request.isOfAllModels { try Self.check(request.declaredLosses, in: reports) }
+    }
+}
+
+extension LintResult {
+    /// - Throws: `usage` for an accepted loss at a place that no model has.
+    private static func check(_ losses: [(place: String, location: String)], in reports: [LintReport]) throws {
+        let places = reports.compactMap(\.places)
+        // A model that cannot be read has places that nobody knows.
+        guard places.count == reports.count else { return }
+        for (place, location) in losses where !places.contains(where: { $0.contain(place) }) {
+            let near = places.lazy.compactMap { $0.nearest(to: place) }.first
+            throw MigrationError(
+                .usage,
+                "No model has the place \(place) of acceptedLosses.\(near.map { " Did you mean \($0)?" } ?? "")",
+                place: location, remedy: "Name an entity or Entity.property.")
+        }
     }
 }
 

@@ -19,6 +19,8 @@ package struct LintSubject: Sendable {
     package let planFindings: [Finding]?
     /// The declarations of the models in the source of an app's own tool.
     let declarations: [String: [String: LintDeclaration]]
+    /// The versions as the planner has them: those of equal hashes are one.
+    let nodes: ModelVersions
     /// The findings of a plan for a store about its rows; empty without a store.
     let rowFindings: [Finding]
 
@@ -41,8 +43,9 @@ package struct LintSubject: Sendable {
         // The rules make the comparison with the lock file themselves.
         readerFindings = bundle.findings.filter { !Self.lockCodes.contains($0.code) }
         let nodes = ModelVersions(bundle)
+        self.nodes = nodes
         let start = rows.flatMap { nodes.position(named: $0.version) }
-        let migrations = try nodes.steps(answers: answers).enumerated().map { place, step in
+        var migrations = try nodes.steps(answers: answers).enumerated().map { place, step in
             let (older, newer) = (nodes.versions[place], nodes.versions[place + 1])
             let isOnTheWay = start.map { place >= $0 } ?? false
             return LintStep(
@@ -51,6 +54,10 @@ package struct LintSubject: Sendable {
                     older.names.contains($0.from) && newer.names.contains($0.to)
                 },
                 rows: isOnTheWay ? rows?.counts ?? [:] : [:])
+        }
+        for place in migrations.indices {
+            let (older, newer) = (migrations[place].older, migrations[place].newer)
+            migrations[place].unanswered = try UnansweredStep(older, newer, answers.about(older, newer))
         }
         var unnoticed: [LintStep] = []
         for node in nodes.versions { unnoticed += try LintStep.all(amongNamesakesOf: node) }
@@ -69,6 +76,27 @@ package struct LintSubject: Sendable {
         if same.isEmpty || same.contains(where: { version.name == $0.name }) { return !same.isEmpty }
         let fingerprint = ModelFingerprint(of: version.model).bytes
         return same.contains { $0.fingerprint == fingerprint }
+    }
+
+    /// Whether the lock file has a version, so that it was released for certain.
+    func isLocked(_ version: ModelVersion) -> Bool {
+        let checksum = version.hashes.checksum
+        return isReleased(version)
+            && releases.contains { $0.isLock && $0.versions.contains { $0.checksum == checksum } }
+    }
+
+    /// Returns matches about a version with what its release means: it cannot be corrected, so the remedy is to correct
+    /// the next one. In a locked version, a match is a note, but that of an error stays one: the next version has it too.
+    func released(_ matches: [LintMatch], of version: ModelVersion, asErrors: Bool = false) -> [LintMatch] {
+        guard isReleased(version) else { return matches }
+        let isLocked = isLocked(version)
+        return matches.map { match in
+            var match = match
+            match.remedy = "\(version.name) is released, so add a new version and correct it there. \(match.remedy)"
+            match.edit = nil
+            if isLocked, !asErrors { match.severity = .note }
+            return match
+        }
     }
 
     /// The versions that can still be edited, and always the newest one.
@@ -109,6 +137,8 @@ package struct LintStep: Sendable {
     let isRegistered: Bool
     /// The number of objects of each entity in a store that will take this step; empty without a store.
     let rows: [String: Int64]
+    /// The step as Core Data sees it, which reads no answers; nil without answers about it.
+    var unanswered: UnansweredStep?
 
     /// Returns the steps between versions of equal hashes, which no store takes.
     fileprivate static func all(amongNamesakesOf node: ModelVersion) throws(MigrationError) -> [LintStep] {
@@ -131,6 +161,21 @@ package struct LintStep: Sendable {
             question.candidates.map { question.property == nil ? $0.name : "\(question.entity).\($0.name)" }
         }
         return Set(inferred.questions.map(\.place) + inferred.refusals.map(\.place) + candidates)
+    }
+}
+
+/// A step that has answers, without them.
+struct UnansweredStep: Sendable {
+    let answers: [Answer]
+    let correspondence: EntityMatching
+    let inferred: InferredMapping
+
+    /// Returns nil if there are no answers.
+    init?(_ older: ModelVersion, _ newer: ModelVersion, _ answers: [Answer]) throws(MigrationError) {
+        guard !answers.isEmpty else { return nil }
+        self.answers = answers
+        correspondence = try EntityMatching(from: older, to: newer)
+        inferred = try InferredMapping(correspondence)
     }
 }
 

@@ -79,7 +79,25 @@ struct LintTrial {
             return "There are several possibilities: \(names)."
         }
         if rivals.contains(finding.assumption) { return "Another property may have been this one, too." }
-        return "The correction alone would leave this finding, or lead to another one."
+        return outcome(of: finding)
+    }
+
+    /// Returns a sentence about the findings that the correction alone would leave or lead to.
+    private func outcome(of finding: LintFinding) -> String {
+        guard let edit = finding.edit else { return "" }
+        let candidate: Candidate = (finding.element, [finding], edit)
+        if changes(of: candidate).isEmpty { return "The file has the correction already, or not this element." }
+        guard let before = try? findings(in: contents), let after = try? findings(in: changed(by: [candidate])) else {
+            return "With the correction, the model could not be read."
+        }
+        if after.contains(where: { $0.claim == finding.claim }) {
+            return "The correction alone would leave this finding."
+        }
+        let known = Set(before.map(\.key))
+        let others = after.filter { !known.contains($0.key) }.map { "[\($0.rule.code)] at \($0.place)" }
+        return others.isEmpty
+            ? "The correction alone would not hold with the others."
+            : "The correction alone would lead to another finding: \(others.joined(separator: ", "))."
     }
 
     /// The assumptions that several findings make, such as that each of two properties is the renamed third.

@@ -5,10 +5,11 @@ import MoultModel
 /// The local site for a folder: the list of the stores in it, and the site of each below a path of its own.
 package actor FolderSite {
     private let settings: Site.Settings
-    /// Returns the wording of remedies about a store.
-    private let words: @Sendable (_ store: String) -> any RemedyWords
+    /// Returns the wording of remedies about a store and its model.
+    private let words: @Sendable (_ store: String, _ model: String?) -> any RemedyWords
     private var access: Access
-    private var stores: [String: (path: String, site: Site?)] = [:]
+    /// The stores by name, each with its model; nil for the model inside the store.
+    private var stores: [String: (path: String, model: String?, site: Site?)] = [:]
     private let system = POSIXSystem()
 
     /// The most stores that a list shows, and the time for finding them, in nanoseconds.
@@ -17,9 +18,10 @@ package actor FolderSite {
     /// - Parameters:
     ///   - settings: the settings for every store; its store is the folder.
     ///   - host: the host of the site, `127.0.0.1:PORT`.
-    ///   - words: returns the wording of remedies about a store.
+    ///   - words: returns the wording of remedies about a store and its model.
     package init(
-        _ settings: Site.Settings, host: String, words: @escaping @Sendable (_ store: String) -> any RemedyWords
+        _ settings: Site.Settings, host: String,
+        words: @escaping @Sendable (_ store: String, _ model: String?) -> any RemedyWords
     ) {
         (self.settings, self.words) = (settings, words)
         access = Access(host: host, session: settings.session)
@@ -65,7 +67,8 @@ package actor FolderSite {
         if let site = store.site { return site }
         var settings = settings
         settings.store = store.path
-        settings.words = words(store.path)
+        settings.models = store.model
+        settings.words = words(store.path, settings.models)
         let site = Site(settings, access: access, root: "/store/\(name)")
         stores[name]?.site = site
         return site
@@ -79,19 +82,32 @@ package actor FolderSite {
     private func found() throws -> (entries: [FleetEntry], isComplete: Bool) {
         let versions = try settings.models.map { try Project(models: $0, order: settings.order).versions }
         let look = try versions.map { try StoreLook($0, target: nil) } ?? StoreLook()
-        let found = try Self.entries(in: settings.store, look)
-        return (remembered(found.entries), found.isComplete)
+        let order = settings.order
+        var read: [String: ModelVersions?] = [:]
+        var (looks, models) = ([String: StoreLook](), [String: String]())
+        let found = try Self.entries(in: settings.store) { path, name in
+            let nearby = NearbyModels(store: path)
+            guard versions == nil, !nearby.paths.isEmpty,
+                let model = nearby.choice(for: path, .reading, order: order, known: &read).path,
+                let beside = read[model] ?? nil
+            else { return try look.look(at: path, name: name) }
+            models[path] = model
+            let own = try looks[model] ?? StoreLook(beside, target: nil)
+            looks[model] = own
+            return try own.look(at: path, name: name)
+        }
+        return (remembered(found.entries, models), found.isComplete)
     }
 
     private static func entries(
-        in folder: String, _ look: StoreLook
+        in folder: String, look: @escaping (_ path: String, _ name: String?) throws -> FleetEntry?
     ) throws -> (entries: [FleetEntry], isComplete: Bool) {
         var (entries, seen) = ([FleetEntry](), Set<FileIdentity>())
         let system = POSIXSystem()
         let start = system.monotonicNanoseconds
         let finder = StoreFinder { candidate in
             guard entries.count < most, system.monotonicNanoseconds - start < searchTime else { throw Enough() }
-            guard let entry = try? look.look(at: candidate.path, name: candidate.name),
+            guard let entry = try? look(candidate.path, candidate.name),
                 seen.insert(entry.identity).inserted
             else { return }
             entries.append(entry)
@@ -125,9 +141,9 @@ package actor FolderSite {
         }
     }
 
-    private func remembered(_ entries: [FleetEntry]) -> [FleetEntry] {
-        for entry in entries where stores[Self.name(of: entry.path)] == nil {
-            stores[Self.name(of: entry.path)] = (entry.path, nil)
+    private func remembered(_ entries: [FleetEntry], _ models: [String: String]) -> [FleetEntry] {
+        for entry in entries where stores[Self.name(of: entry.path)]?.site == nil {
+            stores[Self.name(of: entry.path)] = (entry.path, settings.models ?? models[entry.path], nil)
         }
         return entries.sorted { $0.path.precedesInByteOrder($1.path) }
     }
@@ -137,12 +153,16 @@ package actor FolderSite {
     private func listPage() throws -> HTML {
         let (entries, isComplete) = try found()
         let folder = try system.resolve(settings.store)
-        let hasModel = settings.models != nil
-        let rows: [HTML] = entries.map { entry in
+        // Without a model beside it, a store is of the only version that is known.
+        let states = entries.map { entry in
+            stores[Self.name(of: entry.path)]?.model == nil ? "" : entry.state.rawValue
+        }
+        let hasModel = states.contains { !$0.isEmpty }
+        let rows: [HTML] = zip(entries, states).map { entry, relation in
             let path = entry.path.hasPrefix(folder + "/") ? String(entry.path.dropFirst(folder.count + 1)) : entry.path
             let name: HTML = entry.name.map { " <small>\($0)</small>" } ?? ""
             let notes: [HTML] = entry.findings.map { "<div>\($0.message)</div>" }
-            let state: HTML = hasModel ? "<td>\(entry.state.rawValue)</td>" : ""
+            let state: HTML = hasModel ? "<td>\(relation)</td>" : ""
             return """
                 <th scope="row"><a href="/store/\(Self.name(of: entry.path))/"><bdi>\(path)</bdi></a>\(name)</th>\
                 <td><bdi>\(entry.version)</bdi></td>\(state)<td class="number">\(Quantity.bytes(entry.size))</td>\

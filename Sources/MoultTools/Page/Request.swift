@@ -120,6 +120,9 @@ func address(_ path: String, _ fields: [(String, String)]) -> String {
 }
 
 extension String {
+    /// The text as the place in a page that an address ends with.
+    var addressFragment: String { percentEncoded }
+
     fileprivate var percentEncoded: String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []

@@ -107,8 +107,11 @@ func errorWords(_ error: any Error) -> HTML {
     }
     let cause: HTML = error.cause.map { "<p>\($0)</p>" } ?? ""
     let place: HTML = error.place.isEmpty ? "" : "<p><code>\(error.place)</code></p>"
+    // Questions and reasons have lines of their own.
+    let blocks = error.message.split(separator: "\n", maxSplits: 1).map(String.init)
+    let more: HTML = blocks.count > 1 ? "<pre>\(blocks[1])</pre>" : ""
     return """
-        <div class="error" role="alert"><p><strong>\(error.message)</strong></p>\(place)\(cause)\
+        <div class="error" role="alert"><p><strong>\(blocks.first ?? "")</strong></p>\(more)\(place)\(cause)\
         <p>\(error.remedy)</p></div>
         """
 }
@@ -243,6 +246,7 @@ extension Site {
         .trail { margin: 0; color: var(--quiet); }
         .pages { display: flex; gap: 1rem; }
         .hint { color: var(--quiet); }
+        .error, .warning, main > ul, main > p { overflow-wrap: anywhere; }
         .error, .warning { border-left: 4px solid; border-radius: 4px; padding: .5rem 1rem; margin: 1rem 0; }
         .error { background: var(--error-ground); border-color: var(--error); }
         .warning { background: var(--warning-ground); border-color: var(--warning); }

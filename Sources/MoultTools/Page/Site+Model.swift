@@ -51,7 +51,8 @@ extension Site {
         return """
             <form class="version" method="get" action="/model"><label for="place">Version</label> \
             <input type="range" id="place" name="place" min="0" max="\(shown.versions.count - 1)" value="\(place)" \
-            aria-valuetext="\(name)" data-address="\(address("/model", fields))">\(entity) <button>Show</button> \
+            aria-valuetext="\(name)" data-address="\(address("/model", fields))" \
+            data-names="\(shown.versions.joined(separator: "\n"))">\(entity) <button>Show</button> \
             <output id="version" for="place">\(change)</output></form>
             """
     }

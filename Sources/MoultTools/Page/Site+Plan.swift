@@ -1,6 +1,7 @@
 import Moult
 import MoultBasics
 import MoultEngine
+import MoultPlan
 
 extension Site {
     /// Returns the page of the plan, which describes a migration to the target version.
@@ -9,12 +10,17 @@ extension Site {
         do {
             plan = try await project().plan(for: settings.store, options: options)
         } catch {
-            return page("Plan", at: .plan, "<h1>Plan</h1>\(errorWords(error))")
+            let isQuestion = (error as? MigrationError)?.code == .question
+            let questions = isQuestion ? (try? questions()) : nil
+            return page("Plan", at: .plan, "<h1>Plan</h1>\(questions ?? errorWords(error))")
         }
         guard !plan.isEmpty else {
             return page(
                 "Plan", at: .plan,
-                "<h1>Plan</h1><p>The store is already of version <bdi>\(plan.to)</bdi>. There is nothing to do.</p>")
+                settings.models == nil
+                    ? "<h1>Plan</h1><p>No model was named, and none is nearby, so there is no plan. Start <code>moult browse</code> with <code>--model</code>.</p>"
+                    : "<h1>Plan</h1><p>The store is already of version <bdi>\(plan.to)</bdi>. There is nothing to do.</p>"
+            )
         }
         let edges: [HTML] = plan.edges.map { edge in
             let sentences: [HTML] = edge.weightySentences.map { "<li>\($0)</li>" }
@@ -57,6 +63,39 @@ extension Site {
             """)
     }
 
+    /// Returns the questions that the models leave open, each with its choices and the commands that answer; nil if the
+    /// store's version is unknown.
+    private func questions() throws -> HTML? {
+        let project = try project()
+        guard let start = try project.versions.position(ofStore: settings.store) else { return nil }
+        let questions = try AnswerSession(
+            project.versions, from: start, to: project.versions.target(named: nil), answers: project.answers, path: nil
+        ).questions
+        guard !questions.isEmpty else { return nil }
+        let blocks: [HTML] = questions.map { question in
+            let evidence: [HTML] = question.candidates.map { candidate in
+                "<li><bdi>\(candidate.name)</bdi>: \(candidate.evidence.joined(separator: "; "))</li>"
+            }
+            let choices: [HTML] = question.answers.map { answer in
+                let settings: [Remedy.Setting] = [
+                    .anyModel, .from(question.from), .to(question.to), .set("\(question.place)=\(answer.choice)"),
+                ]
+                return """
+                    <dt><bdi>\(answer.choice)</bdi></dt><dd><code>\(String(advice: "\(.answer, with: settings)"))</code></dd>
+                    """
+            }
+            return """
+                <section class="question"><h2>\(question.sentence)</h2>
+                <p><bdi>\(question.from)</bdi> → <bdi>\(question.to)</bdi></p><ul>\(evidence)</ul>
+                <dl>\(choices)</dl></section>
+                """
+        }
+        return """
+            <p class="warning">\(Quantity.count(questions.count, "question is", plural: "questions are")) not answered, and \
+            Moult does not guess. Answer in a terminal, and load this page again.</p>\(blocks)
+            """
+    }
+
     private func losses(_ plan: StorePlan) -> HTML {
         guard !plan.losses.isEmpty else { return "<p>Nothing is lost.</p>" }
         let items: [HTML] = plan.losses.map { loss in
@@ -93,6 +132,13 @@ extension Site {
                 """
                 <p>A copy of <code>\(store)</code> (\(try size(of: store))) will be written to \
                 <code>\(try backupFolder())</code>. Nothing is replaced.</p>
+                """)
+        case "resume":
+            return confirmation(
+                .resume, title: "Resume the run that has not ended?", button: "Resume",
+                """
+                <p>If it had put the new store in place, it is completed. Otherwise <code>\(store)</code> stays as it is, \
+                and what is left of the run is removed; the migration can then be started again.</p>
                 """)
         case "restore", "undo":
             let backup = try await backup(named: request.query["name"] ?? "")

@@ -16,7 +16,7 @@ extension Site {
             "Findings", at: .findings,
             """
             <h1>Findings</h1>
-            \(list(status.findings))
+            \(status.findings.isEmpty && !status.pendingSentences.isEmpty ? "" : list(status.findings))\(pending(status))
             <div class="actions">\(form("/do", ["do": "diagnose"], button: "Examine the store"))\
             \(form("/do", ["do": "validate"], button: "Read every row"))</div>
             <p>An examination looks at the files, the programs that have the store open, unfinished runs, pages, free space \
@@ -45,13 +45,14 @@ extension Site {
                 <td><a href="\(address("/log", ["run": run.id]))" aria-label="Log of \(run.id)">Log</a>\(undo)</td>
                 """
         }
+        let waiting = (try? await project.status(of: settings.store)).map { pending($0) } ?? ""
         let table: HTML =
             rows.isEmpty
-            ? "<p>Nothing was done to the store.</p>"
+            ? !waiting.markup.isEmpty ? "" : "<p>Nothing was done to the store.</p>"
             : table("Runs", ["Began", "What", "Result", "Versions", "Rows", "Time", "Backup", "More"], rows)
         let lines = try await project.log(of: settings.store).suffix(500)
         let log: HTML = lines.isEmpty ? "" : "<h2>Log</h2>\(Self.log(Array(lines)))"
-        return page("History", at: .history, "<h1>History</h1>\(table)\(log)")
+        return page("History", at: .history, "<h1>History</h1>\(waiting)\(table)\(log)")
     }
 
     /// Returns the page of one run: its lines in the log, and its backup.

@@ -26,6 +26,11 @@ extension Site {
           vertical-align: bottom; text-decoration: underline; }
         td:has(> .key) { white-space: nowrap; }
         td .text { max-width: min(22rem, 75vw); }
+        th[scope=row] ~ td:not(.value) .text { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
+          overflow: hidden; }
+        .scroll:has(> table) { max-height: 85vh; overflow-y: auto; }
+        .scroll > table > thead th { position: sticky; top: 0; }
+        .question dd { margin: 0 0 .5rem; overflow-wrap: anywhere; }
         td.value .text { max-width: min(40rem, 75vw); }
         .thumbnail { display: inline-block; max-width: 6rem; max-height: 4rem; vertical-align: middle;
           border: 1px solid var(--line); border-radius: 4px; }

@@ -8,6 +8,8 @@ extension Site {
     /// An action that the user can confirm.
     enum Action: Sendable {
         case backUp
+        /// The recovery of a run whose process has died.
+        case resume
         case migrate(StorePlan)
         case restore(StoreBackup)
         /// A restoration that takes back the last migration.
@@ -16,7 +18,7 @@ extension Site {
         var tab: Tab {
             switch self {
             case .migrate: .plan
-            case .undo: .history
+            case .undo, .resume: .history
             case .backUp, .restore: .backups
             }
         }
@@ -67,6 +69,17 @@ extension Site {
             return begin(
                 Job("Backup", project.backUp(store, options: options)) { backup in
                     "<p>The backup <code>\(backup.name)</code> was written to <code>\(backup.folder)</code>.</p>"
+                })
+        case .resume:
+            let options = options
+            return begin(
+                Job("Resume") {
+                    switch try await project.recover(store, options: options) {
+                    case .nothing: "<p>No run was left unfinished.</p>"
+                    case .undone: "<p>The run had not committed. The store is as it was before the run.</p>"
+                    case .completed: "<p>The run had committed and is completed.</p>"
+                    case .replaced: "<p>Another store is there now. It is unchanged.</p>"
+                    }
                 })
         case .restore(let backup), .undo(let backup):
             let title = if case .undo = action { "Undo" } else { "Restore" }

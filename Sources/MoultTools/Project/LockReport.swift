@@ -12,12 +12,27 @@ package struct LockReport: ToolAnswer {
         let lock: String
         let versions: [String]
         let findings: [Finding]
+        /// The versions that differ from the locked ones, and those that are missing.
+        private let replaced: [String]
+        private let removed: [String]
 
         init(_ bundle: ModelBundle, findings: [Finding]) {
             model = bundle.path
             lock = ModelLock.path(besideModelAt: bundle.path)
             versions = bundle.versions.map(\.name)
             self.findings = findings
+            let current = Dictionary(
+                bundle.versions.map { ($0.name, ModelLock.Version($0)) }, uniquingKeysWith: { first, _ in first })
+            let locked = bundle.lock?.versions(of: bundle.path) ?? []
+            replaced = locked.filter { version in current[version.name].map { $0 != version } ?? false }.map(\.name)
+            removed = locked.map(\.name).filter { current[$0] == nil }
+        }
+
+        /// Sentences, with a leading space, about the versions that the lock had otherwise; empty if there are none.
+        var changes: String {
+            [(replaced, "Replaced"), (removed, "Removed")].map { names, what in
+                names.isEmpty ? "" : " \(what) in it: \(names.joined(separator: ", "))."
+            }.joined()
         }
     }
 
@@ -50,19 +65,35 @@ package struct LockReport: ToolAnswer {
     package init(locking bundles: [ModelBundle], again: Bool) throws {
         isCheck = false
         models = bundles.map { Model($0, findings: []) }
-        for bundle in bundles {
-            if let fault = bundle.currentFault { throw fault }
-            let changes = (bundle.lock?.check(bundle.versions, of: bundle.path) ?? []).filter { $0.severity > .note }
-            guard again || changes.isEmpty else {
-                throw MigrationError(
-                    .lockFileMismatch, changes.map(\.message).joined(separator: " "),
-                    place: ModelLock.path(besideModelAt: bundle.path),
-                    remedy:
-                        "Make the change in a new version; or pass \(option: .again) if the version was never released."
-                )
+        try Self.checkPlaces(of: bundles)
+        for bundle in bundles { if let fault = bundle.currentFault { throw fault } }
+        let refused = bundles.map { bundle in
+            (bundle, (bundle.lock?.check(bundle.versions, of: bundle.path) ?? []).filter { $0.severity > .note })
+        }.filter { !$0.1.isEmpty }
+        if !again, let first = refused.first?.0 {
+            let isOne = bundles.count == 1
+            let reasons = refused.map { bundle, changes in
+                (isOne ? "" : "\(bundle.path): ") + changes.map(\.message).joined(separator: " ")
             }
+            let commands = refused.map { bundle, _ in Remedy("\(.lock, .path(bundle.path), .again)") }
+            throw MigrationError(
+                .lockFileMismatch, reasons.joined(separator: " "), place: ModelLock.path(besideModelAt: first.path),
+                remedy: isOne
+                    ? "Make the change in a new version; or pass \(option: .again) if the version was never released."
+                    : "Make the change in a new version; or, if the version was never released, run "
+                        + commands.dropFirst().reduce(commands[0]) { "\($0), and \($1)" } + ".")
         }
         for bundle in bundles { try Self.pin(bundle) }
+    }
+
+    /// - Throws: `usage` for one version of a bundle, whose lock file is next to the bundle.
+    static func checkPlaces(of bundles: [ModelBundle]) throws {
+        for bundle in bundles {
+            guard let whole = ModelBundle.bundle(aroundVersionAt: bundle.path) else { continue }
+            throw MigrationError(
+                .usage, "This is one version of \(whole). Nothing was written.", place: bundle.path,
+                remedy: "Lock the whole model: \(.lock, .path(whole))")
+        }
     }
 
     /// Writes the lock file.
@@ -99,8 +130,23 @@ package struct LockReport: ToolAnswer {
                 return (name.isEmpty ? [] : [name]) + model.findings.flatMap { $0.lines(style: style) }
             }
             let count = Quantity.count(model.versions.count, "version")
-            return [name + (isCheck ? "\(count), all unchanged." : "Locked \(count) in \(model.lock.printable).")]
+            let locked = "Locked \(count) in \(model.lock.printable).\(model.changes.printable)"
+            return [name + (isCheck ? "\(count), all unchanged." : locked)]
         }
+    }
+}
+
+extension ModelBundle {
+    /// Returns the path of the bundle that contains the version at a path; nil for a version that is in none.
+    package static func bundle(aroundVersionAt path: String) -> String? {
+        guard path.hasSuffix(".xcdatamodel") || path.hasSuffix(".xcdatamodel/") else { return nil }
+        let folder = Path.folder(of: path.hasSuffix("/") ? String(path.dropLast()) : path)
+        if folder.hasSuffix(".xcdatamodeld") { return folder }
+        // The working folder may be the bundle.
+        guard folder == ".", let whole = try? POSIXSystem().resolve("."), whole.hasSuffix(".xcdatamodeld") else {
+            return nil
+        }
+        return whole
     }
 }
 

@@ -40,15 +40,23 @@ package struct NearbyModels: Sendable {
 
     /// Chooses the one model that a store can be of.
     ///
-    /// - Parameter order: the order of the model's versions, as the caller gives it.
-    package func choice(for store: String, _ purpose: Purpose, order: [String]? = nil) -> Choice {
+    /// - Parameters:
+    ///   - order: the order of the model's versions, as the caller gives it.
+    ///   - known: the versions of models that were read before, to which this adds; nil for one that cannot be read.
+    package func choice(
+        for store: String, _ purpose: Purpose, order: [String]? = nil, known read: inout [String: ModelVersions?]
+    ) -> Choice {
         guard !paths.isEmpty else { return Choice() }
         guard let snapshot = try? ReadOnlyStore.read(store, { try StoreSnapshot($0.connection) }) else {
             // The pages of a damaged store may still show its version.
             let isDatabase = (try? ReadOnlyStore.isDatabase(store)) ?? false
             return Choice(path: purpose == .diagnosing && isDatabase && paths.count == 1 ? paths[0] : nil)
         }
-        let models = paths.map { ($0, try? ModelVersions(ModelBundle(modelOrStoreAt: $0, order: order))) }
+        let models = paths.map { path in
+            let versions = read[path] ?? (try? ModelVersions(ModelBundle(modelOrStoreAt: path, order: order)))
+            read[path] = .some(versions)
+            return (path, versions)
+        }
         let known = models.filter { _, versions in
             versions?.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers) != nil
         }.map(\.0)
@@ -83,6 +91,12 @@ package struct NearbyModels: Sendable {
             notice: paths.count == 1
                 ? "The model nearby, \(all), has no version of this store."
                 : "There are several models nearby, and none has the version of this store: \(all).")
+    }
+
+    /// Chooses the one model that a store can be of.
+    package func choice(for store: String, _ purpose: Purpose, order: [String]? = nil) -> Choice {
+        var read: [String: ModelVersions?] = [:]
+        return choice(for: store, purpose, order: order, known: &read)
     }
 
     private static func isUsed(_ path: String) -> String {

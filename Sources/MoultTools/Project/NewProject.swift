@@ -14,16 +14,32 @@ package struct NewProject: ToolAnswer {
 
     /// - Throws: `wouldReplace` if the file exists.
     package static func check(_ path: String) throws {
-        guard try !POSIXSystem().exists(path) else {
-            throw MigrationError(
-                .wouldReplace, "\(path) exists. Nothing was written.", place: path,
-                remedy: "Edit it, or remove it first.")
-        }
+        let system = POSIXSystem()
+        guard try system.exists(path) else { return }
+        let configuration = try? ProjectConfiguration(json: system.read(path), path: path)
+        let others = try configuration.map(unnamed) ?? []
+        let sentence = others.isEmpty ? "" : " It does not name \(others.joined(separator: ", "))."
+        let add: Remedy = "Add the models to it as models, and run \(.lock, with: others.map { .path($0) })."
+        throw MigrationError(
+            .wouldReplace, "\(path) exists. Nothing was written.\(sentence)", place: path,
+            remedy: others.isEmpty ? "Edit it, or remove it first." : add)
+    }
+
+    /// Returns the models in the folder of a configuration, or below it, that it does not name.
+    package static func unnamed(by configuration: ProjectConfiguration) throws -> [String] {
+        let system = POSIXSystem()
+        func whole(_ path: String) -> String { (try? system.resolve(path)) ?? path }
+        let known = configuration.models.map(whole)
+        return try models(in: Path.folder(of: configuration.path)).filter { path in
+            let path = whole(path)
+            return !known.contains { path == $0 || path.hasPrefix($0 + "/") || $0.hasPrefix(path + "/") }
+        }.sorted { $0.precedesInByteOrder($1) }
     }
 
     /// Locks the versions of the models that are not locked yet, then writes the configuration.
     package init(_ bundles: [ModelBundle], profiles: [LintRule.Profile], at path: String) throws {
         try Self.check(path)
+        try LockReport.checkPlaces(of: bundles)
         (self.path, self.bundles, self.profiles) = (path, bundles, profiles)
         let unlocked = bundles.filter { $0.lock?.versions(of: $0.path) == nil }
         locked = Set(unlocked.map(\.path))

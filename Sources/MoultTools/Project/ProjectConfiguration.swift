@@ -30,6 +30,11 @@ package struct ProjectConfiguration: Sendable {
     /// The rules for `anonymise`.
     package private(set) var standIns = StandInRules()
 
+    /// The accepted losses, each with its file and line.
+    package var declaredLosses: [(place: String, location: String)] {
+        acceptedLosses.enumerated().map { ($1, "\(path):\(lines[["acceptedLosses", String($0)]] ?? 1)") }
+    }
+
     /// The line of each key, for messages.
     private let lines: JSONKeyLines
 

@@ -36,6 +36,11 @@ struct BadStore: Sendable, CustomTestStringConvertible {
             let bytes = (0..<9000).map { _ in UInt8.random(in: 0...255, using: &generator) }
             try Data(bytes).write(to: URL(fileURLWithPath: store))
         },
+        BadStore(testDescription: "a zeroed header", code: "storeCorrupted", exit: 4, says: "header was overwritten") {
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: $0))
+            try file.write(contentsOf: Data(count: 100))
+            try file.close()
+        },
         BadStore(testDescription: "a truncated store", code: "storeCorrupted", exit: 4, says: "is cut off") {
             try FileHandle(forWritingTo: URL(fileURLWithPath: $0)).truncate(atOffset: 20_000)
         },

@@ -40,7 +40,7 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
     var isFromNoStore: Bool {
         [
             "create", "answer", "lock", "schema export", "compile", "generate", "generate tests", "init", "fixture",
-            "manual", "parity",
+            "manual", "parity", "diagram",
         ]
         .contains(verb)
             && !command.contains("forum.sqlite")

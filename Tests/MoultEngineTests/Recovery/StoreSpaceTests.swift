@@ -130,30 +130,77 @@ struct StoreSpaceTests {
         #expect(!codes.contains("history-large") && !codes.contains("mostly-free"))
     }
 
-    @Test func `the diagnosis counts objects that belong to none, where their owners delete them`() throws {
+    @Test func `the date that the diagnosis suggests deletes all history but the newest`() throws {
+        let library = try LibraryStore(history: true)
+        // All in one day.
+        try library.shell(
+            """
+            INSERT INTO ATRANSACTION (Z_PK, Z_ENT, Z_OPT, ZTIMESTAMP) SELECT value, 16002, 1, 86400.0 + value
+                FROM generate_series(1, 2000);
+            INSERT INTO ACHANGE (Z_PK, Z_ENT, Z_OPT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID)
+                SELECT value, 16001, 1, 0, 6, 1, value FROM generate_series(1, 2000);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 2000 WHERE Z_ENT > 16000
+            """)
+        let finding = try #require(notes(library).first { $0.code == "history-large" })
+        #expect(finding.message.contains("They are of 2001-01-02 to 2001-01-02."), "\(finding.message)")
+        #expect(finding.remedy.contains("2001-01-03"), "\(finding.remedy)")
+        let limit = HistoryLimit("2001-01-03", seconds: 2 * 86_400)
+        _ = try keeper(library).repair([.history], trimmingHistory: limit, isRehearsal: false)
+        #expect(try library.line("SELECT count(*), max(Z_PK) FROM ATRANSACTION") == "1|2000")
+    }
+
+    private func ownerless(_ path: String, _ version: ModelVersion) -> [Finding] {
+        StoreDiagnosis(path, versions: ModelVersions(versions: [version])).findings
+            .filter { $0.code == "objects-without-owner" }
+    }
+
+    @Test func `the diagnosis counts objects without any owner, where owners delete the others`() throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/Clips.sqlite"
         let model = try ManagedObjectModel(
-            "Clip = title String, parts >> Part.clip cascade\nPart = type String, clip > Clip.parts")
+            """
+            Clip = title String, parts >> Part.clip cascade
+            Film = title String, parts >> Part.film cascade
+            Part = type String, clip > Clip.parts, film > Film.parts
+            """)
         let version = ModelVersion(names: ["1"], model: model)
         try StoreCreator(version).make(at: path)
-        func codes() -> [Finding] {
-            StoreDiagnosis(path, versions: ModelVersions(versions: [version])).findings
-                .filter { $0.code == "objects-without-owner" }
-        }
         _ = try SQLiteShell.run(
             path,
             """
             INSERT INTO ZCLIP (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
-            INSERT INTO ZPART (Z_PK, Z_ENT, Z_OPT, ZCLIP) SELECT value, 2, 1, iif(value > 150, 1, NULL)
+            INSERT INTO ZFILM (Z_PK, Z_ENT, Z_OPT) VALUES (1, 2, 1);
+            INSERT INTO ZPART (Z_PK, Z_ENT, Z_OPT, ZCLIP) SELECT value, 3, 1, iif(value > 150, 1, NULL)
                 FROM generate_series(1, 200);
             UPDATE Z_PRIMARYKEY SET Z_MAX = 200
             """)
-        let found = try #require(codes().first)
-        #expect(found.severity == .note && found.place == "Part.clip")
-        #expect(found.message.contains("150 of 200 objects of Part belong to no Clip"), "\(found.message)")
-        // Most have an owner.
-        _ = try SQLiteShell.run(path, "UPDATE ZPART SET ZCLIP = 1 WHERE Z_PK > 60")
-        #expect(codes().isEmpty)
+        let found = ownerless(path, version)
+        #expect(found.map(\.severity) == [.note] && found.map(\.place) == ["Part"], "\(found)")
+        #expect(found[0].message.contains("150 of 200 objects of Part have no owner"), "\(found[0].message)")
+        #expect(found[0].remedy.contains("clip == nil AND film == nil"), "\(found[0].remedy)")
+        #expect(!found[0].remedy.contains("delete"), "\(found[0].remedy)")
+        // Each inverse is nil in most rows, and yet most have an owner.
+        _ = try SQLiteShell.run(path, "UPDATE ZPART SET ZFILM = 1 WHERE Z_PK <= 120")
+        #expect(ownerless(path, version).isEmpty)
+        // Where no object has an owner, the app may not use the relationships.
+        _ = try SQLiteShell.run(path, "UPDATE ZPART SET ZFILM = NULL, ZCLIP = NULL")
+        #expect(ownerless(path, version).isEmpty)
+    }
+
+    @Test func `the roots of a tree are no objects without an owner`() throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/Tree.sqlite"
+        let model = try ManagedObjectModel(
+            "Node = name String, children >> Node.parent cascade, parent > Node.children")
+        let version = ModelVersion(names: ["1"], model: model)
+        try StoreCreator(version).make(at: path)
+        _ = try SQLiteShell.run(
+            path,
+            """
+            INSERT INTO ZNODE (Z_PK, Z_ENT, Z_OPT, ZPARENT) SELECT value, 1, 1, iif(value > 150, 1, NULL)
+                FROM generate_series(1, 200);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 200
+            """)
+        #expect(ownerless(path, version).isEmpty)
     }
 }

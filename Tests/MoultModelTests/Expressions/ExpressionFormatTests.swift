@@ -55,6 +55,16 @@ import Testing
     }
 
     @Test(arguments: [
+        ("(text LIK 'x')", 6, "LIKE"), ("NOT text CONTIANS 'x'", 9, "CONTAINS"),
+    ])
+    func `a misspelt operator is pointed at, and the one that was meant is named`(
+        text: String, place: Int, meant: String
+    ) throws {
+        let error = try #require(throws: MigrationError.self) { try Predicate(parsing: text) }
+        #expect(error.place == "character \(place)" && "\(error.remedy)".contains("Did you mean \(meant)?"), "\(error)")
+    }
+
+    @Test(arguments: [
         ("", 0), ("pages.", 6), ("count:(pages", 12), ("a ==", 4), ("a == 1", 0), ("(a", 2), ("{1,", 3), ("'open", 0),
         ("a b", 2), ("$x ? 1", 3), ("FUNCTION(a)", 9), ("AND", 0),
         // A number behind # would be printed as a number.

@@ -133,16 +133,18 @@ struct DiagramOverviewTests {
         var diagram = diagram(35, (1..<33).map { ($0 / 2, $0) })
         diagram.boxes[7].title = SampleStore.hostile
         let page = try diagram.html()
-        let parts = page.components(separatedBy: "<template id=\"").dropFirst()
+        let parts = page.components(separatedBy: "<template data-name=\"").dropFirst()
         #expect(parts.count == 35 && parts.allSatisfy { $0.contains("<svg") })
         // An entity is in its own picture with its attributes, and with those that it is linked to.
-        let part = try #require(parts.first { $0.hasPrefix("e3\"") })
+        let part = try #require(parts.first { $0.hasPrefix("Entity3\"") })
         for name in ["Entity1", "Entity3", "Entity6"] { #expect(part.contains(">\(name)</text>")) }
         #expect(part.matches(of: /<g id="e\d+" class="node">/).count == 4 && part.contains(">x</text>"))
-        #expect(part.contains("xlink:href=\"#e6\""))
+        #expect(part.contains("xlink:href=\"#Entity6\""))
         let overview = try #require(page.components(separatedBy: "<template").first)
-        #expect(overview.matches(of: /xlink:href="#e\d+"/).count == 35 && !overview.contains(">x</text>"))
+        #expect(overview.matches(of: /xlink:href="#[A-Za-z0-9._%-]+"/).count == 35 && !overview.contains(">x</text>"))
         #expect(try diagram.html(isWhole: true).components(separatedBy: "<template")[0].contains(">x</text>"))
+        // An entity keeps its address when another comes before it.
+        #expect(page.contains("<template data-name=\"Entity30\"") && page.contains("href=\"#Entity30\""))
         #expect(!page.contains("<br>&#;"), "a name is text everywhere")
         #expect(page.matches(of: /(?:src|href)="(?!#|data:)[^"]*"/).isEmpty && page.contains("default-src 'none'"))
         #expect(throws: MigrationError.self) { try diagram.html(program: "no-such-dot") }

@@ -169,12 +169,14 @@ struct DiagramTests {  // tier: long
                     .init(name: "code", type: .string, defaultValue: ""),
                     .init(name: "name", type: .string, defaultValue: "none"),
                     .init(name: "count", type: .integer32, defaultValue: 3),
+                    .init(name: "text", type: .string, defaultValue: .string(String(repeating: "é", count: 99))),
                 ])
         ])
         let lines = try Diagram(model, title: "").boxes[0].lines
         #expect(
             lines.map(\.text).sorted() == [
                 "code String? default \"\"", "count Integer 32? default 3", "name String? default \"none\"",
+                "text String? default \"\(String(repeating: "é", count: 30))…\"",
             ], "\(lines)")
         try expectDrawn(try Diagram(model, title: ""), "defaults")
     }

@@ -127,7 +127,7 @@ struct StoreImportTests {  // tier: long
         let (path, _) = try Self.drinks(in: folder)
         for format in ExportWriter.Format.allCases {
             _ = try ExportWriter(format).write(
-                path, .init(), versions: nil, to: "\(folder.path)/out.\(format.rawValue)")
+                path, .init(), versions: nil, to: "\(folder.path)/out-\(format.rawValue)")
         }
         let run = try ChildProcess.run(
             "python3",
@@ -136,14 +136,14 @@ struct StoreImportTests {  // tier: long
                 """
                 import csv, json, sqlite3, sys
                 f = sys.argv[1]
-                a = [json.loads(l) for l in open(f + '/out.jsonl/Drink.jsonl')]
+                a = [json.loads(l) for l in open(f + '/out-jsonl/Drink.jsonl')]
                 assert a[0]['tags'] == [{'step': 1, 'method': 'stir'}] and a[0]['styles'] == ['Sour', 'Shaken'], a
                 assert a[0]['parts'] == {'$json': {'a': [1, 2.5]}} and a[0]['ice'] == 'crushed', a
                 assert a[0]['author.name'] == 'Tuck' and a[0]['author.year'] == 1937 and 'ice.ice' not in a[0], a
                 assert a[0]['picture'] == '/9j/AA==' and a[0]['made'] == '+010000-01-01T00:00:00.500Z', a
                 assert a[1]['tags'] == ['a', '=1'] and a[1]['styles'] is None and a[1]['ice'] is None, a
-                c = list(csv.DictReader(open(f + '/out.csv/Drink.csv')))
-                d = sqlite3.connect(f + '/out.sqlite')
+                c = list(csv.DictReader(open(f + '/out-csv/Drink.csv')))
+                d = sqlite3.connect(f + '/out-sqlite')
                 d.row_factory = sqlite3.Row
                 d = d.execute('SELECT * FROM Drink').fetchall()
                 for x, y, z in zip(a, c, d):

@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultBasics
 import MoultModel
 import MoultSQLite
@@ -93,6 +94,27 @@ struct ViewsTests {  // tier: long
             "SELECT entity, ZADATE FROM Dish WHERE Z_PK = 1; SELECT count(*) FROM Soup; SELECT count(ZNAME) > 0 FROM Ingredient"
         )
         #expect(shown == "Dish|2001-01-01T00:00:00.500Z\n5\n1\n")
+    }
+
+    @Test func `on a terminal a row that does not fit has a line for each value, and nothing is wider`() throws {
+        let store = try SampleStore(count: 5)
+        func lines(_ sql: String, width: Int?) throws -> [String] {
+            var lines: [String] = []
+            let style = TextStyle(hasColour: false, width: width)
+            let output = RowOutput(style: style, line: { lines.append($0) }, exactly: { lines.append($0) })
+            _ = try RowPrinter.print(sql, of: store.path, versions: nil, .table, isExact: false, output) { true }
+            return lines
+        }
+        let long = "SELECT 1 AS key, 'two' || char(10) || 'lines' AS text, hex(zeroblob(100)) AS long"
+        let narrow = try lines(long, width: 40)
+        #expect(narrow.prefix(3) == ["row 1", "key   1", "text  two↵lines"], "\(narrow)")
+        #expect(narrow.last?.hasPrefix("long  000") == true && narrow.last?.hasSuffix("0…") == true, "\(narrow)")
+        #expect(narrow.allSatisfy { $0.columns <= 40 }, "\(narrow)")
+        let wide = try lines(long, width: 100)
+        #expect(wide.count == 2 && wide[0].hasPrefix("key  text"), "\(wide)")
+        #expect(wide.allSatisfy { $0.columns <= 100 }, "\(wide)")
+        // A file gets every value whole.
+        #expect(try lines(long, width: nil)[1].hasSuffix(String(repeating: "0", count: 200)))
     }
 
     @Test

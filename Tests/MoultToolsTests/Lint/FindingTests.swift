@@ -94,6 +94,58 @@ struct FindingTests {
         #expect(try ExampleModel.findings(at: model.path, Lint()).map(\.rule.code) == ["SHAPE002"])
     }
 
+    // MARK: Core Data reads no answers
+
+    @Test func `what only an answer declares is a warning, until the model declares it too`() throws {
+        func found(_ newer: String, _ answers: [Answer]) throws -> [LintFinding] {
+            let older = Self.post("<attribute name=\"text\" optional=\"YES\" attributeType=\"String\"/>")
+            let model = try ExampleModel(LintExample(from: older, to: Self.post(newer)))
+            let bundle = try ModelBundle(contentsOf: model.path)
+            return Lint().findings(in: try LintSubject(bundle, answers: try Answers(answers)), path: model.path)
+                .filter { $0.rule.category == .infer }
+        }
+        let body = "<attribute name=\"body\" optional=\"YES\" attributeType=\"String\"/>"
+        let rename = Answer(from: "App", to: "App 2", entity: "Post", property: "body", is: .rename, old: "text")
+        let renamed = try #require(try found(body, [rename]).first)
+        #expect(renamed.rule.code == "INFER001" && renamed.severity == .warning)
+        #expect(renamed.xml?.contains("elementID=\"text\"") == true && renamed.message.contains("Core Data itself"))
+        #expect(try found(renamed.xml ?? "", [rename]).isEmpty)
+
+        let text = "<attribute name=\"text\" optional=\"YES\" attributeType=\"String\"/>"
+        let pages = "<attribute name=\"pages\" attributeType=\"Integer 16\"/>"
+        let value = Answer(from: "App", to: "App 2", entity: "Post", property: "pages", is: .value, value: "1")
+        let valued = try #require(try found(text + pages, [value]).first)
+        #expect(valued.rule.code == "INFER005" && valued.severity == .warning && valued.message.contains("134110"))
+        #expect(try found(text + (valued.xml ?? ""), []).isEmpty)
+    }
+
+    @Test func `an identifier that a later version drops is reported for every older version that skips it`() throws {
+        let text = "<attribute name=\"text\" optional=\"YES\" attributeType=\"String\"/>"
+        let body = "<attribute name=\"body\" optional=\"YES\" attributeType=\"String\" elementID=\"text\"/>"
+        let note = "<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>"
+        func found(_ versions: [String], released: Int = 0) throws -> [LintFinding] {
+            let all = versions.enumerated().map { number, xml in
+                LintExample.Version(number == 0 ? "Diary" : "Diary \(number + 1)", xml)
+            }
+            return try ExampleModel.findings(LintExample(all, released: Array(all.prefix(released))), Lint())
+                .filter { $0.rule.code == "DATA013" }
+        }
+        let bare = body.replacing(" elementID=\"text\"", with: "")
+        let three = [Self.post(text), Self.post(body), Self.post(bare, note)]
+        let finding = try #require(try found(three).first)
+        #expect(finding.place == "Post.body" && finding.version == "Diary 3", "\(finding.message)")
+        #expect(try found(three, released: 2).count == 1)
+        // Done as the remedy says, it is gone.
+        #expect(try found([three[0], three[1], Self.post(finding.xml ?? "", note)]).isEmpty)
+        #expect(try found([three[0], three[1]]).isEmpty)
+        // An entity is as good as a property.
+        let entities = [
+            Self.post(text), Self.post(text).replacing("\"Post\"", with: "\"Entry\" elementID=\"Post\""),
+            Self.post(text, note).replacing("\"Post\"", with: "\"Entry\""),
+        ]
+        #expect(try found(entities).map(\.place) == ["Entry"])
+    }
+
     private static func owner(_ name: String, _ relationships: String...) -> String {
         "<entity name=\"\(name)\">\(relationships.joined())</entity>"
     }

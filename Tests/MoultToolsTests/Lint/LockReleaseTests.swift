@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultModelFiles
 import MoultTools
@@ -39,6 +40,49 @@ struct LockReleaseTests {
         #expect(try codes(model).isEmpty)
         try ExampleModel.write([Self.edited], current: nil, to: model)
         #expect(try codes(model) == ["OPEN001"])
+    }
+
+    @Test func `with a lock and a revision, an edit is reported once, and a lock that is gone is an error`() throws {
+        let (folder, model) = try locked()
+        let repository = try Repository(folder.path)
+        try repository.commitAll()
+        func found() throws -> [LintFinding] {
+            let bundle = try ModelBundle(contentsOf: model)
+            let releases = try LintRelease.all(of: bundle, lock: nil, since: "HEAD")
+            return Lint().findings(in: try LintSubject(bundle, releases: releases), path: model)
+        }
+        #expect(try found().isEmpty)
+        try ExampleModel.write([Self.edited], current: nil, to: model)
+        let edits = try found()
+        #expect(edits.map(\.rule.code) == ["OPEN001"])
+        // The model of the revision shows what changed.
+        #expect(edits.first?.member == "title", "\(edits.map(\.message))")
+        try ExampleModel.write([Self.v1], current: nil, to: model)
+        try FileManager.default.removeItem(atPath: folder.path + "/moult.lock")
+        let gone = try found()
+        #expect(gone.map(\.rule.code) == ["OPEN002"] && gone.first?.severity == .error)
+        #expect(gone.first?.message.contains("moult.lock") == true, "\(gone.map(\.message))")
+    }
+
+    @Test func `what a locked version has is a note, also if it is a warning elsewhere`() throws {
+        let folder = try ScratchFolder()
+        let model = folder.path + "/App.xcdatamodeld"
+        let tags = LintExample.Version(
+            "App",
+            "<entity name=\"Post\"><attribute name=\"tags\" optional=\"YES\" attributeType=\"Transformable\"/></entity>"
+        )
+        try ExampleModel.write([tags], current: nil, to: model)
+        func severities() throws -> [Finding.Severity] {
+            let bundle = try ModelBundle(contentsOf: model)
+            let releases = try LintRelease.all(of: bundle, lock: nil, since: nil)
+            return Lint().findings(in: try LintSubject(bundle, releases: releases), path: model).map(\.severity)
+        }
+        #expect(try severities().contains { $0 > .note })
+        var lock = ModelLock()
+        try lock.pin(try ModelBundle(contentsOf: model))
+        try lock.contents.write(toFile: folder.path + "/moult.lock", atomically: true, encoding: .utf8)
+        let locked = try severities()
+        #expect(!locked.isEmpty && locked.allSatisfy { $0 == .note }, "\(locked)")
     }
 
     @Test func `a bundle that was renamed is found under its old name in the lock`() throws {

@@ -7,7 +7,7 @@ import Testing
 struct FolderSiteTests {
     /// A browser that has opened the page of a folder.
     private func visit(_ settings: Site.Settings) async throws -> (String) async -> Response {
-        let site = FolderSite(settings, host: Visit.host) { _ in settings.words }
+        let site = FolderSite(settings, host: Visit.host) { _, _ in settings.words }
         let entrance = try #require(URLComponents(string: await site.entrance))
         func send(_ target: String, _ cookie: String?) async -> Response {
             let headers = [("Host", Visit.host)] + (cookie.map { [("Cookie", $0)] } ?? [])
@@ -57,6 +57,27 @@ struct FolderSiteTests {
         // The address of a store is the same at the next start.
         let again = try await visit(settings)
         #expect(await again(try #require(roots["deep/b.sqlite"])).text.contains("deep/b.sqlite"))
+    }
+
+    @Test func `without a model named, each store has the one beside it, and none is called the newest of its own`()
+        async throws
+    {
+        let forum = try ForumStore(count: 1)
+        try FileManager.default.createDirectory(atPath: forum.folder.path + "/alone", withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: forum.path, toPath: forum.folder.path + "/alone/a.sqlite")
+        let get = try await visit(Site.Settings(store: forum.folder.path))
+        let list = await get("/").text
+        func root(_ name: String) throws -> String {
+            let links = list.matches(of: /href="(\/store\/[0-9a-f]{16}\/)"><bdi>([^<]*)</)
+            return String(try #require(links.first { $0.output.2 == name }).output.1)
+        }
+        #expect(list.contains("<td>behind</td>") && !list.contains("<td>current</td>"))
+        #expect(await get(try root("forum.sqlite")).text.contains("2 versions behind"))
+        #expect(await get(try root("forum.sqlite") + "plan").text.contains("Forum 3"))
+        for page in ["", "plan"] {
+            let text = await get(try root("alone/a.sqlite") + page).text
+            #expect(text.contains("No model was named") && !text.contains("newest") && !text.contains("nothing to do"))
+        }
     }
 
     @Test func `a folder without a store is told from one with a store`() throws {

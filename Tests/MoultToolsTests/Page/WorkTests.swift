@@ -1,4 +1,7 @@
 import Foundation
+import MoultModel
+import MoultModelFiles
+import MoultStore
 import MoultTools
 import TestSupport
 import Testing
@@ -39,6 +42,58 @@ struct WorkTests {  // tier: long
         // A confirmation serves once.
         #expect(try await visit.press("Restore", on: restore).contains("out of date"))
         #expect(try forum.sql("PRAGMA integrity_check") == "ok")
+    }
+
+    @Test func `a run whose process has died is named on every page, and resumed`() async throws {
+        let forum = try ForumStore()
+        let before = try forum.sql(".sha3sum")
+        let folder = forum.path + ".moult"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let journal = """
+            {"format": 1, "run": "r1", "operation": "migrate", "state": "started", "from": "Forum", "to": "Forum 3",
+            "startedAt": "2026-01-02T03:04:05Z", "schemaVersion": 1, "oldChecksum": "x", "newChecksum": null,
+            "backup": null, "saved": null, "backups": "\(folder)/backups", "newExternalFiles": [], "droppedFiles": [],
+            "restoredUUID": null, "steps": [], "losses": []}
+            """
+        try Data(journal.utf8).write(to: URL(fileURLWithPath: folder + "/journal.json"))
+        let looking = try await Visit.begun(forum.settings())
+        for target in ["/", "/findings", "/history"] {
+            let page = try await looking.get(target)
+            #expect(page.contains("A run of Moult has not ended") && page.contains("2026-01-02T03:04:05Z"), "\(page)")
+            #expect(!page.contains("unfinishedRun") && !page.contains("Resume …"))
+            #expect(!page.contains("Nothing was found") && !page.contains("Nothing was done"))
+        }
+        let visit = try await Visit.begun(forum.settings(allowsChanges: true))
+        #expect(try await visit.get("/").contains("Resume …"))
+        let resumed = try await visit.press("Resume", on: try await visit.get("/confirm?do=resume"))
+        #expect(resumed.contains("The store is as it was before the run"), "\(resumed)")
+        #expect(try await !visit.get("/").contains("has not ended"))
+        #expect(try forum.sql(".sha3sum") == before)
+    }
+
+    @Test func `each open question of a plan has its choices, and the command that answers each`() async throws {
+        let forum = try ForumStore(count: 1)
+        let models = forum.folder.path + "/Notes.xcdatamodeld"
+        for (version, names) in [("A", ["title", "count"]), ("B", ["heading", "number"])] {
+            let folder = "\(models)/\(version).xcdatamodel"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let model = """
+                <model><entity name="Note"><attribute name="\(names[0])" optional="YES" attributeType="String"/>\
+                <attribute name="\(names[1])" optional="YES" attributeType="Integer 16"/></entity></model>
+                """
+            try Data(model.utf8).write(to: URL(fileURLWithPath: folder + "/contents"))
+        }
+        let store = forum.folder.path + "/notes.sqlite"
+        try StoreCreator(try ModelVersions(contentsOf: models).versions[0]).make(at: store)
+        var settings = Site.Settings(store: store)
+        settings.models = models
+        let page = try await Visit.begun(settings).get("/plan")
+        let blocks = page.components(separatedBy: "<section class=\"question\">").dropFirst()
+        #expect(blocks.count == 2, "\(page)")
+        for (block, choices) in zip(blocks, [["rename:title", "new"], ["rename:count", "new"]]) {
+            #expect(block.matches(of: /<dt><bdi>([^<]*)</).map { String($0.output.1) } == choices)
+            #expect(block.components(separatedBy: "<dd><code>").count == choices.count + 1)
+        }
     }
 
     @Test func `without --allow-changes nothing is offered, and a form that asks for it is refused`() async throws {

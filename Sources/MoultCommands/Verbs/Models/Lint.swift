@@ -106,6 +106,7 @@ extension Invocation {
         var request = LintRequest(profiles: Set(configuration?.profiles ?? []))
         request.severities = configuration?.severities ?? [:]
         request.exceptions = configuration?.exceptions ?? []
+        request.declaredLosses = configuration?.declaredLosses ?? []
         return request
     }
 
@@ -116,9 +117,21 @@ extension Invocation {
         if models.count > 1, let option = single.first(where: { self[value: $0] != nil && !isConfigured($0) }) {
             throw wrong("--\(option.name) is about one model. Name the model.")
         }
+        let request = try lintRequest(models)
+        if request.isOfAllModels, let configuration, !configuration.models.isEmpty {
+            let others = try NewProject.unnamed(by: configuration)
+            if !others.isEmpty {
+                console.say(
+                    "\(configuration.path) does not name \(others.joined(separator: ", ")), so no rule was applied.")
+            }
+        }
+        for bundle in models.compactMap({ $0[Operand.model].flatMap(ModelBundle.bundle(aroundVersionAt:)) }) {
+            let command = String(advice: "\(.lint, .path(bundle))")
+            console.say("This is one version of \(bundle). To compare it with the others, run \(command).")
+        }
         let byPath = Dictionary(models.map { ($0[Operand.model] ?? "", $0) }) { first, _ in first }
         return try LintResult(
-            lintRequest(models), ofModelsAt: models.map { $0[Operand.model] }, registryWithDeclaredLosses
+            request, ofModelsAt: models.map { $0[Operand.model] }, registryWithDeclaredLosses
         ) { path in try (byPath[path ?? ""] ?? self).linted(console) }
     }
 

@@ -30,10 +30,7 @@ extension Verb {
             "moult diagram Forum.xcdatamodeld --format html -o forum.html",
         ]
     ) { invocation, console in
-        let format = invocation[value: drawingFormat] ?? "mermaid"
-        guard formats.contains(format) else {
-            throw invocation.wrong("--format takes mermaid, dot, svg or html, not \(format).")
-        }
+        let format = try format(of: invocation)
         let kinds = [difference, drawsPlan, drawsHistory].filter { invocation[$0] }
         guard kinds.count < 2 else {
             throw invocation.wrong("--\(kinds[0].name) and --\(kinds[1].name) exclude each other.")
@@ -70,6 +67,11 @@ extension Verb {
     private static let drawingFormat = Option.value(
         "format", "NAME", "mermaid (the default), dot, svg or html.", completes: .words(formats))
     private static let formats = ["mermaid", "dot", "svg", "html"]
+
+    private static func format(of invocation: Invocation) throws -> String {
+        try invocation.format(drawingFormat, of: formats, at: invocation.newFile(.printed)) ?? "mermaid"
+    }
+
     private static let difference = Option.value(
         "difference", "OLD", "Draw what differs between the versions OLD and NEW.")
     private static let drawsPlan = Option.flag("plan", "Draw the plan of the store's migration.")
@@ -86,7 +88,7 @@ extension Verb {
         let drawing = try fullDrawing(invocation, console)
         let names = invocation.all(drawnEntity)
         // The file for a browser has the details, too.
-        let isFile = invocation[value: drawingFormat] == "html"
+        let isFile = try format(of: invocation) == "html"
         guard drawing.isLarge, !invocation[drawsAll], !isFile else { return drawing }
         console.say(
             "\(Quantity.count(drawing.boxes.count, "entity", plural: "entities")): "

@@ -10,7 +10,9 @@ extension Verb {
             of both ends. If both sides of a many-to-many relationship are unordered, only one of the two sides has a
             file or table. Dates are ISO 8601 in UTC, UUIDs are text, to-one relationships are keys, external data is
             the path of its file, and other bytes are base64 in JSON Lines, x'…' in CSV and blobs in SQLite.
-            Without -o, the objects of one entity are printed as csv or jsonl.
+            Without -o, the objects of one entity are printed as csv or jsonl. The extension of the new file gives the
+            format: -o posts.csv and -o posts.jsonl with one --entity write one file, .sqlite and .db the database.
+            In one file of JSON Lines, a to-many relationship of --columns is a list of keys.
             """,
         operands: [.store],
         options: [exportOut, exportFormat, exported, predicate, limit, columns, .exact, .model, .order, .events],
@@ -21,14 +23,15 @@ extension Verb {
         ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
-        let name = invocation[value: exportFormat] ?? "csv"
-        guard let format = ExportFormat(rawValue: name) else {
-            throw invocation.wrong("--format takes csv, jsonl or sqlite, not \(name).")
-        }
+        let out = invocation.newFile(exportOut)
+        let name = try invocation.format(exportFormat, of: ExportFormat.allCases.map(\.rawValue), at: out)
+        let format = name.flatMap(ExportFormat.init) ?? .csv
         let (selection, isExact) = (try selection(invocation), invocation[.exact])
         let versions = try invocation.versionsIfKnown(console)
-        if let path = invocation[value: exportOut] {
-            let report = try ExportReport(store, selection, format, isExact: isExact, versions: versions, to: path)
+        if let path = out {
+            let report = try ExportReport(
+                store, selection, format, isExact: isExact, versions: versions, to: path,
+                isCancelled: Interruption.heard)
             console.print(report)
             console.say(guarded: report.guarded)
             return .done
@@ -60,10 +63,12 @@ extension Verb {
         "columns", "NAMES", "With one --entity: only these columns and to-many relationships, separated by commas.")
 
     private static func selection(_ invocation: Invocation) throws -> ExportSelection {
-        ExportSelection(
+        let columns = invocation.list(columns)
+        guard columns?.isEmpty != true else { throw invocation.wrong("--columns takes the names of columns.") }
+        return ExportSelection(
             entities: invocation.all(exported),
             predicate: try invocation[value: predicate].map { try Predicate(parsing: $0) },
-            limit: try invocation.number(limit), columns: invocation.list(columns))
+            limit: try invocation.number(limit), columns: columns)
     }
 
     static let importObjects = Verb(

@@ -7,22 +7,30 @@ extension Verb {
     static let inspect = Verb(
         "inspect", "Show a store: its version, the rows of each entity, the framework level and the metadata.",
         discussion: """
+            --entity NAME shows the columns of an entity with their types, as query and export name them.
             Of the app's own metadata, only the keys are shown unless you give --values.
             Without --model, the names are those of the one model next to the store or in this folder if it has the
             store's version, and else those of the model inside the store.
             STORE may also be a mapping model (.xcmappingmodel, .cdm). inspect then shows what it maps. With --model, it
             also shows the two versions and what the mapping leaves out.
             """,
-        operands: [.store], options: [.model, values, .order],
-        examples: ["moult inspect forum.sqlite", "moult inspect forum.sqlite --model Forum.xcdatamodeld --json"]
+        operands: [.store], options: [.model, inspected, values, .order],
+        examples: [
+            "moult inspect forum.sqlite", "moult inspect forum.sqlite --entity User",
+            "moult inspect forum.sqlite --model Forum.xcdatamodeld --json",
+        ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         if MappingModelFile.isMappingModel(store) { return try inspect(mapping: store, invocation, console) }
         let versions = try versions(invocation, console)
+        if let entity = invocation[value: inspected] {
+            return console.print(try EntityReport(entity, of: store, versions: versions))
+        }
         let report = try StoreInspection(of: store, in: versions, withValues: invocation[values])
         return console.print(report.document) { report.lines(style: $0) }
     }
 
+    private static let inspected = Option.value("entity", "NAME", "Show the columns and relationships of this entity.")
     private static let values = Option.flag("values", "Also show the values of the app's own metadata.")
 
     /// Returns the versions to show with the store. A store is shown even without a model: faults of its own model are

@@ -3,13 +3,20 @@ import MoultBasics
 import MoultModel
 import MoultTools
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 extension Verb {
     static let query = Verb(
         "query", "Run a SELECT over the views that moult views prints, and print the rows.",
         discussion: """
             The store is not changed: a statement that writes is refused. You can also query the tables of the store.
             A blob that holds JSON, a property list or an archive of known classes is printed as that value. Others are
-            base64 in JSON, and x'…' in CSV and tables.
+            base64 in JSON, and x'…' in CSV and tables. Without SQL, or with - in its place, the query is read from
+            standard input. On a terminal, long values are cut, and a row that does not fit has a line for each value.
             """,
         operands: [.store, sql], options: [rowFormat, .exact, .model, .order, jsonRows],
         examples: [
@@ -17,26 +24,42 @@ extension Verb {
             "moult query forum.sqlite \"SELECT * FROM Forum\" --format csv",
         ]
     ) { invocation, console in
-        let name = console.isJSON ? "json" : invocation[value: rowFormat] ?? "table"
-        guard let format = RowFormat(rawValue: name) else {
-            throw invocation.wrong("--format takes table, csv, json or jsonl, not \(name).")
-        }
+        let named = try invocation.format(
+            rowFormat, of: RowFormat.allCases.map(\.rawValue), at: invocation.newFile(.printed))
+        let format = console.isJSON ? .json : named.flatMap(RowFormat.init) ?? .table
         let versions = try invocation.versionsIfKnown(console)
         let output = RowOutput(style: console.output.style, line: console.line, exactly: console.exactly)
         let guarded = try RowPrinter.print(
-            invocation.required(sql), of: invocation.required(Operand.store), versions: versions, format,
+            invocation.sqlText(sql), of: invocation.required(Operand.store), versions: versions, format,
             isExact: invocation[.exact], output
         ) { console.outputError == nil }
         console.say(guarded: guarded)
         return .done
     }
 
-    private static let sql = Operand("SQL", "One SELECT.", completes: .nothing)
+    private static let sql = Operand("SQL", "One SELECT; - for standard input.", isOptional: true, completes: .nothing)
     private static let rowFormat = Option.value(
         "format", "NAME", "table (the default), csv, json or jsonl.",
         completes: .words(RowFormat.allCases.map(\.rawValue)))
     private static let jsonRows = Option.flag(
         Option.json.name, "The same as --format json; takes precedence over --format.")
+}
+
+extension Invocation {
+    /// Returns the SQL that an operand gives, or the text of standard input if it is `-` or missing.
+    ///
+    /// - Throws: `usage` if there is neither.
+    fileprivate func sqlText(_ operand: Operand) throws -> String {
+        if let text = self[operand], text != "-" { return text }
+        var status = stat()
+        let isRedirected = fstat(STDIN_FILENO, &status) == 0 && [S_IFREG, S_IFIFO].contains(status.st_mode & S_IFMT)
+        guard self[operand] == "-" || isRedirected else {
+            throw Self.missing([operand.name], of: .query, path)
+        }
+        var lines: [String] = []
+        while let line = readLine(strippingNewline: false) { lines.append(line) }
+        return lines.joined()
+    }
 }
 
 extension Option {

@@ -65,6 +65,8 @@ struct FormatParser {
 
     func condition(_ node: Node, at place: Int) throws(MigrationError) -> Predicate {
         guard case .predicate(let predicate) = node else {
+            // A word after the value may be a misspelt operator.
+            if nearOperator != nil { throw unexpected("an operator") }
             throw .format("there is a value where a condition is expected", at: place)
         }
         return predicate
@@ -124,7 +126,14 @@ struct FormatParser {
             case .placeholder(let conversion): "%\(conversion) stands"
             case .constant(let constant): "\(constant.format) stands"
             }
-        return .format("\(found) where \(expected) is expected", at: place)
+        return .format("\(found) where \(expected) is expected", at: place, near: nearOperator)
+    }
+
+    /// The operator that the current word may mean; nil for another token.
+    private var nearOperator: String? {
+        guard case .word(let word) = token, word.count > 2 else { return nil }
+        let words = Self.operators.keys.filter { $0.count > 1 && $0.allSatisfy(\.isLetter) } + ["AND", "OR"]
+        return Suggestion.nearest(to: word, among: words.sorted())
     }
 }
 

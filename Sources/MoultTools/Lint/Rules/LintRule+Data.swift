@@ -135,10 +135,9 @@ extension LintRule {
         LintRule(
             "DATA009", .warning, "Join table may change its name",
             meaning: """
-                Both ends of a many-to-many relationship are in one entity, and the entity has other properties now. \
-                Which of the two relationships names their join table depends on all properties of the entity, by a rule \
-                that Apple does not document. If it is the other one now, Core Data renames the table in its migration. \
-                Moult keeps the name that the store has.
+                Both ends of a many-to-many relationship are in one entity, which has other properties now. These decide \
+                which end names the join table, by a rule that Apple does not document. Core Data may rename the table. \
+                Moult keeps its name.
                 """,
             onDevice: "If the names differ, the app fails when it fetches one of the two relationships.",
             remedy:
@@ -184,9 +183,8 @@ extension LintRule {
         LintRule(
             "DATA012", .warning, "Entity leaves a configuration",
             meaning: """
-                An entity stays in the model and leaves a configuration. The stores of a configuration hold its entities \
-                only: the migration of such a store drops the entity's table with all its objects. They do not go to the \
-                store of another configuration.
+                An entity leaves a configuration. A store of a configuration has its entities only, so its migration drops \
+                the entity's table with all objects. They do not go to another store.
                 """,
             onDevice: "The objects of the entity are gone after the update.",
             remedy: "Leave the entity in the configuration, or let the app copy its objects to the other store before.",
@@ -194,7 +192,23 @@ extension LintRule {
             corrected: LintExample(
                 from: stores(local: ["Draft", "User"]), to: stores(local: ["Draft", "User"], hasNote: true)),
             check: .step(ChangeRules.leftConfiguration)),
+        LintRule(
+            "DATA013", .warning, "Renaming identifier dropped",
+            meaning: """
+                A later version no longer has a renaming identifier. Core Data infers a migration straight from the store's \
+                version to the current one. Moult goes through every version, and keeps the values.
+                """,
+            onDevice: "With Core Data: the values are gone for users who skipped the version in between.",
+            remedy:
+                "Keep the renaming identifier, with the oldest name.",
+            failing: LintExample([
+                .init("App", empty), .init("App 2", entry), .init("App 3", user + "<entity name=\"Entry\"/>"),
+            ]),
+            corrected: LintExample([.init("App", empty), .init("App 2", entry), .init("App 3", user + entry)]),
+            check: .model(SkippedVersions.droppedIdentifiers)),
     ]
+
+    private static let entry = "<entity name=\"Entry\" elementID=\"Post\"/>"
 
     /// Drafts and users, with the entities in the local configuration. The note in the second version changes the
     /// hashes.

@@ -17,7 +17,8 @@ extension LintRule {
             "INFER001", .error, "Renamed or new",
             meaning: """
                 A property or an entity is added where a similar one is removed. Without a renaming identifier it counts \
-                as new and starts empty, so its values would be lost if it was renamed. Moult asks; Core Data does not.
+                as new and starts empty, so its values would be lost if it was renamed. Moult asks; Core Data does not. \
+                A rename by an answer is a warning: Core Data reads no answers.
                 """,
             onDevice: "With Core Data: the values of the old property are gone after the migration.",
             remedy: "Set the renaming identifier (`elementID`) to the old name, or answer that it is new.",
@@ -84,7 +85,7 @@ extension LintRule {
             "INFER005", .error, "Required attribute without a default value",
             meaning: """
                 An attribute is new and required, or becomes required, and has no default value for the objects that \
-                exist. An object without a required value cannot be saved.
+                exist. An object without a required value cannot be saved. A value from an answer is a warning: Core Data reads no answers.
                 """,
             onDevice: "The migration fails with error 134110 or 1570, the required value is missing.",
             remedy: "Give the attribute a default value, or make it optional.",
@@ -170,7 +171,7 @@ enum InferRules {
             .init(
                 ("elementID", question.candidates.first?.name ?? ""), isConditional: true,
                 others: question.candidates.dropFirst().map(\.name))
-        }
+        } + answeredRenames(step)
     }
 
     static func ambiguousIdentifiers(_ step: LintStep) -> [LintMatch] { questions(step, "INFER002") }
@@ -191,7 +192,7 @@ enum InferRules {
             let example = attribute.flatMap { DefaultExample(for: $0) }
             match.edit = example.map { .init(($0.name, $0.value)) } ?? .init(("optional", "YES"))
             return match
-        }
+        } + answeredValues(step)
     }
 
     static func requiredRelationships(_ step: LintStep) -> [LintMatch] {
@@ -205,6 +206,64 @@ enum InferRules {
     static func hierarchies(_ step: LintStep) -> [LintMatch] { refusals(step, "INFER007") }
 
     static func inverses(_ step: LintStep) -> [LintMatch] { refusals(step, "INFER008") }
+
+    // MARK: Answers
+
+    /// Returns matches for the renames that only an answer declares.
+    private static func answeredRenames(_ step: LintStep) -> [LintMatch] {
+        guard !step.isRegistered, let plain = step.unanswered else { return [] }
+        return plain.answers.compactMap { answer -> LintMatch? in
+            guard answer.is == .rename, let old = answer.old else { return nil }
+            let source = plain.correspondence.entitySources[answer.entity]
+            if let property = answer.property {
+                // Without the entity, its own answer is reported.
+                guard source != nil, plain.correspondence.propertySources[answer.entity]?[property] != old else {
+                    return nil
+                }
+            } else if source == old {
+                return nil
+            }
+            return ofAnswer(
+                answer, step,
+                "\(answer.place) is renamed from \(old) by an answer, for Moult alone; Core Data itself "
+                    + "loses the \(answer.property == nil ? "objects" : "values").",
+                remedy: "Set the renaming identifier: \(markup: "elementID=\"\(old.escapedForXML)\"", old).",
+                edit: .init(("elementID", old)))
+        }
+    }
+
+    /// Returns matches for new required attributes whose value only an answer gives.
+    private static func answeredValues(_ step: LintStep) -> [LintMatch] {
+        guard !step.isRegistered, let plain = step.unanswered else { return [] }
+        let refused = Set(plain.inferred.refusals.map(\.finding).filter { $0.rule == "INFER005" }.map(\.place))
+        // An attribute that becomes required may have a finding of its own.
+        let changed = Set(step.diff.changes.filter { $0.finding?.rule == "DATA006" }.map(\.place))
+        return plain.answers.compactMap { answer -> LintMatch? in
+            guard answer.is == .value, let value = answer.value, refused.contains(answer.place),
+                !changed.contains(answer.place)
+            else { return nil }
+            let attribute = step.newer.model.entity(answer.entity).flatMap { entity in
+                answer.property.flatMap { step.newer.model.attribute($0, of: entity) }
+            }
+            let example = attribute.flatMap { DefaultExample(for: $0) }
+            return ofAnswer(
+                answer, step,
+                "\(answer.place) is required and has no default value. An answer gives the existing "
+                    + "objects \(value), for Moult alone; Core Data itself fails with error 134110.",
+                remedy: example.map { "Set a default value, such as \($0.text), or optional=\"YES\"." }
+                    ?? "Set a default value with defaultValueString if the type has one, or optional=\"YES\".",
+                edit: example.map { .init(($0.name, $0.value)) } ?? .init(("optional", "YES")))
+        }
+    }
+
+    private static func ofAnswer(
+        _ answer: Answer, _ step: LintStep, _ message: String, remedy: Remedy, edit: LintMatch.Edit
+    ) -> LintMatch {
+        var match = LintMatch(
+            step.newer.name, answer.entity, answer.property, "\(step.words): \(message)", remedy: remedy, edit: edit)
+        match.severity = .warning
+        return match
+    }
 
     // MARK: Questions and refusals
 

@@ -31,7 +31,7 @@ extension LintRule {
             "OPEN002", .error, "Released version deleted",
             meaning: """
                 A version that was released is no longer in the model, under any name. The migration of a store of that \
-                version begins with it.
+                version begins with it. A lock file that only the revision has is reported too.
                 """,
             onDevice: "The store does not open: error 134130, the source model cannot be found.",
             remedy: "Restore the version, and keep it for as long as a store of it may exist.",

@@ -11,11 +11,13 @@ enum OpenRules {
             let changes = changes(released, version).filter(\.isHashed)
             let changed = differing(released, version, \.hash)
             let what = changes.isEmpty ? list(changed, released, version) + "." : sentences(changes)
-            return LintMatch(
-                version.name, changes.first?.entity ?? changed.first, changes.first?.member,
-                "The version \(released.name) differs from the released one in \(release.source), so stores of it are "
-                    + "no longer recognised: \(what)",
-                remedy: release.undo)
+            return about(
+                released,
+                LintMatch(
+                    version.name, changes.first?.entity ?? changed.first, changes.first?.member,
+                    "The version \(released.name) differs from the released one in \(release.source), so stores of it "
+                        + "are no longer recognised: \(what)",
+                    remedy: release.undo))
         }
     }
 
@@ -28,23 +30,46 @@ enum OpenRules {
             let changed = differing(released, version, \.fingerprint).joined(separator: ", ")
             let parts = changed.isEmpty ? "its configurations, composites, fetch requests or identifier" : changed
             let what = changes.isEmpty ? parts + "." : sentences(changes)
-            return LintMatch(
-                version.name, changes.first?.entity, changes.first?.member,
-                "The version \(released.name) differs from the released one in \(release.source) in parts that the "
-                    + "version hash leaves out: \(what)",
-                remedy: "Stores of it still open, and no migration applies the edit to them. Make the edit in a new "
-                    + "version if it has to reach every store.")
+            return about(
+                released,
+                LintMatch(
+                    version.name, changes.first?.entity, changes.first?.member,
+                    "The version \(released.name) differs from the released one in \(release.source) in parts that the "
+                        + "version hash leaves out: \(what)",
+                    remedy:
+                        "Stores of it still open, and no migration applies the edit to them. Make the edit in a new "
+                        + "version if it has to reach every store."))
         }
     }
 
     static func deleted(_ release: LintRelease, _ subject: LintSubject) -> [LintMatch] {
         release.versions.compactMap { released in
             guard case .missing = release.fate(of: released, in: subject.versions) else { return nil }
-            return LintMatch(
-                "", nil, nil,
-                "The released version \(released.name) in \(release.source) is missing. Its stores cannot be migrated.",
-                remedy: "Restore \(released.name). Keep each version for as long as a store of it may exist.")
-        }
+            return about(
+                released,
+                LintMatch(
+                    "", nil, nil,
+                    "The released version \(released.name) in \(release.source) is missing. Its stores cannot be "
+                        + "migrated.",
+                    remedy: "Restore \(released.name). Keep each version for as long as a store of it may exist."))
+        } + (release.missingLock.map { [lockMissing($0, release)] } ?? [])
+    }
+
+    private static func lockMissing(_ path: String, _ release: LintRelease) -> LintMatch {
+        var match = LintMatch(
+            "", nil, nil,
+            "\(path) has the model in \(release.source), and is missing or does not have it now. Later edits of the "
+                + "released versions would go unnoticed.",
+            remedy: "Restore the lock file from version control.")
+        match.subject = path
+        return match
+    }
+
+    /// Returns a match about a released version, which is reported once even if several sources have the version.
+    private static func about(_ released: LintRelease.Version, _ match: LintMatch) -> LintMatch {
+        var match = match
+        match.subject = released.name
+        return match
     }
 
     static func movedBack(_ release: LintRelease, _ subject: LintSubject) -> [LintMatch] {

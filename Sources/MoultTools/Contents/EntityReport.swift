@@ -1,0 +1,84 @@
+import Moult
+import MoultBasics
+import MoultModel
+import MoultStore
+
+/// The columns of an entity of a store, as queries and exports name them, and its to-many relationships.
+package struct EntityReport: ToolAnswer {
+    private let entity: EntityContents
+    private let rows: Int64?
+    private let lists: [JoinContents]
+    private let model: ManagedObjectModel?
+
+    /// - Throws: `usage` if the store has no such entity.
+    package init(_ name: String, of store: String, versions: ModelVersions) throws {
+        let contents = try ReadOnlyStore.read(store) { try StoreContents($0, in: versions) }
+        guard let entity = contents.whole(name) else { throw contents.unknown(name) }
+        (self.entity, model) = (entity, contents.layout?.model)
+        rows = try StoreInspection(of: store, in: versions).rowCounts[name]
+        let lineage = model.flatMap { model in model.entity(name).map { model.lineage(of: $0).map(\.name) } } ?? []
+        lists = contents.joins.filter { lineage.contains($0.entity) }
+    }
+
+    /// The columns with their types.
+    private var columns: [(name: String, type: String)] { entity.columns.map { ($0.name, $0.meaning) } }
+
+    private func type(of list: JoinContents) -> String {
+        "\(list.orderColumn == nil ? "" : "ordered ")to-many \(list.destination)"
+    }
+
+    package var document: JSONValue {
+        func named(_ list: [(name: String, type: String)]) -> JSONValue {
+            .array(list.map { ["name": .string($0.name), "type": .string($0.type)] })
+        }
+        return [
+            "format": 1, "entity": .string(entity.name), "rows": rows.map(JSONValue.integer) ?? .null,
+            "columns": named(columns), "toMany": named(lists.map { ($0.relationship, type(of: $0)) }),
+        ]
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        var table = TextTable([.left("column"), .left("type")])
+        for (name, type) in columns { table.add(name, type) }
+        for list in lists { table.add(list.relationship, type(of: list)) }
+        let count = rows.map { ", \(Quantity.count($0, "object"))" } ?? ""
+        return [style.bold(entity.name.printable) + count, ""] + table.lines(style: style)
+    }
+}
+
+extension StoreContents {
+    /// Returns the error for an entity that the store does not have.
+    func unknown(_ name: String) -> MigrationError {
+        let names = entities.map(\.name)
+        let near = Suggestion.nearest(to: name, among: names).map { "Did you mean \($0)? " } ?? ""
+        return MigrationError(
+            .usage, "The store has no entity \(name).", place: name,
+            remedy: "\(near)Its entities are: \(names.joined(separator: ", ")).")
+    }
+}
+
+extension StoreContents {
+    /// Returns the error of a query with what may have been meant by a name that it does not know.
+    func explaining(_ error: MigrationError, in sql: String) -> MigrationError {
+        func name(after words: String) -> String? {
+            guard let text = error.message.split(separator: words).dropFirst().last else { return nil }
+            return text.split(separator: ".").last.map { String($0).trimmed }
+        }
+        var error = error
+        if let table = name(after: "no such table: ") {
+            let near = Suggestion.nearest(to: table, among: entities.map(\.name))
+            if let near { error.advice = "Did you mean \(near)? " + error.advice }
+        } else if let column = name(after: "no such column: ") {
+            let words = Set(sql.lowercased().split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init))
+            let named = entities.compactMap { whole($0.name) }.filter { words.contains($0.name.lowercased()) }
+            let near = Suggestion.nearest(to: column, among: named.flatMap { $0.columns.map(\.name) })
+            let entity = named.first { $0.column(near ?? "") != nil } ?? named.first
+            let hint = near.map { "Did you mean \($0)? " } ?? ""
+            if let entity {
+                error.advice =
+                    "\(hint)\(.inspect, .anyStore, .entity(entity.name)) shows the columns of \(entity.name)."
+            }
+        }
+        return error
+    }
+}
