@@ -54,8 +54,9 @@ extension Verb {
             Environment.value("CI") == nil, Environment.value("TERM") != "dumb"
         else { return false }
         console.flush()
-        console.sayRaw(console.errors.style.dim("b opens it in a browser; any other key ends. "))
-        let key = TerminalKey.read(within: .seconds(30))
+        let key = TerminalKey.read(within: .seconds(30)) {
+            console.sayRaw(console.errors.style.dim("b opens it in a browser; any other key ends. "))
+        }
         console.sayRaw("\r\u{1B}[K")
         return key == UInt8(ascii: "b") || key == UInt8(ascii: "B")
     }
@@ -64,7 +65,9 @@ extension Verb {
 /// One key, read from the terminal without waiting for the end of the line.
 enum TerminalKey {
     /// Returns the key; nil if none is pressed in time, or the terminal is gone.
-    static func read(within time: Duration) -> UInt8? {
+    ///
+    /// - Parameter ask: asks for the key, once every key is one to be read.
+    static func read(within time: Duration, _ ask: () -> Void) -> UInt8? {
         var former = termios()
         guard tcgetattr(STDIN_FILENO, &former) == 0 else { return nil }
         var raw = former
@@ -72,6 +75,7 @@ enum TerminalKey {
         raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         guard tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0 else { return nil }
         defer { tcsetattr(STDIN_FILENO, TCSANOW, &former) }
+        ask()
         var wait = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         guard poll(&wait, 1, Int32(time.seconds * 1000)) == 1 else { return nil }
         var key: UInt8 = 0
