@@ -48,7 +48,7 @@ struct Peer {
     /// of processes. False if the system does not say.
     func isOfAnotherUser(_ clientPort: UInt16) -> Bool {
         guard let user = user(of: clientPort) else { return false }
-        // A page that root serves by sudo is for the one who has asked for it.
+        // A page that root serves under sudo belongs to the user who ran sudo.
         let asked = geteuid() == 0 ? getenv("SUDO_UID").flatMap { UInt32(String(cString: $0)) } : nil
         return ![0, geteuid(), asked].contains(user)
     }

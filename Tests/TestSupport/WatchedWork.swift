@@ -1,7 +1,7 @@
 import MoultBasics
 import Synchronization
 
-/// The progress that work reports while it runs, on a clock that goes on whenever it is read.
+/// The progress that work reports while it runs, on a clock that advances whenever it is read.
 package final class WatchedWork: Sendable {
     private let list = Mutex<[WorkMeter.Report]>([])
     private let time = Mutex<UInt64>(0)

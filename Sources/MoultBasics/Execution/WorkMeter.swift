@@ -2,11 +2,10 @@ import Synchronization
 
 /// A meter of long work, which counts rows, pages or bytes in whatever module does the work, and reports them.
 ///
-/// The caller of the work sets ``current``. The loops below find it there, so the calls in between do not pass it on. A
-/// piece of work that no loop of Moult sees, such as one SQL statement, advances by what SQLite reports
-/// (``pulse(_:)``).
+/// The caller of the work sets ``current``. The loops below find it there, so the calls in between do not pass it on. Work
+/// without a loop in Moult, such as one SQL statement, advances by SQLite's progress callbacks (``pulse(_:)``).
 package final class WorkMeter: Sendable {
-    /// The meter of the present work; nil if nobody watches.
+    /// The meter of the present work; nil if its progress is not reported.
     @TaskLocal package static var current: WorkMeter?
 
     /// The kind of the work.
@@ -112,7 +111,7 @@ package final class WorkMeter: Sendable {
         current?.state.withLock { state in
             state.activity = activity
             state.total += Double(max(rows, 0))
-            state.totalRows = state.totalRows.addingReportingOverflow(max(rows, 0)).partialValue
+            state.totalRows &+= max(rows, 0)
         }
     }
 
@@ -153,7 +152,7 @@ package final class WorkMeter: Sendable {
         if calls < 64 || calls & 0x3F == 0 { report(isDue: false) }
     }
 
-    /// Notes that a piece of work goes on: instructions of SQLite, or bytes that were read.
+    /// Notes progress within a piece of work: instructions of SQLite, or bytes that were read.
     package func pulse(_ beats: Int) {
         state.withLock { $0.beats += Double(beats) }
         report(isDue: false)

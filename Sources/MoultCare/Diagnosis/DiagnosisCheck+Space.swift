@@ -6,12 +6,12 @@ import MoultSQLite
 import MoultStore
 
 extension DiagnosisCheck {
-    /// The check for what takes up space and may not be needed: persistent history, objects that belong to none, free
-    /// pages.
+    /// The check for what takes up space and may not be needed: persistent history, objects without an
+    /// owner, and free pages.
     static let contents = DiagnosisCheck(upTo: 0.92) { site in
         guard site.isSound, let snapshot = site.snapshot else { return [] }
         return try ReadOnlyStore.read(site.path, system: site.system) { probe in
-            let free = try FreePages(probe.connection)
+            let free = FreePages(snapshot.file)
             return try [history(site, snapshot, free, probe.connection)].compactMap { $0 }
                 + orphans(site, snapshot, probe.connection) + [freePages(site, free)].compactMap { $0 }
         }
@@ -81,7 +81,7 @@ extension DiagnosisCheck {
             let counts = try connection.rows(
                 "SELECT count(*), count(iif(\(isOrphan), 1, NULL)) FROM \(table.quotedName) WHERE Z_ENT = \(number)"
             ) { (all: $0.integer(0), orphans: $0.integer(1)) }
-            // Where none has an owner, the app does not use the relationships.
+            // If no object has an owner, the app does not use the relationships.
             guard let (all, orphans) = counts.first, orphans < all, orphans >= 100, orphans > all / 2 else {
                 return nil
             }

@@ -242,9 +242,9 @@ struct DiagnosisContext {
 /// One check of a diagnosis.
 struct DiagnosisCheck: Sendable {
     /// The part of the whole diagnosis that is usually done after this check, 0 to 1.
-    var end = 0.0
+    let end: Double
     /// Whether the check reads every row or every backup, which takes long.
-    var readsAll = false
+    let readsAll: Bool
     let run: @Sendable (DiagnosisContext) throws -> [Finding]
 
     init(

@@ -44,7 +44,7 @@ extension Invocation {
 
     /// Returns the error for an option that was left out.
     static func missing(_ option: Option, _ path: String) -> MigrationError {
-        let verb = Verb.all.flatMap(\.leaves).first { $0.words.joined(separator: " ") == path }?.verb
+        let verb = Verb.typed(path)
         // The name of the option comes first, so that the example is one that has it.
         let error = missing(["--\(option.name)"], of: verb, path)
         return MigrationError(
@@ -57,7 +57,7 @@ struct Dependency: Sendable {
     /// The verbs as typed; empty for all that have the option.
     let verbs: Set<String>
     let option: String
-    /// What is needed, in words that follow "requires".
+    /// The requirement, in words that follow "requires".
     let need: String
     let isMet: @Sendable (Invocation) -> Bool
 
@@ -89,7 +89,6 @@ struct Dependency: Sendable {
         Dependency([], option, "--model: the model inside a store is a single version") { invocation in
             withModelsOfTheirOwn.contains(invocation.path) || invocation[value: .model] != nil
                 || invocation[Operand.model] != nil || invocation.registry.models != nil
-                || invocation[Operand("MODEL", "")] != nil
         }
     }
 

@@ -57,7 +57,7 @@ extension Invocation {
 
     private func requiredModel() throws -> String {
         if let path = self[Operand.model] { return path }
-        let verb = Verb.all.flatMap(\.leaves).first { $0.words.joined(separator: " ") == path }?.verb
+        let verb = Verb.typed(path)
         let error = Self.missing([Operand.model.name], of: verb, path)
         throw nearbyModels.paths.isEmpty ? error : modelMissing(error.message)
     }

@@ -33,10 +33,11 @@ extension Invocation {
             path != Verb.diagram.name
             || configuration == nil && !Set(typed).isDisjoint(with: ["--plan", "--history"])
         guard isOfStore, let store = self[Operand.store] ?? self[Operand.model] else { return }
-        let choice = NearbyModels(store: store).choice(for: store, purpose, order: list(.order))
+        let nearby = NearbyModels(store: store)
+        let choice = nearby.choice(for: store, purpose, order: list(.order))
         if let path = choice.path { give(path, for: Option.model) }
         // The one screen of a store names its model itself.
-        let isSaid = path != Verb.overview.name || choice.path == nil || nearbyModels.paths.count > 1
+        let isSaid = path != Verb.overview.name || choice.path == nil || nearby.paths.count > 1
         if let notice = choice.notice, isSaid { notices.append(notice) }
     }
 

@@ -25,7 +25,7 @@ package struct Verb: Sendable {
     ) {
         (self.name, self.summary, self.discussion, self.operands) = (name, summary, discussion, operands)
         // A verb may have its own help for one of these.
-        let common: [Option] = Self.printedFile(name, options) + [.config, .json, .help]
+        let common: [Option] = Self.printedFile(name) + [.config, .json, .help]
         self.options = options + common.filter { shared in !options.contains { $0.name == shared.name } }
         self.examples = examples
         self.subverbs = subverbs
@@ -50,6 +50,11 @@ package struct Verb: Sendable {
     /// The verbs that perform an action, this one or those below it, each as typed.
     package var leaves: [(words: [String], verb: Verb)] {
         (isGroup ? [] : [([name], self)]) + subverbs.map { ([name, $0.name], $0) }
+    }
+
+    /// Returns the verb that performs an action, as typed, such as `backup list`; nil if there is none.
+    static func typed(_ path: String) -> Verb? {
+        all.flatMap(\.leaves).first { $0.words.joined(separator: " ") == path }?.verb
     }
 
     /// Returns the help of this verb. `path` is the verb as typed, such as `backup list`.

@@ -45,8 +45,8 @@ package struct VerbGroup: Sendable {
     /// Returns the group that `moult help` knows by a word; nil if there is none.
     package static func named(_ name: String) -> VerbGroup? { all.first { $0.name == name } }
 
-    /// The verbs to begin with, each with an example and what it does.
-    private static let first: [(example: String, help: String)] = [
+    /// The verbs to begin with, each with its purpose.
+    private static let first: [(verb: String, help: String)] = [
         ("status", "which version a store is of, and how far behind"),
         ("browse", "its objects and its model in a browser"),
         ("query", "SQL over its entities, under their own names"),
@@ -58,7 +58,7 @@ package struct VerbGroup: Sendable {
 
     /// Returns the lines of `moult help GROUP`.
     package func help(style: TextStyle) -> [String] {
-        ["\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
+        ["\(summary.capitalizedFirst)."]
             + Verb.section("Verbs", verbs.map { ($0.name, $0.summary) }, style)
             + ["", "\(Program.name) VERB --help has the options and examples of a verb."]
     }
@@ -71,7 +71,7 @@ package struct VerbGroup: Sendable {
                 + "reversible.", "", "\(style.bold("Usage:")) \(name) STORE      one screen about a store",
             "       \(name) VERB [arguments] [options]",
         ]
-            + Verb.section("Begin with", first.map { ("\($0.example)", $0.help) }, style)
+            + Verb.section("Begin with", first.map { ($0.verb, $0.help) }, style)
             + Verb.section("All verbs, by the work they do", all.map { ($0.name, $0.list) }, style)
             + [
                 "", "\(name) help VERB       options and examples of a verb",
@@ -149,7 +149,7 @@ extension Verb {
         "sync": "mirror sync", "replicate": "mirror", "completion": "completions", "man": "manual",
     ]
 
-    /// The verbs without an effect that a word from another tool runs.
+    /// The verbs that change nothing. A word from another tool runs them directly.
     static let readingVerbs: Set = [
         "inspect", "status", "dump", "diagram", "query", "runs", "log", "doctor", "validate",
     ]

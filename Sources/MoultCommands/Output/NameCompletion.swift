@@ -13,7 +13,7 @@ enum NameCompletion {
     /// The kinds of names.
     enum Kind: String, CaseIterable, Sendable {
         case versions, entities, backups
-        /// Either of two.
+        /// A backup, or a version.
         case restorable
     }
 

@@ -16,9 +16,7 @@ extension Verb {
     ]
 
     /// The option to add to a verb whose result is what it prints.
-    static func printedFile(_ name: String, _ options: [Option]) -> [Option] {
-        printing.contains(name) && !options.contains { $0.name == Option.printed.name } ? [.printed] : []
-    }
+    static func printedFile(_ name: String) -> [Option] { printing.contains(name) ? [.printed] : [] }
 
     /// Whether the verb prints its result if no file is named, so that -o - means the standard output.
     var printsWithoutFile: Bool { options.contains(.printed) || name == "export" && outputOption?.name == "out" }
@@ -57,8 +55,7 @@ extension Invocation {
     func format(_ option: Option, of formats: [String], at path: String?) throws -> String? {
         let named = self[value: option]?.lowercased()
         if let named, !formats.contains(named) {
-            let list = "\(formats.dropLast().joined(separator: ", ")) or \(formats.last ?? "")"
-            throw wrong("--\(option.name) takes \(list), not \(self[value: option] ?? named).")
+            throw wrong("--\(option.name) takes \(formats.listed("or")), not \(self[value: option] ?? named).")
         }
         let other = [
             "ndjson": "jsonl", "db": "sqlite", "sqlite3": "sqlite", "gv": "dot", "mmd": "mermaid", "htm": "html",
@@ -92,7 +89,7 @@ struct PrintedFile {
     private let part: String
     private let system = POSIXSystem()
 
-    /// - Parameter store: the store that the output is of, whose readers the file gets; nil without one.
+    /// - Parameter store: the store that the output is of, whose permissions the file gets; nil without one.
     /// - Throws: `usage` if the path is that of a folder or a store; what writing throws.
     init(_ path: String, like store: String?) throws {
         if try system.status(of: path)?.kind == .folder || ReadOnlyStore.isDatabase(path) {

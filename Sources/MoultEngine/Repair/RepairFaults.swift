@@ -203,16 +203,18 @@ struct RepairFaults {
                 OR typeof(ZENTITY) <> 'integer' OR typeof(ZENTITYPK) <> 'integer' OR NOT EXISTS (SELECT 1 FROM main.ATRANSACTION AS t WHERE t.Z_PK = r.ZTRANSACTIONID) ORDER BY Z_PK
                 """,
             action: .history("DELETE FROM main.ACHANGE"))
-        let old = limit.map { limit in
-            ["ACHANGE": "ZTRANSACTIONID", "ATRANSACTION": "Z_PK"].sorted { $0.key < $1.key }.map { table, column in
-                RepairFault(
-                    rule: .history, place: "\(table) before \(limit.name)",
-                    select: "SELECT Z_PK FROM main.\(table) WHERE \(column) < \(limit.firstKept) ORDER BY Z_PK",
-                    action: .trim(table: table))
-            }
-        }
+        let old =
+            limit.map { limit in
+                // Changes first: their condition reads ATRANSACTION.
+                [("ACHANGE", "ZTRANSACTIONID"), ("ATRANSACTION", "Z_PK")].map { table, column in
+                    RepairFault(
+                        rule: .history, place: "\(table) before \(limit.name)",
+                        select: "SELECT Z_PK FROM main.\(table) WHERE \(column) < \(limit.firstKept) ORDER BY Z_PK",
+                        action: .trim(table: table))
+                }
+            } ?? []
         guard layout.level.hasHistoryStrings, gaps.isWhole("ATRANSACTIONSTRING") else {
-            return (old ?? []) + [changes]
+            return old + [changes]
         }
         let texts = PersistentHistory.references.map { column in
             RepairFault(
@@ -223,7 +225,7 @@ struct RepairFaults {
                     """,
                 action: .history("UPDATE main.ATRANSACTION SET \(column) = NULL"))
         }
-        return (old ?? []) + [changes] + texts
+        return old + [changes] + texts
     }
 
     // MARK: - Objects

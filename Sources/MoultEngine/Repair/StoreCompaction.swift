@@ -1,7 +1,8 @@
 import MoultBasics
 import MoultSQLite
+import MoultStore
 
-/// The free pages of a store: those that hold nothing, and stay in the file for rows to come.
+/// The free pages of a store: those that hold no data and stay in the file for later rows.
 package struct FreePages: Sendable, Equatable {
     package let count: Int64
     /// The number of all pages.
@@ -13,10 +14,8 @@ package struct FreePages: Sendable, Equatable {
     /// Whether there are so many that a person may want them back: at least 64 KiB, and one page in ten.
     package var isWorthwhile: Bool { bytes >= 1 << 16 && count >= total / 10 }
 
-    package init(_ connection: Connection) throws {
-        count = try connection.integer("PRAGMA main.freelist_count") ?? 0
-        total = try connection.integer("PRAGMA main.page_count") ?? 0
-        pageSize = try connection.integer("PRAGMA main.page_size") ?? 0
+    package init(_ file: StoreSnapshot.FileFacts) {
+        (count, total, pageSize) = (file.freePages, file.pageCount, file.pageSize)
     }
 }
 
@@ -30,10 +29,10 @@ package struct HistoryLimit: Sendable, Equatable {
 
     /// - Parameter name: the date as it was written; nil for its ISO 8601 form.
     package init(_ name: String? = nil, seconds: Double) {
-        // A date that is none deletes nothing.
+        // An infinite or NaN date deletes nothing.
         self.seconds = seconds.isFinite ? seconds : -1e10
         let whole = Int64(min(max(self.seconds, -1e10), 1e11).rounded(.down))
-        self.name = name ?? Timestamp(seconds: 978_307_200 + whole).iso8601
+        self.name = name ?? Timestamp(seconds: Int64(DateText.referenceDate) + whole).iso8601
     }
 
     /// The number of the first transaction that stays, as SQL. A reader of history expects the transactions after its
@@ -65,8 +64,8 @@ enum StoreCompaction {
         }
     }
 
-    /// Returns a digest of the rows of each table, in the order of their rowids. A virtual table keeps its rows in
-    /// tables of its own.
+    /// Returns a digest of the rows of each table, in the order of their rowids. The rows of a virtual table are in its
+    /// shadow tables, which are included.
     private static func digests(_ connection: Connection) throws -> [String: [UInt8]] {
         var digests: [String: [UInt8]] = [:]
         for table in try connection.catalogue().tables where !table.isVirtual {

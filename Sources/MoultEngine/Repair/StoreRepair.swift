@@ -71,7 +71,7 @@ package final class StoreRepair: Sendable {
             let unnamed =
                 try rules.contains(.externalFiles)
                 ? external.unnamed(in: probe.connection, of: probe.path, on: system) : .init()
-            let free = try rules.contains(.space) ? FreePages(probe.connection) : nil
+            let free = rules.contains(.space) ? FreePages(snapshot.file) : nil
             let isWorthwhile = free.map { $0.isWorthwhile || limit != nil && !rows.isEmpty } ?? false
             var found = RepairReport(
                 faults: schema.report.faults + schema.waiting.map(\.found) + rows + Self.finding(unnamed, external)

@@ -106,7 +106,7 @@ extension ModelLock {
         return folder == "/" ? "" : folder
     }
 
-    /// What contradicts itself in a lock that was edited or merged by hand; nil if nothing does.
+    /// The contradiction in a lock that was edited or merged by hand; nil if there is none.
     private var contradiction: String? {
         for (model, versions) in models.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
             let names = versions.map(\.name)

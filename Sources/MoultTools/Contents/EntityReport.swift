@@ -8,16 +8,14 @@ package struct EntityReport: ToolAnswer {
     private let entity: EntityContents
     private let rows: Int64?
     private let lists: [JoinContents]
-    private let model: ManagedObjectModel?
 
     /// - Throws: `usage` if the store has no such entity.
     package init(_ name: String, of store: String, versions: ModelVersions) throws {
         let contents = try ReadOnlyStore.read(store) { try StoreContents($0, in: versions) }
         guard let entity = contents.whole(name) else { throw contents.unknown(name) }
-        (self.entity, model) = (entity, contents.layout?.model)
+        self.entity = entity
         rows = try StoreInspection(of: store, in: versions).rowCounts[name]
-        let lineage = model.flatMap { model in model.entity(name).map { model.lineage(of: $0).map(\.name) } } ?? []
-        lists = contents.joins.filter { lineage.contains($0.entity) }
+        lists = contents.joins(of: name)
     }
 
     /// The columns with their types.
@@ -47,6 +45,13 @@ package struct EntityReport: ToolAnswer {
 }
 
 extension StoreContents {
+    /// Returns the to-many relationships of an entity, inherited ones included.
+    func joins(of name: String) -> [JoinContents] {
+        guard let model = layout?.model, let entity = model.entity(name) else { return [] }
+        let lineage = model.lineage(of: entity).map(\.name)
+        return joins.filter { lineage.contains($0.entity) }
+    }
+
     /// Returns the error for an entity that the store does not have.
     func unknown(_ name: String) -> MigrationError {
         let names = entities.map(\.name)

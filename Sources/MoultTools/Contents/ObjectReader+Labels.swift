@@ -42,7 +42,7 @@ extension ObjectReader {
     }
 
     /// Returns the column that names an entity's objects: the one that a person has chosen for the entity or for one
-    /// that it inherits from, or else the one that is chosen by itself. Nil for none.
+    /// that it inherits from, or else the automatic one. Nil if there is none.
     ///
     /// - Parameter root: the entity that a relationship leads to, whose column its sub-entities have too if they can.
     package func labelColumn(of name: String, in root: String? = nil) -> EntityContents.Column? {

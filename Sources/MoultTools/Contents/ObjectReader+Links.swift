@@ -22,10 +22,7 @@ extension ObjectReader {
 
     /// Returns the to-many relationships of an entity, inherited ones included, by name.
     package func joins(of entity: String) -> [JoinContents] {
-        guard let model = contents.layout?.model, let entity = model.entity(entity) else { return [] }
-        let lineage = model.lineage(of: entity).map(\.name)
-        return contents.joins.filter { lineage.contains($0.entity) }
-            .sorted { $0.relationship.precedesInByteOrder($1.relationship) }
+        contents.joins(of: entity).sorted { $0.relationship.precedesInByteOrder($1.relationship) }
     }
 
     /// Returns the destination entity of a to-one relationship; nil for any other column.
@@ -33,7 +30,7 @@ extension ObjectReader {
         guard case .toOne = column.source, let model = contents.layout?.model, let entity = model.entity(entity) else {
             return nil
         }
-        return model.relationships(of: entity).first { $0.name == column.name }?.destinationEntityName
+        return model.relationship(column.name, of: entity)?.destinationEntityName
     }
 
     /// Returns the next destinations of an object.

@@ -111,8 +111,9 @@ extension ObjectReader {
     }
 
     private func condition(of entity: EntityContents, _ predicate: MoultModel.Predicate?) throws -> String {
-        let own = entity.sharesTable ? ["+Z_ENT IN \(entity.list)"] : []
-        let conditions = try own + (predicate.map { ["Z_PK IN (\(try keys(of: entity, $0)))"] } ?? [])
+        let conditions =
+            try [entity.restriction].compactMap(\.self)
+            + (predicate.map { ["Z_PK IN (\(try keys(of: entity, $0)))"] } ?? [])
         return conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
     }
 

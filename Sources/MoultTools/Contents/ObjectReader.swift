@@ -16,8 +16,8 @@ import MoultStore
 /// Paging is by key, so that the last page of a large store takes as long as the first.
 package struct ObjectReader {
     package let contents: StoreContents
-    /// The attribute that names the objects of an entity, by the entity's name; empty for none. Other entities have the
-    /// one that is chosen by itself.
+    /// The attribute that names the objects of an entity, by the entity's name; empty for none. Other entities use the
+    /// automatic one.
     package var labels: [String: String] = [:]
     let probe: ReadOnlyStore
     let uuid: UUID
@@ -129,7 +129,7 @@ package struct ObjectReader {
         of entity: EntityContents, _ range: ClosedRange<Int64>, _ predicate: MoultModel.Predicate?, limit: Int
     ) throws -> [Int64] {
         guard let predicate else {
-            let condition = entity.sharesTable ? "+Z_ENT IN \(entity.list) AND " : ""
+            let condition = entity.restriction.map { $0 + " AND " } ?? ""
             return try rows(
                 "SELECT Z_PK FROM \(entity.table.quotedName) WHERE \(condition)Z_PK BETWEEN ? AND ? ORDER BY Z_PK LIMIT ?",
                 [.integer(range.lowerBound), .integer(range.upperBound), .integer(Int64(limit))]
@@ -186,4 +186,7 @@ package struct ObjectReader {
 
 extension EntityContents {
     var list: String { "(\(numbers.map(String.init).joined(separator: ", ")))" }
+
+    /// The condition for the entity's rows in a table that it shares; nil if it has the table to itself.
+    var restriction: String? { sharesTable ? "+Z_ENT IN \(list)" : nil }
 }

@@ -8,7 +8,7 @@ import MoultStore
 ///
 /// It is made of the answers that each have a call of their own, and changes nothing.
 package struct StoreOverview: ToolAnswer {
-    /// A command to go on with, and what it is for.
+    /// A suggested next command, and its purpose.
     package struct Step: Sendable {
         package let command: Remedy
         package let purpose: String
@@ -27,7 +27,7 @@ package struct StoreOverview: ToolAnswer {
     private let diagnosis: StoreDiagnosis
     /// Whether every page and row was read.
     private let isWhole: Bool
-    /// The commands to go on with.
+    /// The suggested next commands.
     package let next: [Step]
 
     /// A store of up to this many bytes is read whole, which takes about a second.
@@ -45,13 +45,13 @@ package struct StoreOverview: ToolAnswer {
         let system = POSIXSystem()
         (self.store, self.model, isCompared) = (store, model, context != nil)
         var read: (status: StoreStatus, inspection: StoreInspection)?
+        let own = context == nil ? try? ModelVersion(ownOfStore: store) : nil
         do {
             let inspection = try StoreInspection(of: store, in: context?.versions ?? ModelVersions(versions: []))
-            let own = try? ModelVersion(ownOfStore: store)
             let versions = context?.versions ?? ModelVersions(versions: own.map { [$0] } ?? [], currentName: own?.name)
             read = (try StoreKeeper(store, options) { versions }.status(aimingAt: target), inspection)
         } catch let error as MigrationError where error.code == .storeCorrupted {
-            // What is wrong is the answer.
+            // The diagnosis below says what is damaged.
         }
         (status, inspection) = (read?.status, read?.inspection)
         let bytes = try system.status(of: store)?.size ?? 0
@@ -68,7 +68,7 @@ package struct StoreOverview: ToolAnswer {
         diagnosis = StoreDiagnosis(store, context, to: target, options: options, readingAll: isWhole)
         next = Self.steps(
             of: store, read?.status, plan, planError, isWell: diagnosis.isWell,
-            hasModel: context != nil || (try? ModelVersion(ownOfStore: store)) != nil)
+            hasModel: context != nil || own != nil)
     }
 
     /// The state of the store; nil if it cannot be read.

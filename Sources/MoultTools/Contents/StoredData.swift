@@ -70,7 +70,7 @@ extension ObjectReader {
         case .raw(let name): stored = name
         case .key, .entity, .toOne, .toOneEntity: return nil
         }
-        let restriction = entity.sharesTable ? " AND +Z_ENT IN \(entity.list)" : ""
+        let restriction = entity.restriction.map { " AND " + $0 } ?? ""
         let sql = "SELECT \(stored.quotedName) FROM \(entity.table.quotedName) WHERE Z_PK = ?\(restriction)"
         guard case .blob(let bytes)? = try rows(sql, [.integer(key)], { $0.value(0) }).first else { return nil }
         guard isExternal else { return bytes }

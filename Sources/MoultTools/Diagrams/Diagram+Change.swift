@@ -278,9 +278,12 @@ extension Diagram {
     /// Creates a picture of the differences between two versions.
     ///
     /// - Throws: `usage` for an answer that matches no question.
-    package init(from older: ModelVersion, to newer: ModelVersion, answers: Answers, choice: EntityChoice) throws {
+    package init(
+        from older: ModelVersion, to newer: ModelVersion, answers: Answers, choice: EntityChoice,
+        showsUnchanged: Bool = false
+    ) throws {
         let difference = try ModelDiff(from: older, to: newer, answers: answers)
-        try self.init(from: older, to: newer, difference, choice: choice)
+        try self.init(from: older, to: newer, difference, choice: choice, showsUnchanged: showsUnchanged)
     }
 
     /// Creates a picture of a migration's plan.

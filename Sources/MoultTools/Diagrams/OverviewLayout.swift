@@ -194,21 +194,21 @@ struct OverviewLayout {
     func curve(from: Int, to: Int, hasHead: Bool) -> String {
         let (one, other) = (spots[from], spots[to])
         let (start, end): (Int, Int)
-        let (turn, back): (Int, Int)
+        let turn: Int
         if one.x + one.width <= other.x {
             (start, end) = (one.x + one.width, other.x)
-            (turn, back) = ((start + end) / 2, (start + end) / 2)
+            turn = (start + end) / 2
         } else if other.x + other.width <= one.x {
             (start, end) = (one.x, other.x + other.width)
-            (turn, back) = ((start + end) / 2, (start + end) / 2)
+            turn = (start + end) / 2
         } else {
             (start, end) = (one.x + one.width, other.x + other.width)
-            (turn, back) = (max(start, end) + Self.columnGap / 2, max(start, end) + Self.columnGap / 2)
+            turn = max(start, end) + Self.columnGap / 2
         }
         let (above, below) = (one.y + one.height / 2, other.y + other.height / 2)
         let head = hasHead ? "e,\(end),\(-below) " : ""
-        let tip = hasHead ? end + (back < end ? -8 : 8) : end
-        return "\(head)\(start),\(-above) \(turn),\(-above) \(back),\(-below) \(tip),\(-below)"
+        let tip = hasHead ? end + (turn < end ? -8 : 8) : end
+        return "\(head)\(start),\(-above) \(turn),\(-above) \(turn),\(-below) \(tip),\(-below)"
     }
 }
 

@@ -97,7 +97,7 @@ enum PictureViewer {
           fitted[1] = whole[1] + (whole[3] - fitted[3]) / 2;
           let view;
           const set = (next) => { view = next; svg.setAttribute("viewBox", view.join(" ")); };
-          // Where the whole could not be read, it begins at the upper left.
+          // If the whole picture would be too small to read, begin at its upper left.
           const least = Math.min(size, wide / 0.6);
           set(least < size ? [whole[0], whole[1], least, (least * tall) / wide] : [...fitted]);
           const place = (x, y) => new DOMPoint(x, y).matrixTransform(svg.getScreenCTM().inverse());
@@ -158,7 +158,7 @@ enum PictureViewer {
           const said = controls.appendChild(document.createElement("output"));
           let hits = [];
 
-          // What a box is linked to.
+          // The boxes that an edge links.
           const ends = (edge) => edge.id.split("-").slice(1).map((number) => "e" + number);
           const near = (node) => {
             if (field.value) node = null;

@@ -89,7 +89,7 @@ extension Explanation {
     }
 
     fileprivate func lines(style: TextStyle) -> [String] {
-        var lines = [title == meaning || meaning.hasPrefix(title) ? style.bold(code) : style.bold("\(code): \(title)")]
+        var lines = [meaning.hasPrefix(title) ? style.bold(code) : style.bold("\(code): \(title)")]
         if !facts.isEmpty { lines.append(style.dim(facts.joined(separator: " "))) }
         lines += ["", meaning, "", style.bold("Why it matters"), why, "", style.bold("What to do"), remedy.text()]
         guard let rule else { return lines }

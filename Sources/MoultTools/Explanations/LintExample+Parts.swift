@@ -24,7 +24,7 @@ extension LintExample {
             }
         }
         if !unchanged.isEmpty {
-            let names = unchanged.count == 1 ? unchanged[0] : unchanged.joined(separator: ", ")
+            let names = unchanged.joined(separator: ", ")
             parts.append(Part(title: "\(names)\(isCompared ? " now" : ""): as above.", code: nil))
         }
         parts += versions.filter { !unchanged.contains($0.name) }.map {

@@ -50,10 +50,7 @@ package struct ExportPart: Sendable {
         relationship = nil
         self.columns = columns.map { Column($0, isWhole: isWhole) }
         let sources = columns.map { $0.list?.keys(ofRowIn: entity.table) ?? $0.source.column.quotedName }
-        var conditions: [String] = []
-        if entity.sharesTable {
-            conditions.append("+Z_ENT IN (\(entity.numbers.map(String.init).joined(separator: ", ")))")
-        }
+        var conditions = [entity.restriction].compactMap(\.self)
         if let keys { conditions.append("Z_PK IN (\(keys))") }
         let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
         sql =

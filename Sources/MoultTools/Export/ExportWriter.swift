@@ -63,9 +63,6 @@ package struct ExportWriter {
                 if isFile { return try file(export, at: part, named: Path.name(of: path), like: store) }
                 return isStore ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
             }
-            if !isStore, !isFile {
-                for file in try system.list(part) { try system.synchronise(Path.join(part, file)) }
-            }
             try system.synchronise(part)
             try StagedPath.end(part, as: path, isStore: isStore, system)
             return outcome

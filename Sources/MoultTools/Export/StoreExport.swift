@@ -44,7 +44,7 @@ package struct StoreExport {
     ///   predicate on a store without a model.
     package init(
         _ selection: Selection, of probe: ReadOnlyStore, versions: ModelVersions?,
-        _ format: ExportWriter.Format = .jsonl, holdingLists holdsLists: Bool = false
+        _ format: ExportWriter.Format, holdingLists holdsLists: Bool
     ) throws {
         self.probe = probe
         let contents = try StoreContents(probe, in: versions)
@@ -75,7 +75,7 @@ package struct StoreExport {
             parts.append(ExportPart(join, keys: keys, name: names.next(forTable: name), isWhole: selection.isWhole))
         }
         self.parts = parts
-        // Rows are counted only for whoever watches.
+        // Rows are counted only if progress is reported.
         guard WorkMeter.current != nil else { return }
         for part in parts {
             WorkMeter.expect(rows: try probe.connection.integer("SELECT count(*) FROM (\(part.sql))") ?? 0)
@@ -156,12 +156,9 @@ package struct StoreExport {
             guard selection.limit != nil else { return joins.map { ($0, nil) } }
             return joins.map { join in (join, contents.whole(join.entity)) }
         }
-        guard let model = contents.layout?.model else { return [] }
         return entities.flatMap { entity in
-            let lineage = model.entity(entity.name).map { model.lineage(of: $0).map(\.name) } ?? []
-            return contents.joins.filter { join in
-                guard lineage.contains(join.entity) else { return false }
-                return selection.columns?.contains(join.relationship) ?? !join.isRepeated
+            contents.joins(of: entity.name).filter { join in
+                selection.columns?.contains(join.relationship) ?? !join.isRepeated
             }.map { ($0, entity) }
         }
     }
@@ -191,6 +188,6 @@ package struct StoreExport {
     }
 
     private static func allKeys(of entity: EntityContents) -> String {
-        "SELECT Z_PK FROM \(entity.table.quotedName) WHERE Z_ENT IN (\(entity.numbers.map(String.init).joined(separator: ", ")))"
+        "SELECT Z_PK FROM \(entity.table.quotedName) WHERE Z_ENT IN \(entity.list)"
     }
 }

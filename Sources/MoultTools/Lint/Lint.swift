@@ -135,9 +135,8 @@ package struct Lint: Sendable {
         for (rule, matches) in matches {
             for match in matches {
                 // The newest version represents older ones with the same finding.
-                let isOfOneVersion = if case .version = rule.check { true } else { false }
                 let key = [
-                    rule.code, isOfOneVersion ? "" : match.version, match.entity ?? "", match.member ?? "",
+                    rule.code, rule.isOfOneVersion ? "" : match.version, match.entity ?? "", match.member ?? "",
                     match.message,
                 ]
                 guard seen.insert(key).inserted, !isDeclared(match, rule) else { continue }

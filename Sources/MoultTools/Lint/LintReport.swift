@@ -124,8 +124,8 @@ package struct LintReport: Sendable {
         let findings = Quantity.count(olderCount, "finding is", plural: "findings are")
         return String(
             advice: """
-                 \(findings) about versions before \(versions.last ?? ""). If these versions were released, nobody can \
-                change them: run \(.initialise, model) once, or \(.lock, model) if there is a moult.json. \
+                 \(findings) about versions before \(versions.last ?? ""). If these versions were released, they can \
+                no longer be changed: run \(.initialise, model) once, or \(.lock, model) if there is a moult.json. \
                 Lint then reports what is new.
                 """)
     }

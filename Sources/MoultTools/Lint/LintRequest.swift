@@ -23,7 +23,7 @@ package struct LintRequest: Sendable {
     package var exceptions: [LintException] = []
     /// The places of the losses that the project's configuration accepts, with the file and line of each.
     package var declaredLosses: [(place: String, location: String)] = []
-    /// Whether the request is for all models that the exceptions may name. Otherwise nothing is said about exceptions
+    /// Whether the request is for all models that the exceptions may name. Otherwise it reports nothing about exceptions
     /// that match nothing.
     package var isOfAllModels = true
     /// Whether a model may be missing from the revision, because it is newer.

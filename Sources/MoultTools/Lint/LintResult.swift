@@ -231,14 +231,11 @@ extension LintResult {
     /// - Throws: `usage` for an accepted loss at a place that no model has.
     private static func check(_ losses: [(place: String, location: String)], in reports: [LintReport]) throws {
         let places = reports.compactMap(\.places)
-        // A model that cannot be read has places that nobody knows.
+        // The places of a model that cannot be read are unknown.
         guard places.count == reports.count else { return }
         for (place, location) in losses where !places.contains(where: { $0.contain(place) }) {
-            let near = places.lazy.compactMap { $0.nearest(to: place) }.first
-            throw MigrationError(
-                .usage,
-                "No model has the place \(place) of acceptedLosses.\(near.map { " Did you mean \($0)?" } ?? "")",
-                place: location, remedy: "Name an entity or Entity.property.")
+            throw reports.unknown(
+                place, of: "acceptedLosses", at: location, remedy: "Name an entity or Entity.property.")
         }
     }
 }
@@ -254,19 +251,27 @@ extension Lint {
                 if case .release = rule.check { return reports.contains { !$0.sources.isEmpty } }
                 return true
             }.map(\.code))
-        // A model that cannot be read has places that nobody knows.
+        // The places of a model that cannot be read are unknown.
         guard isOfAllModels, !reports.contains(where: { $0.gap != nil }) else { return [] }
         return try exceptions.enumerated().filter { position, exception in
             let known = reports.map { $0.unmatched[position] }
             guard !known.contains(nil) else { return false }
             if known.contains(true) { return codes.contains(exception.rule) }
-            let near = reports.lazy.compactMap { $0.places?.nearest(to: exception.place) }.first
-            throw MigrationError(
-                .usage,
-                "No model has the place \(exception.place) of the exception of \(exception.rule)."
-                    + (near.map { " Did you mean \($0)?" } ?? ""),
-                place: exception.location,
+            throw reports.unknown(
+                exception.place, of: "the exception of \(exception.rule)", at: exception.location,
                 remedy: "Name an entity, Entity.property, a version, Version/Entity.property or a model.")
         }.map(\.element)
+    }
+}
+
+extension [LintReport] {
+    /// Returns the error for a place that no model has, with the nearest one.
+    ///
+    /// - Parameter owner: the setting that names the place.
+    fileprivate func unknown(_ place: String, of owner: String, at location: String, remedy: Remedy) -> MigrationError {
+        let near = lazy.compactMap { $0.places?.nearest(to: place) }.first
+        return MigrationError(
+            .usage, "No model has the place \(place) of \(owner).\(near.map { " Did you mean \($0)?" } ?? "")",
+            place: location, remedy: remedy)
     }
 }

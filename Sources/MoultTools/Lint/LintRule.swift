@@ -126,3 +126,8 @@ extension LintRule {
     static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
     static let user = "<entity name=\"User\"/>\n"
 }
+
+extension LintRule {
+    /// Whether the rule looks at each version by itself.
+    var isOfOneVersion: Bool { if case .version = check { true } else { false } }
+}

@@ -237,7 +237,6 @@ extension LintFinding {
 
     /// A key that stays the same when a finding moves to another version because the newest one no longer has it.
     fileprivate var key: [String] {
-        let isOfOneVersion = if case .version = rule.check { true } else { false }
-        return [rule.code, isOfOneVersion ? "" : version, entity ?? "", member ?? ""]
+        [rule.code, rule.isOfOneVersion ? "" : version, entity ?? "", member ?? ""]
     }
 }

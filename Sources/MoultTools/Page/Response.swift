@@ -98,7 +98,7 @@ package struct Response: Sendable {
     package func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 }
 
-/// A file to send, which is removed when nobody needs its path any more.
+/// A file to send, which is removed once its path is no longer needed.
 package final class Download: Sendable {
     private let folder: TemporaryFolder
     package let path: String

@@ -158,9 +158,8 @@ extension Site {
             guard let newer else { throw Self.noVersion(project.versions.versions.map(\.name)) }
             fields = [("version", newer.name)]
             if let older = request.query["from"].flatMap(version) {
-                let difference = try ModelDiff(from: older, to: newer, answers: project.answers)
                 diagram = try Diagram(
-                    from: older, to: newer, difference, choice: choice, showsUnchanged: isWhole)
+                    from: older, to: newer, answers: project.answers, choice: choice, showsUnchanged: isWhole)
                 fields.append(("from", older.name))
             } else {
                 guard isWhole else { throw Self.noVersion(project.versions.versions.map(\.name)) }

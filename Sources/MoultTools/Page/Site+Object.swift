@@ -117,9 +117,7 @@ extension ObjectReader {
             let isOptional = model.attribute(property, of: entity)?.isOptional ?? false
             return (isOptional ? "optional " : "") + type.name + (isExternal ? ", external storage allowed" : "")
         case .toOne:
-            guard let relationship = model.relationships(of: entity).first(where: { $0.name == property }) else {
-                return "to-one"
-            }
+            guard let relationship = model.relationship(property, of: entity) else { return "to-one" }
             return (relationship.isOptional ? "optional " : "") + "to-one \(relationship.destinationEntityName)"
         case .key, .entity, .toOneEntity, .raw: return column.meaning
         }

@@ -89,8 +89,8 @@ extension Site {
         return "<a href=\"/backups#\(name.anchor)\"><code>\(name)</code></a>"
     }
 
-    /// Returns the link that goes back to a backup; nothing if there is none, or the page only looks.
-    func undoLink(to backup: String?) -> HTML {
+    /// Returns the link that goes back to a backup; empty if there is none, or if the site allows no changes.
+    nonisolated func undoLink(to backup: String?) -> HTML {
         guard settings.allowsChanges, let backup else { return "" }
         return " <a class=\"button\" href=\"\(address("/confirm", ["do": "undo", "name": backup]))\">Undo …</a>"
     }

@@ -50,7 +50,7 @@ extension Site {
             """
     }
 
-    /// Returns the boxes of the columns, all of them off as long as nobody has chosen.
+    /// Returns the boxes of the columns, all of them off until columns are chosen.
     private func columnFields(_ query: ListQuery, _ entity: EntityContents) -> HTML {
         let chosen = Set(query.columns)
         let boxes: [HTML] = ListQuery.choices(of: entity).map { column in

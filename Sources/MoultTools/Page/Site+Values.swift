@@ -55,9 +55,9 @@ extension Site {
         guard !data.isMissing else { return "<span class=\"missing\">The file of external storage is missing.</span>" }
         let source = address("/data", ["entity": entity, "key": String(key), "attribute": column.name])
         let size = Quantity.bytes(data.bytes)
+        let save: HTML = isWhole ? " <a href=\"\(source)&amp;save=yes\" download>Save</a>" : ""
         if let picture = data.picture {
             let words: HTML = "<small>\(picture.name), \(size)</small>"
-            let save: HTML = isWhole ? " <a href=\"\(source)&amp;save=yes\" download>Save</a>" : ""
             guard isWhole || data.bytes <= Self.listPicture else { return "<span class=\"one-line\">\(words)</span>" }
             return """
                 <a href="\(source)"><img class="\(isWhole ? "photo" : "thumbnail")" src="\(source)" loading="lazy" \
@@ -67,11 +67,10 @@ extension Site {
         let limit = isWhole ? 64 : 8
         var hex = ""
         if case .blob(let bytes) = value {
-            hex = bytes.prefix(limit).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            hex = Array(bytes.prefix(limit)).hexadecimal
             if bytes.count > limit { hex += "…" }
         }
         let place: HTML = data.isExternal ? " in a file" : ""
-        let save: HTML = isWhole ? " <a href=\"\(source)&amp;save=yes\" download>Save</a>" : ""
         let line: HTML = "<code>\(hex)</code> \(size)\(place)\(save)"
         return isWhole ? line : "<span class=\"one-line\">\(line)</span>"
     }

@@ -104,10 +104,7 @@ extension Site {
             }
             return begin(
                 Job("Migration", project.migrate(store, following: plan, options: options)) { report in
-                    let undo: HTML =
-                        report.backup.map { backup in
-                            "<p><a class=\"button\" href=\"\(address("/confirm", ["do": "undo", "name": backup.name]))\">Undo …</a></p>"
-                        } ?? ""
+                    let undo: HTML = report.backup.map { "<p>\(self.undoLink(to: $0.name))</p>" } ?? ""
                     return "<pre>\(report.description)</pre>\(undo)"
                 })
         }

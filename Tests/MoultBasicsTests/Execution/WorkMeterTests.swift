@@ -11,7 +11,7 @@ struct WorkMeterTests {
 
         var all: [WorkMeter.Report] { list.withLock { $0 } }
 
-        /// A meter whose clock goes on by a tenth of a second whenever it is read.
+        /// A meter whose clock advances by a tenth of a second whenever it is read.
         var meter: WorkMeter {
             WorkMeter(
                 clock: {

@@ -21,7 +21,7 @@ struct DiagramOverviewTests {
         }
     }
 
-    /// The places of the nodes whose names begin with a letter, as Graphviz is told them.
+    /// The places of the nodes whose names begin with a letter, as Graphviz gets them.
     private func areas(_ dot: String, _ letter: String) throws -> [Area] {
         let number = "(-?[0-9.]+)"
         let pattern = try Regex("  \(letter)[0-9]+ \\[.*width=\(number), height=\(number), pos=\"\(number),\(number)\"")

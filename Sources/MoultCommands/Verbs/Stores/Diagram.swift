@@ -38,7 +38,7 @@ extension Verb {
         guard invocation[newer] == nil || invocation[difference] else {
             throw invocation.wrong("\(Program.name) diagram takes a second argument only with --difference.")
         }
-        let drawing = try drawing(invocation, console)
+        let drawing = try drawing(invocation, console, isFile: format == "html")
         let text =
             switch format {
             case "dot": drawing.dot
@@ -84,11 +84,10 @@ extension Verb {
         "whole", "Draw all entities with their attributes, however many there are.")
 
     /// Returns the picture that the arguments name. A large one that is not asked for whole becomes an overview.
-    private static func drawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
+    private static func drawing(_ invocation: Invocation, _ console: Console, isFile: Bool) throws -> Diagram {
         let drawing = try fullDrawing(invocation, console)
         let names = invocation.all(drawnEntity)
         // The file for a browser has the details, too.
-        let isFile = try format(of: invocation) == "html"
         guard drawing.isLarge, !invocation[drawsAll], !isFile else { return drawing }
         console.say(
             "\(Quantity.count(drawing.boxes.count, "entity", plural: "entities")): "

@@ -43,12 +43,12 @@ extension Verb {
         for option in [Option.model, .answers, .backups, .order, .config] {
             if let value = overview[value: option] { arguments += ["--\(option.name)", value] }
         }
-        if browse.options.contains(where: { $0.name == "open" }) { arguments.append("--open") }
+        arguments.append("--open")
         let invocation = try Invocation(browse, path: browse.name, arguments: arguments, registry: overview.registry)
         return try await browse.run(invocation, console)
     }
 
-    /// Waits for a key on a terminal, and returns whether it asks for the page. Ends by itself if nobody types.
+    /// Waits for a key on a terminal, and returns whether it asks for the page. Ends by itself after 30 seconds.
     private static func opensPage(_ console: Console) throws -> Bool {
         guard console.output.isTerminal, console.errors.isTerminal, Console.isInputTerminal, !console.isJSON,
             Environment.value("CI") == nil, Environment.value("TERM") != "dumb"
@@ -66,7 +66,7 @@ extension Verb {
 enum TerminalKey {
     /// Returns the key; nil if none is pressed in time, or the terminal is gone.
     ///
-    /// - Parameter ask: asks for the key, once every key is one to be read.
+    /// - Parameter ask: asks for the key; called once the terminal delivers single keys.
     static func read(within time: Duration, _ ask: () -> Void) -> UInt8? {
         var former = termios()
         guard tcgetattr(STDIN_FILENO, &former) == 0 else { return nil }

@@ -28,7 +28,7 @@ package final class StoreLook: Sendable {
         goal = try versions.target(named: target)
     }
 
-    /// Creates an examination without a model: a store's version is told by its identifiers alone.
+    /// Creates an examination without a model; a store's version is then known by its identifiers alone.
     package init() { (versions, target, goal) = (ModelVersions(versions: []), nil, 0) }
 
     /// The name of the target version; empty without a model.
