@@ -70,8 +70,11 @@ enum StoreCompaction {
         var digests: [String: [UInt8]] = [:]
         for table in try connection.catalogue().tables where !table.isVirtual {
             let rows = "FROM main.\(table.name.quotedName) NOT INDEXED"
-            // Without a rowid, the rows are in the order of the table's key.
-            let hasRowid = try connection.attempt { try connection.integer("SELECT rowid \(rows) LIMIT 1") } != nil
+            // Without a rowid, the rows are in the order of the table's key. VACUUM gives the rows of SQLite's own tables
+            // and of the model cache new rowids, to which nothing refers.
+            let isNumbered = !table.name.hasPrefix("sqlite_") && table.name != "Z_MODELCACHE"
+            let hasRowid =
+                try isNumbered && connection.attempt { try connection.integer("SELECT rowid \(rows) LIMIT 1") } != nil
             var stream = SHA256Stream()
             try connection.forEachRow("SELECT \(hasRowid ? "rowid, " : "")* \(rows)") { row in
                 for column in 0..<row.columnCount { stream.update(row.value(column)) }

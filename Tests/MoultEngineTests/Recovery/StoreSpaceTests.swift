@@ -97,6 +97,16 @@ struct StoreSpaceTests {
         return library
     }
 
+    @Test func `a store with statistics whose rows VACUUM numbers anew is compacted`() throws {
+        let library = try emptied()
+        try library.shell("ANALYZE; DELETE FROM sqlite_stat1 WHERE rowid = 1")
+        #expect(try library.line("SELECT min(rowid) > 1 FROM sqlite_stat1") == "1")
+        let statistics = "SELECT * FROM sqlite_stat1 ORDER BY 1, 2"
+        let before = try library.line(statistics)
+        #expect(try keeper(library).repair([.space], isRehearsal: false).isWell)
+        #expect(try library.line("PRAGMA freelist_count") == "0" && library.line(statistics) == before)
+    }
+
     @Test func `free pages are given back, and every row stays`() throws {
         let library = try emptied()
         let (rows, before) = (try library.line(Self.rows), try size(library))
