@@ -5,7 +5,8 @@ import MoultStore
 import MoultTesting
 import TestSupport
 
-/// A migration in calls of one unit each, so that every pause is a moment at which something may happen.
+/// A migration in calls of eight units each. A death between two units continues at the same places as a pause there, so
+/// that shorter calls would only repeat the same moments.
 extension FaultCases {
     static var budgeted: FaultCase {
         get throws {
@@ -22,8 +23,8 @@ extension FaultCases {
                     let prepared = try PreparedMigration(
                         store, versions: versions, options: preparation, system: system)
                     let migrator = Migrator(options: options, system: system)
-                    if case .paused = try migrator.run(prepared, within: .one) { continue }
-                    // A call of one unit leaves the log of its commit to whoever opens the store next.
+                    if case .paused = try migrator.run(prepared, within: .units(8)) { continue }
+                    // A call that counts units leaves the log of its commit to whoever opens the store next.
                     _ = try migrator.recover(store)
                     return
                 }

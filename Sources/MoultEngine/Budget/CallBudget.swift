@@ -45,13 +45,13 @@ final class CallBudget {
     var left: Double {
         switch clock.limit {
         case .all: .infinity
-        case .one: gained == 0 ? .infinity : 0
+        case .units(let count): gained < count ? .infinity : 0
         case .seconds(let budget): budget - clock.elapsed - checkpoint.endSeconds * 2 - CostModel.end
         }
     }
 
     /// Whether units may run in parallel.
-    var mayRunAhead: Bool { clock.limit != .one }
+    var mayRunAhead: Bool { if case .units = clock.limit { false } else { true } }
 
     func seconds(of unit: MigrationUnit) -> Double { unit.seconds * checkpoint.slowness }
 

@@ -50,7 +50,8 @@ final class DeferredRun {
         let tasks = work.tasks
         losesObjects = work.losesObjects
         try clock.limit.check(against: longestUnit(of: tasks))
-        let planned = Array(clock.limit == .one ? tasks.prefix(1) : tasks[...])
+        var planned = tasks
+        if case .units(let count) = clock.limit { planned = Array(tasks.prefix(count)) }
         expected.all = planned.reduce(0) { $0 + $1.parts.total }
         sizes = try TableSizes(over: connection)
         observer = endingInTime(observer).timed(
@@ -89,7 +90,7 @@ final class DeferredRun {
         guard hasGained else { return true }
         return switch clock.limit {
         case .all: true
-        case .one: done.isEmpty
+        case .units(let count): done.count < count
         case .seconds(let budget): budget - clock.elapsed >= task.seconds
         }
     }

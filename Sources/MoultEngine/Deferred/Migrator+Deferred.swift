@@ -59,10 +59,13 @@ extension Migrator {
 /// The amount of deferred work to do in one call.
 package enum CallLimit: Sendable, Hashable {
     case all
-    /// The next task.
-    case one
+    /// The next tasks or units, at most so many.
+    case units(Int)
     /// As many tasks as fit in the time.
     case seconds(Double)
+
+    /// The next task or unit.
+    package static let one = CallLimit.units(1)
 
     /// - Parameters:
     ///   - longest: the longest unit that cannot be interrupted.
