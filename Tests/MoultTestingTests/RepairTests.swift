@@ -39,6 +39,13 @@ struct RepairTests {  // tier: long
         try Self.expectKept(ground, .inputOutputOnce) { $0 > end - 20 }
     }
 
+    @Test(arguments: ["rolled back", "backup restored over a damaged store"])
+    func `external data that a failed restore has copied in part goes, and is in no backup`(_ name: String) throws {
+        let (folder, ground) = try Self.ground(name)
+        defer { withExtendedLifetime(folder) {} }
+        try Self.expectKept(ground, .inputOutputOnce) { $0 > ground.operations.count / 2 }
+    }
+
     @Test(arguments: ["rolled back", "steps with an undo"])
     func `external data that went with its objects stays gone after a power cut`(_ name: String) throws {
         let (folder, ground) = try Self.ground(name)

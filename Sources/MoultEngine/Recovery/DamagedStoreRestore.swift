@@ -131,6 +131,7 @@ struct DamagedStoreRestore {
             } else {
                 try Recovery.settleAside(journal, outcome, sidecar, system)
                 try removeOwnLog()
+                try Recovery.removeParts(below: sidecar.support, system)
                 try system.removeTree(sidecar.work(journal.run))
                 try Journal.remove(sidecar, system)
             }

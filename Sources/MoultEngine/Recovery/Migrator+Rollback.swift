@@ -138,6 +138,8 @@ extension Migrator {
                             error: (error as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\(error)"))
                 }
             }
+            // A file that was copied in part would go into the next backup.
+            try Recovery.removeParts(below: sidecar.support, system)
             try Journal.remove(sidecar, system)
         } catch {
             MigrationLog(sidecar, system).append("Run \(journal.run): the cleanup failed: ", error)
