@@ -173,6 +173,11 @@ let package = Package(
         tests(
             "NotesAndRestaurantsTests", ["NotesAndRestaurants", "notes-and-restaurants", "MoultData", "TestSupport"],
             path: "Examples/Notes/Tests"),
+        // An app's launch with a progress screen.
+        module("LaunchScreen", ["Moult"], path: "Examples/Launch/Sources/LaunchScreen"),
+        tests(
+            "LaunchScreenTests", ["LaunchScreen", "Moult", "MoultModel", "MoultTesting", "TestSupport"],
+            path: "Examples/Launch/Tests"),
         // The README's program, as a user of the library would write it.
         program("library-example", ["Moult"], path: "Examples/Library"),
         // Measures Moult beside the sqlite3 shell: Benchmarks/run.

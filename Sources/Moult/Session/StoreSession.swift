@@ -118,6 +118,13 @@ package struct StoreSession: Sendable {
     /// - Throws: `codeMissing`, `dataConflict`, `unsupported`.
     package func check() throws { _ = try prepared.migration() }
 
+    /// Returns the bytes that the fullest volume lacks for the migration; 0 if there is enough space.
+    package func missingSpace(_ system: any System) throws -> Int64 {
+        guard let migration = try prepared.migration() else { return 0 }
+        let volumes = try migrator.needs(of: migration, on: prepared.store).volumes(system)
+        return max(0, volumes.map { $0.needed - $0.available }.max() ?? 0)
+    }
+
     /// Checks for losses of the first pass that are neither declared nor permitted by the policy.
     ///
     /// - Throws: `lossNotAccepted`.

@@ -182,37 +182,28 @@ extension PersistentContainer {
     /// - Parameter budget: the limit in seconds, at least the time of the longest part that cannot be interrupted.
     /// - Throws: `budgetTooSmall` with the required time, before any work is done; the errors of migrating a store.
     public func migrate(budget: TimeInterval) throws -> BudgetedMigration {
-        try StoreLoader.migrate(
-            persistentStoreDescriptions.map { description in
-                try StoreLoader(
-                    description, model: managedObjectModel, versions: persistentStoreCoordinator.modelVersions)
-            }, within: budget)
+        BudgetedMigration(try StoreLaunch(self).migrate(within: budget))
     }
 }
 
-extension StoreLoader {
-    /// Migrates stores one after another until the time runs out.
+extension StoreLaunch {
+    /// Creates the launch of the stores that a container describes, with their options, code and answers.
     ///
-    /// - Parameter budget: the limit in seconds.
-    package static func migrate(_ loaders: [StoreLoader], within budget: Double) throws -> BudgetedMigration {
-        let system = POSIXSystem()
-        let started = system.monotonicNanoseconds
-        var hasMigrated = false
-        for loader in loaders {
-            let spent = hasMigrated ? system.seconds(since: started) : 0
-            do {
-                guard let report = try loader.migrate(within: budget - spent) else { continue }
-                switch report.outcome {
-                case .nothingToDo: continue
-                case .paused: return .unfinished(fraction: report.fraction, startedOver: report.startedOver)
-                case .migrated, .rehearsed: hasMigrated = true
-                }
-            } catch let error as MigrationError where error.code == .budgetTooSmall && hasMigrated {
-                // The next call can use its whole budget for this store.
-                return .unfinished(fraction: 0, startedOver: nil)
-            }
-        }
-        return .finished
+    /// - Throws: `usage` for an option that Moult does not know.
+    public init(_ container: PersistentContainer) throws {
+        self.init(
+            try container.persistentStoreDescriptions.map { description in
+                try StoreLoader(
+                    description, model: container.managedObjectModel,
+                    versions: container.persistentStoreCoordinator.modelVersions)
+            })
+    }
+}
+
+extension BudgetedMigration {
+    /// - Parameter progress: the progress of the store that needs another call; nil if there is none.
+    package init(_ progress: StoreLaunch.Progress?) {
+        self = progress.map { .unfinished(fraction: $0.fraction, startedOver: $0.startedOver) } ?? .finished
     }
 }
 

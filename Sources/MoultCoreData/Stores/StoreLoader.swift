@@ -187,39 +187,23 @@ package struct StoreLoader {
 
 extension StoreLoader {
     private func bringUpToDate(_ path: String) throws {
-        if let session = try session(path) { _ = try run(session) }
-    }
-
-    private func run(_ session: StoreSession) throws -> MigrationReport {
-        let observer = MigrationObserver(
-            telling: migration.onProgress ?? { _ in }, isCancelled: migration.isCancelled ?? { false })
-        let report = try session.run(observer)
-        if !report.losses.isEmpty { migration.onLosses?(report.losses) }
-        return report
-    }
-
-    /// Migrates as much as the time allows; nil if there is nothing to do.
-    ///
-    /// - Parameter budget: the limit in seconds.
-    /// - Throws: `budgetTooSmall`, and the errors of ``open()``.
-    func migrate(within budget: Double) throws -> MigrationReport? {
-        try words.speaking { try migrated(within: budget) }
-    }
-
-    private func migrated(within budget: Double) throws -> MigrationReport? {
-        guard type == .sqlite, let url, url.path != "/dev/null", try system.exists(url.path) else { return nil }
-        return try session(url.path, within: RunOptions.budget(seconds: budget)).map(run)
+        if let session = try session(path) { _ = try run(session, .none) }
     }
 
     /// Examines an existing store and prepares its migration; nil if it has the model's version.
-    private func session(_ path: String, within budget: Duration? = nil) throws -> StoreSession? {
+    ///
+    /// - Parameter adjust: sets the options that the caller decides.
+    private func session(_ path: String, _ adjust: (inout RunOptions) -> Void = { _ in }) throws -> StoreSession? {
+        var run = options.run
+        run.patience = .milliseconds(max(options.busyTimeout, 0))
+        adjust(&run)
         let path = try system.resolve(path)
         if OpenStoreRegistry.shared.contains(path) {
             guard try isBehind(openStore: path) else { return nil }
             guard OpenStoreRegistry.shared.retire(path) else { throw unsaved(path) }
         }
         return try inferringIfAllowed(path) { isRecognised in
-            try StoreSession(at: path, run(within: budget), isReadOnly: options.isReadOnly, on: system) { connection in
+            try StoreSession(at: path, run, isReadOnly: options.isReadOnly, on: system) { connection in
                 // The snapshot gives a better error for invalid metadata.
                 if let metadata = try? StoreMetadata(from: connection), try isCurrent(metadata) { return nil }
                 let snapshot = try StoreSnapshot(connection)
@@ -232,7 +216,7 @@ extension StoreLoader {
                 }
                 try checkHashes()
                 isRecognised = true
-                return (StoreRequest(path, to: target, .migrate, run(within: budget)), context)
+                return (StoreRequest(path, to: target, .migrate, run), context)
             }
         }
     }
@@ -252,14 +236,6 @@ extension StoreLoader {
         context.part = part
         if migration.afterMigration != nil { context.metadataEntries[StoreMetadata.taskKey] = .boolean(true) }
         return context
-    }
-
-    /// Returns the options of the run, with its time limit.
-    private func run(within budget: Duration? = nil) -> RunOptions {
-        var run = options.run
-        run.budget = budget
-        run.patience = .milliseconds(max(options.busyTimeout, 0))
-        return run
     }
 
     /// Returns whether the metadata alone shows that the store has the model's version.
@@ -436,6 +412,31 @@ extension StoreLoader {
             .noPath, "Some changes on the way have no registered mapping, and inference is off.", place: path,
             remedy: "Register a mapping for each change that has none, or set "
                 + "\(PersistentStoreOption.inferMappingModelAutomatically) to true.", cause: cause)
+    }
+}
+
+extension StoreLoader: LaunchedStore {
+    package var path: String { url?.path ?? "" }
+
+    package func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
+        guard type == .sqlite, path != "/dev/null" else { return nil }
+        var loader = self
+        loader.system = system
+        return try loader.session(path, adjust)
+    }
+
+    package func run(_ session: StoreSession, _ observer: MigrationObserver) throws -> MigrationReport {
+        let own = MigrationObserver(
+            telling: migration.onProgress ?? { _ in }, isCancelled: migration.isCancelled ?? { false })
+        var both = observer
+        both.onProgress = { [tell = observer.onProgress] in
+            own.onProgress($0)
+            tell($0)
+        }
+        both.isCancelled = { [isCancelled = observer.isCancelled] in own.isCancelled() || isCancelled() }
+        let report = try session.run(both)
+        if !report.losses.isEmpty { migration.onLosses?(report.losses) }
+        return report
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultBasics
 internal import MoultCoreData
 import MoultObjects
@@ -101,10 +102,8 @@ struct ContainerStores {
         return opener
     }
 
-    /// Migrates the stores of earlier versions until the time runs out.
-    ///
-    /// - Parameter budget: the time in seconds.
-    func migrate(within budget: Double) throws -> MoultCoreData.BudgetedMigration {
+    /// Returns the launch of the stores.
+    func launch() throws -> StoreLaunch {
         do {
             let parts = parts
             let opener = try opener(parts)
@@ -114,7 +113,7 @@ struct ContainerStores {
                     at: one.url, configuration: parts.isEmpty ? nil : partName(number), isReadOnly: !one.allowsSave,
                     one.run)
             }
-            return try StoreLoader.migrate(openings, within: budget)
+            return StoreLaunch(openings)
         } catch let error as MigrationError {
             throw SwiftDataError(opening: error)
         }

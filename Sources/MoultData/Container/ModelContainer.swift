@@ -1,4 +1,6 @@
 import Foundation
+import Moult
+import MoultBasics
 internal import MoultCoreData
 import MoultObjects
 
@@ -123,6 +125,24 @@ extension ModelContainer: Equatable {
     public static func == (left: ModelContainer, right: ModelContainer) -> Bool { left === right }
 }
 
+extension StoreLaunch {
+    /// Creates the launch of the stores of a container with the same schema, plan and configurations.
+    ///
+    /// - Throws: what making a container throws for a schema, a plan or configurations that do not fit each other.
+    public init(
+        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, configurations: ModelConfiguration...
+    ) throws {
+        try self.init(for: schema, migrationPlan: migrationPlan, configurations: configurations)
+    }
+
+    fileprivate init(
+        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)?, configurations: [ModelConfiguration]
+    ) throws {
+        let given = configurations.isEmpty ? [ModelConfiguration(schema: schema)] : configurations
+        self = try ContainerStores(schema: schema, plan: migrationPlan, configurations: given).launch()
+    }
+}
+
 /// The result of a migration with a budget.
 public enum BudgetedMigration: Sendable, Hashable {
     /// The stores have the schema's version, so a container opens them at once.
@@ -148,11 +168,12 @@ extension ModelContainer {
         for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
         configurations: ModelConfiguration..., budget: TimeInterval
     ) throws -> BudgetedMigration {
-        let given = configurations.isEmpty ? [ModelConfiguration(schema: schema)] : configurations
-        let stores = ContainerStores(schema: schema, plan: migrationPlan, configurations: given)
-        return switch try stores.migrate(within: budget) {
-        case .finished: .finished
-        case .unfinished(let fraction, let startedOver): .unfinished(fraction: fraction, startedOver: startedOver)
+        let launch = try StoreLaunch(for: schema, migrationPlan: migrationPlan, configurations: configurations)
+        do {
+            let progress = try launch.migrate(within: budget)
+            return progress.map { .unfinished(fraction: $0.fraction, startedOver: $0.startedOver) } ?? .finished
+        } catch let error as MigrationError {
+            throw SwiftDataError(opening: error)
         }
     }
 

@@ -228,6 +228,15 @@ package struct VersionInfo: Sendable, Equatable {
         checksums = (list["NSManagedObjectModel_VersionChecksums"]?.dictionary ?? [:]).compactMapValues(\.string)
     }
 
+    /// Returns the hashes of a compiled bundle's current version, as its list has them, without reading a version; nil
+    /// if the path has no such list, or the list no current version.
+    package static func currentHashes(ofModelAt path: String) throws -> VersionHashes? {
+        let list = path + "/VersionInfo.plist"
+        guard path.fileExtension == "momd", ModelFolder.mayExist(list) else { return nil }
+        let info = try VersionInfo(parsing: ModelFolder.bytes(at: list))
+        return info.currentName.flatMap { info.hashes[$0] }
+    }
+
     /// Creates the list for versions whose hashes were computed.
     init(hashes: [String: VersionHashes]) {
         self.hashes = hashes

@@ -1,0 +1,97 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultModelFiles
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A store that a launch prepares: how to find out its version, and how to migrate it.
+package protocol LaunchedStore: Sendable {
+    /// The store's path.
+    var path: String { get }
+    /// The wording of remedies.
+    var words: any RemedyWords { get }
+
+    /// Examines the store, which exists, and prepares its migration; nil if it has the app's version.
+    ///
+    /// - Parameter adjust: sets what the launch decides: the budget, the accepted losses, the number of attempts.
+    func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession?
+
+    /// Runs the migration, and tells the app what it has asked to be told.
+    func run(_ session: StoreSession, _ observer: MigrationObserver) throws -> MigrationReport
+}
+
+extension StoreLaunch {
+    /// The versions of a model, for a launch.
+    public struct Models: Sendable {
+        /// Returns the hashes of the app's version without reading every version; nil if they are known only from all.
+        fileprivate let currentHashes: @Sendable () throws -> VersionHashes?
+        fileprivate let project: @Sendable () throws -> Project
+
+        /// The versions in an app's compiled model.
+        ///
+        /// If the store has the current version, the list of the bundle (`VersionInfo.plist`) is all that is read.
+        ///
+        /// - Parameters:
+        ///   - url: a `.momd`, or anything else that ``Project/init(models:order:registry:)`` reads.
+        ///   - registry: the code that migrations call.
+        public static func bundle(_ url: URL, registry: MigrationRegistry = MigrationRegistry()) -> Models {
+            Models(
+                currentHashes: { try VersionInfo.currentHashes(ofModelAt: url.path) },
+                project: { try Project(models: url.path, registry: registry) })
+        }
+
+        /// The versions of a project.
+        public static func project(_ project: Project) -> Models {
+            Models(
+                currentHashes: {
+                    let versions = project.versions
+                    return versions.versions[try versions.target(named: nil)].hashes
+                }, project: { project })
+        }
+
+        /// Versions that the program has created, oldest first.
+        public static func versions(_ versions: ModelVersions, registry: MigrationRegistry = MigrationRegistry())
+            -> Models
+        {
+            .project(Project(versions, path: nil, order: nil, registry: registry))
+        }
+    }
+}
+
+/// A store that is known by its path and the versions of a model.
+struct LaunchedFile: LaunchedStore {
+    let path: String
+    let models: StoreLaunch.Models
+    let options: RunOptions
+
+    var words: any RemedyWords { SwiftWords() }
+
+    func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
+        var options = options
+        adjust(&options)
+        let session = try StoreSession(at: path, options, on: system) { connection in
+            if options.configuration == nil, let hashes = try models.currentHashes(),
+                try StoreMetadata(from: connection).hashes?.entities == hashes.entities
+            {
+                return nil
+            }
+            return (StoreRequest(path, .migrate, options), try models.project().context(for: path))
+        }
+        // What a dead run has left is tidied by its migration, and here where there is none.
+        if session == nil { try options.migrator(on: system).recoverIfNeeded(path) }
+        return session
+    }
+
+    func run(_ session: StoreSession, _ observer: MigrationObserver) throws -> MigrationReport {
+        try session.run(observer)
+    }
+}

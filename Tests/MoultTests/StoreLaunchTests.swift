@@ -1,0 +1,161 @@
+import Foundation
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultModelFiles
+import Synchronization
+import TestSupport
+import Testing
+
+/// An app's launch, before anything opens the store.
+@Suite struct StoreLaunchTests {
+    private let forum: ForumStore
+
+    init() throws { forum = try ForumStore() }
+
+    /// A launch that accepts the losses, or asks.
+    private func launch(accepts: Bool = true, patience: Duration = .seconds(2)) -> StoreLaunch {
+        var options = RunOptions()
+        options.acceptedLosses = accepts ? .all : .none
+        options.patience = patience
+        return StoreLaunch(
+            store: URL(fileURLWithPath: forum.path), models: .bundle(URL(fileURLWithPath: forum.models)),
+            options: options)
+    }
+
+    /// The forum's model, compiled as an app has it.
+    private func compiled() throws -> URL {
+        let url = URL(fileURLWithPath: forum.folder.path + "/Forum.momd")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+        for file in try CompiledModel(compiling: forum.models).files {
+            try Data(file.bytes).write(to: url.appendingPathComponent(file.name))
+        }
+        return url
+    }
+
+    /// What the sqlite3 shell says of the rows of every table of the model.
+    private func rows() throws -> String {
+        try forum.sql("SELECT count(*) FROM ZTOPIC; SELECT count(*) FROM ZFORUM")
+    }
+
+    @Test func `an older store is migrated in one call, and a current one is only looked at`() async throws {
+        let before = try rows()
+        guard case .ready(let reports) = try await launch().prepare() else {
+            Issue.record("not ready")
+            return
+        }
+        #expect(reports.map(\.outcome) == [.migrated] && reports.first?.backup != nil)
+        #expect(try rows() == before)
+        let bytes = try forum.bytes()
+        for models in [StoreLaunch.Models.bundle(try compiled()), .project(try Project(models: forum.models))] {
+            let again = StoreLaunch(store: URL(fileURLWithPath: forum.path), models: models)
+            guard case .ready(let none) = try await again.prepare() else {
+                Issue.record("not ready")
+                return
+            }
+            #expect(none.isEmpty)
+        }
+        #expect(try forum.bytes() == bytes)
+    }
+
+    @Test func `a loss is a decision, and its acceptance holds until the migration is finished`() async throws {
+        let before = try forum.bytes()
+        guard case .needsDecision(let decision) = try await launch(accepts: false).prepare() else {
+            Issue.record("nothing to decide")
+            return
+        }
+        #expect(!decision.losses.isEmpty && decision.sentences.count == decision.losses.count)
+        #expect(decision.error.code == .lossNotAccepted && !"\(decision.error)".contains("--"))
+        #expect(try forum.bytes() == before)
+        // Asked again, it is the same: nobody has accepted anything.
+        guard case .needsDecision = try await launch(accepts: false).prepare() else {
+            Issue.record("accepted by nobody")
+            return
+        }
+        guard case .ready(let reports) = try await decision.accept() else {
+            Issue.record("not ready")
+            return
+        }
+        #expect(reports.first?.losses.map(\.place).contains(decision.losses[0].place) == true)
+        #expect(!FileManager.default.fileExists(atPath: forum.path + ".moult/launch.json"))
+    }
+
+    @Test func `where no store is, none is made`() async throws {
+        let url = URL(fileURLWithPath: forum.folder.path + "/none.sqlite")
+        let names = try FileManager.default.contentsOfDirectory(atPath: forum.folder.path).sorted()
+        guard
+            case .ready(let reports) = try await StoreLaunch(
+                store: url, models: .bundle(URL(fileURLWithPath: forum.models))
+            ).prepare()
+        else {
+            Issue.record("not ready")
+            return
+        }
+        #expect(reports.isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: forum.folder.path).sorted() == names)
+    }
+
+    @Test func `a call that is suspended ends unfinished, and the next one ends the migration`() async throws {
+        let answer = try launch().run(isCancelled: { true })
+        guard case .unfinished(let progress) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(progress.fraction < 1 && !progress.words.isEmpty)
+        #expect(try forum.sql("PRAGMA integrity_check") == "ok")
+        guard case .ready(let reports) = try await launch().prepare() else {
+            Issue.record("not ready")
+            return
+        }
+        #expect(reports.count == 1)
+    }
+
+    @Test func `a store that another process holds is in use, and is left alone`() async throws {
+        let other = try SQLiteProcess(forum.path)
+        _ = try other.run("BEGIN EXCLUSIVE")
+        let before = try forum.bytes()
+        let answer = try await launch(patience: .zero).prepare()
+        guard case .unavailable(.storeInUse(let error)) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(error.code == .locked)
+        #expect(try forum.bytes() == before)
+        other.kill()
+    }
+
+    @Test func `a volume without room is told with what is missing`() throws {
+        struct Full: ForwardingSystem {
+            func space(at path: String) throws -> VolumeSpace {
+                var space = try real.space(at: path)
+                space.available = 1_000
+                return space
+            }
+        }
+        let before = try forum.bytes()
+        let answer = try launch().run(on: Full())
+        guard case .unavailable(.insufficientStorage(let missing, let error)) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(missing > 1_000 && error.code == .insufficientStorage)
+        #expect(try forum.bytes() == before)
+    }
+
+    @Test func `a model that is missing is a mistake of the app, and is thrown`() async throws {
+        let nowhere = URL(fileURLWithPath: forum.folder.path + "/Nowhere.momd")
+        let launch = StoreLaunch(store: URL(fileURLWithPath: forum.path), models: .bundle(nowhere))
+        let error = await #expect(throws: MigrationError.self) { _ = try await launch.prepare() }
+        #expect(error?.code == .fileNotFound || error?.code == .modelNotFound)
+    }
+
+    @Test func `after a migration it can go back`() async throws {
+        let dump = try forum.sql(".sha3sum --schema")
+        let launch = launch()
+        _ = try await launch.prepare()
+        #expect(try forum.sql(".sha3sum --schema") != dump)
+        #expect(try await launch.goBack().count == 1)
+        #expect(try forum.sql(".sha3sum --schema") == dump)
+    }
+}
