@@ -113,7 +113,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         let places = [folder.isEmpty ? path : Path.join(folder, path), path].map(Self.withoutDots)
         guard let place = places.first(where: { place in files.contains { $0.isAt(place) } }) else {
             throw noModel(
-                path, remedy: "Name a model of the commit; git ls-tree -r --name-only \(name) lists its files.")
+                path, remedy: "Name a model of the commit; `git ls-tree -r --name-only \(name)` lists its files.")
         }
         let scratch = try TemporaryFolder("revision", POSIXSystem())
         defer { scratch.remove() }
