@@ -215,15 +215,14 @@ public struct ResumeReport: Sendable, CustomStringConvertible {
     public let recovery: RecoveryOutcome
     /// The migration that was finished; nil if the run was other work, or if the migration could not be begun here.
     public let migration: MigrationReport?
-    /// What happened, and what does the work again if it was undone.
-    public let description: String
+    private let report: RecoveryReport?
 
-    init(_ report: RecoveryReport) {
-        (recovery, migration) = (report.outcome, nil)
-        description = report.lines(style: .plain).joined(separator: "\n")
+    /// The outcome, and what does the work again if it was undone.
+    public var description: String {
+        migration?.description ?? report?.lines(style: .plain).joined(separator: "\n") ?? ""
     }
 
-    init(_ report: MigrationReport) {
-        (recovery, migration, description) = (report.recovery, report, report.description)
-    }
+    init(_ report: RecoveryReport) { (recovery, migration, self.report) = (report.outcome, nil, report) }
+
+    init(_ report: MigrationReport) { (recovery, migration, self.report) = (report.recovery, report, nil) }
 }

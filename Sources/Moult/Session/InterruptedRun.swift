@@ -55,7 +55,9 @@ package struct InterruptedRun: Sendable {
     /// - Parameter isModelKnown: see ``finishing(isModelKnown:_:)``.
     func sentences(isModelKnown: Bool) -> Remedy {
         let next = finishing(isModelKnown: isModelKnown)
-        guard migration == nil else { return "\(next) finishes the migration to \(journal.to.printable)." }
+        if let migration, isModelKnown || migration.models != nil {
+            return "\(next) finishes the migration to \((migration.target ?? "").printable)."
+        }
         let again: Remedy = again.map { " To begin \(work.lowercasedFirst) again: \($0)" } ?? ""
         return "\(next) recovers the store.\(again)"
     }

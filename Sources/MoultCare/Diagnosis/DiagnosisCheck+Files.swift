@@ -28,7 +28,7 @@ extension DiagnosisCheck {
                 site.finding(
                     "stale-wal", reason.isCertain ? .error : .warning, place: site.path + "-wal",
                     "The -wal next to the store may belong to another file: \(reason.sentence) SQLite would mix the two and report no error.",
-                    "Copy the store and its -wal again from where they came from, with their times (cp -p). Move the -wal "
+                    "Copy the store and its -wal again from where they came from, with their times (`cp -p`). Move the -wal "
                         + "away (`mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)`) only if "
                         + "the store is complete without it."))
         }
