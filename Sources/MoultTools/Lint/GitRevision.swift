@@ -50,7 +50,8 @@ package struct GitRevision: Sendable, CustomStringConvertible {
             .usage, "The repository has no revision \(name)." + (isShallow ? " The clone is shallow." : ""),
             place: git.root,
             remedy: isShallow
-                ? wholeHistory : "Name a branch, a tag or a commit that was fetched; `git branch --all` lists branches.")
+                ? wholeHistory
+                : "Name a branch, a tag or a commit that was fetched; `git branch --all` lists branches.")
     }
 
     private static func noAncestor(_ name: String, _ git: Git, _ run: ProgramRun) throws -> MigrationError {
