@@ -92,7 +92,8 @@ extension StoreKeeper {
         let unreadable = (try? migrator.backups(of: store).contents().unreadable.map(\.name)) ?? []
         switch downgrade.way {
         case .mapping(let migration), .leftovers(let migration):
-            let outcome = try perform(migration, isRehearsal: isRehearsal, observer)
+            let outcome = try perform(
+                migration, .downgrade, to: migration.to, isRehearsal: isRehearsal, observer)
             return DowngradeReport(downgrade, outcome, unreadable: unreadable)
         case .none, .backup, .impossible: return DowngradeReport(downgrade, nil, unreadable: unreadable)
         }

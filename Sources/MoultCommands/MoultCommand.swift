@@ -242,18 +242,18 @@ public enum MoultCommand {
         let near = command ?? Suggestion.nearest(to: word, among: verbs.map(\.name))
         var remedy = ""
         if let group = path.isEmpty ? VerbGroup.named(word) : nil, command == nil {
-            remedy = "It is a group of verbs: \(Program.name) help \(group.name) lists them."
+            remedy = "It is a group of verbs: `\(Program.name) help \(group.name)` lists them."
         } else if let near {
             let typed =
                 ([Program.name, path + near] + rest.map(\.shellQuoted)).joined(separator: " ")
                 + place(ofExport: near, rest)
-            remedy = "Did you mean \(typed)? See \(Program.name) \(path)--help."
+            remedy = "Did you mean `\(typed)`? See `\(Program.name) \(path)--help`."
         } else {
-            remedy = "See \(Program.name) \(path)--help."
+            remedy = "See `\(Program.name) \(path)--help`."
         }
         let isOption = path.isEmpty && word.hasPrefix("-")
         if isOption, let near = Suggestion.nearest(to: word, among: ["--version", "--help"]) {
-            remedy = "Did you mean \(Program.name) \(near)?"
+            remedy = "Did you mean `\(Program.name) \(near)`?"
         }
         let kind = isOption ? "option" : "verb"
         throw MigrationError(.usage, "\(Program.name) \(path)has no \(kind) \(word).", remedy: Remedy(remedy))

@@ -48,7 +48,7 @@ final class Server {
         guard let started else {
             context.release()
             throw MigrationError(
-                .inputOutput, "The server of the page cannot start.", remedy: "Run moult browse again.")
+                .inputOutput, "The server of the page cannot start.", remedy: "Run `moult browse` again.")
         }
         daemon = started
     }

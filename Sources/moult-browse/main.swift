@@ -52,12 +52,12 @@ do {
     let argument = CommandLine.arguments.dropFirst().first ?? ""
     let purpose = "moult-browse serves the page of moult browse, which starts it."
     if ["--help", "-h", "help"].contains(argument) {
-        say("\(purpose)\n\nUsage: moult browse STORE [options]\nSee moult browse --help.\n", on: STDOUT_FILENO)
+        say("\(purpose)\n\nUsage: moult browse STORE [options]\nSee `moult browse --help`.\n", on: STDOUT_FILENO)
         exit(0)
     }
     guard let document = try? JSONValue(parsing: Array(argument.utf8), place: "the argument", code: .usage),
         var settings = Site.Settings(document)
-    else { throw MigrationError(.usage, purpose, remedy: "Run moult browse STORE, or moult browse --help.") }
+    else { throw MigrationError(.usage, purpose, remedy: "Run `moult browse STORE`, or `moult browse --help`.") }
     let models = settings.models
     settings.words = CommandWords(store: settings.store, model: models)
     signal(SIGPIPE, SIG_IGN)

@@ -6,21 +6,10 @@ import Testing
 /// Every command that Moult prints as advice runs as it is printed.
 @Suite("Advice")
 struct AdviceTests {  // tier: long
-    /// The commands in a text: from the program's name to the end of the phrase.
+    /// The commands in a text: from the program's name to the backtick or the line's end.
     static func commands(in text: String) -> [String] {
-        let ends = [
-            ";", "\n", " works ", " says ", " shows ", " needs ", " does ", " puts ", ", then", ", which",
-            ", if ",
-            ", or", ", for ", ", because ", " again", " to ", " drops ", " copies ", " takes ", " makes ", ")",
-            " restores ",
-            " recovers ", " reverses ", " checks ", " creates ", " prints ", " discards ", " keeps ", " removes ",
-            " lists ",
-            " continues ", " records ", " sets ", " clears ", " gives ", " can ",
-        ]
-        return text.components(separatedBy: "moult ").dropFirst().compactMap { piece in
-            let end = ends.compactMap { piece.range(of: $0)?.lowerBound }.min() ?? piece.endIndex
-            var words = String(piece[..<end]).trimmingCharacters(in: .whitespaces)
-            while words.hasSuffix(".") || words.hasSuffix(",") { words.removeLast() }
+        text.components(separatedBy: "moult ").dropFirst().compactMap { piece in
+            let words = piece.prefix { $0 != "`" && $0 != "\n" }
             guard let first = words.split(separator: " ").first, Verb.all.contains(where: { $0.name == first })
             else { return nil }
             return "moult " + words

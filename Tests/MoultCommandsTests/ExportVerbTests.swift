@@ -342,7 +342,7 @@ struct AnonymiseVerbTests {  // tier: long
 
     @Test func `a wrong option, a key in a predicate and a folder that takes no files have their own words`() throws {
         let moult = try StoreVerbTests.besideForumStore()
-        #expect(try moult("--verson").errors.contains("Did you mean moult --version?"))
+        #expect(try moult("--verson").errors.contains("Did you mean `moult --version`?"))
         let key = try moult("export", "forum.sqlite", "--entity", "User", "--where", "Z_PK == 1")
         #expect(key.exit != 0 && key.errors.contains("chooses rows by key"), "\(key)")
         let folder = try moult("export", "forum.sqlite", "-o", "/proc/x")

@@ -46,7 +46,7 @@ struct HelpTests {  // tier: long
         let moult = try Tool.besideForumModel()
         let result = try moult(word, "a b.sqlite")
         #expect(result.exit == 2)
-        #expect(result.errors.contains("Did you mean moult \(command) 'a b.sqlite'?"), "\(result.errors)")
+        #expect(result.errors.contains("Did you mean `moult \(command) 'a b.sqlite'`?"), "\(result.errors)")
         let help = try moult("help", word)
         let verb = command.split(separator: " ").prefix { !$0.hasPrefix("-") }.joined(separator: " ")
         #expect(help.exit == 0 && help.output.contains("Usage: moult \(verb)"), "\(help)")
@@ -68,7 +68,7 @@ struct HelpTests {  // tier: long
     func `the suggestion for another word for an export works as it is printed`(word: String) throws {
         let moult = try StoreVerbTests.besideForumStore()
         let errors = try moult(word, "forum.sqlite").errors
-        let command = try #require(errors.split(separator: "Did you mean ").last?.split(separator: "?").first)
+        let command = try #require(errors.split(separator: "Did you mean `").last?.split(separator: "`").first)
         #expect(try moult.shell(String(command)).exit == 0, "\(errors)")
     }
 

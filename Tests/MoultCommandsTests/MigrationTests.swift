@@ -44,7 +44,7 @@ struct MigrationTests {  // tier: long
         let names = (listed["backups"] as? [[String: any Sendable]] ?? []).compactMap { $0["name"] as? String }.sorted()
         #expect(done.exit == 0 && names.count == 2, "\(done) \(listed)")
         #expect(done.output.contains("The old store is kept as the backup \(names[0])."), "\(done)")
-        #expect(done.output.contains("The versions on the way are kept as \(names[1]). moult rollback"), "\(done)")
+        #expect(done.output.contains("The versions on the way are kept as \(names[1]). `moult rollback"), "\(done)")
         let back = try moult.run(Tool.path, ["rollback", "forum.sqlite"])
         #expect(back.exit == 0 && back.output.contains("Restored \(names[1])"), "\(back)")
     }

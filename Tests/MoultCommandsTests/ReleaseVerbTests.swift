@@ -98,7 +98,7 @@ struct ReleaseVerbTests {  // tier: long
         let arguments = ["checklist", "Forum.xcdatamodeld", "--for", "forum.sqlite", "--check"]
         let open = try moult.run(Tool.path, arguments)
         #expect(open.exit == 1, "\(open)")
-        #expect(open.output.contains("- [ ] Lock the released versions: moult lock Forum.xcdatamodeld."), "\(open)")
+        #expect(open.output.contains("- [ ] Lock the released versions: `moult lock Forum.xcdatamodeld`."), "\(open)")
         #expect(open.output.contains("- [x] forum.sqlite can be migrated: Forum → Forum 2 → Forum 3."), "\(open)")
         #expect(open.output.contains("- [ ] Make a backup of forum.sqlite"), "\(open)")
         #expect(try moult("lock", "Forum.xcdatamodeld").exit == 0)

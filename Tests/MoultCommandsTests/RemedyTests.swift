@@ -4,6 +4,7 @@ import MoultCommands
 import MoultCoreData
 import MoultData
 import MoultModel
+import MoultTools
 import TestSupport
 import Testing
 
@@ -16,7 +17,7 @@ struct RemedyTests {
         .version("V"), .into("P"), .at("P"), .set("Post.text=drop"), .forget("Post.text"), .only(["one-sided"]),
         .budget("1min"), .backups("P"), .run("R"), .inPlace, .normalise, .deferred, .stopAtEachVersion, .frugal, .again,
         .experimental, .dryRun, .sql, .values, .json, .wasClosed, .allowLargeQuarantine, .acceptLosses, .overwrite,
-        .undo,
+        .undo, .everything,
         .restore, .entity("E"), .format("csv"), .seed, .output, .replace, .file("P"), .profile("cloudkit"),
         .config("none"), .since("REV"), .results, .shard("1/2"), .shards("2"), .retry("vanished"), .wait("1min"), .time,
         .memory, .approve, .partition, .sbatch, .canary, .limit, .fix,
@@ -59,6 +60,44 @@ struct RemedyTests {
     /// The model stands first in the words of a verb that takes one.
     private func with(_ verb: Verb, _ paths: [Remedy.Setting]) -> [Remedy.Setting] {
         verb.operands.first?.name == "MODEL" ? [.anyModel] + paths.dropFirst() : paths
+    }
+
+    @Test func `a command that shares its line with words is quoted, and one that does not is not`() {
+        for use in Remedy.Use.allCases {
+            let command = Self.action(use).text(in: CommandWords())
+            #expect(command.hasPrefix("moult ") && !command.contains("`"))
+            let sentences: [(Remedy, String)] = [
+                ("Use \(use).", "Use `\(command)`."), ("\(use) does it.", "`\(command)` does it."),
+                ("First:\n  \(use)\nThen wait.", "First:\n  \(command)\nThen wait."),
+                ("\(use) \(use)", "`\(command)` `\(command)`"), ("  \(use)", "  \(command)"),
+            ]
+            for (remedy, text) in sentences { #expect(remedy.text(in: CommandWords()) == text) }
+            #expect(!("Use \(use)." as Remedy).text(in: SwiftWords()).contains("`"))
+        }
+    }
+
+    @Test func `every command in an explanation can be copied: it stands alone or between backticks`() {
+        var quoted = 0
+        for explanation in Explanation.all {
+            for line in explanation.remedy.text(in: CommandWords()).split(separator: "\n") {
+                let pieces = line.split(separator: "`", omittingEmptySubsequences: false)
+                #expect(pieces.count % 2 == 1, "\(explanation.code): \(line)")
+                quoted += pieces.count / 2
+                let outside = pieces.enumerated().filter { $0.offset % 2 == 0 }.map { String($0.element) }
+                let isAlone = pieces.count == 1 && line.drop { $0 == " " }.hasPrefix("moult ") && !line.hasSuffix(".")
+                #expect(isAlone || !outside.contains { $0.contains(/\bmoult [a-z]/) }, "\(explanation.code): \(line)")
+            }
+        }
+        #expect(quoted > 100)
+    }
+
+    @Test func `a command in a remedy of the sources is an action or between backticks`() throws {
+        for line in try Self.sources("").flatMap({ $0.split(separator: "\n") })
+        where line.contains("remedy: \"") || line.contains("advice = \"") {
+            let start = line.contains("remedy: \"") ? "remedy: \"" : "advice = \""
+            let text = line.components(separatedBy: start).last ?? ""
+            #expect(!text.contains(/(^|[^`])(\\\(Program\.name\)|\bmoult) [a-z\\]/), "\(line)")
+        }
     }
 
     @Test func `a command names what a person has named`() throws {

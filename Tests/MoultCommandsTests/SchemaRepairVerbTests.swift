@@ -38,7 +38,7 @@ struct SchemaRepairVerbTests {  // tier: long
         }
         let repaired = try moult("repair", "forum.sqlite", "--model", "Forum.xcdatamodeld")
         #expect(repaired.exit == 0, "\(repaired)")
-        #expect(repaired.output.contains("Next: moult repair forum.sqlite --model Forum.xcdatamodeld --dry-run"))
+        #expect(repaired.output.contains("Next: `moult repair forum.sqlite --model Forum.xcdatamodeld --dry-run`"))
         #expect(
             try SQLiteShell.run(store, "SELECT count(*), min(ZREPUTATION), max(ZREPUTATION) FROM ZUSER") == "20|1|1\n")
         #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZTAG; SELECT count(*) FROM ZPOST") == "0\n200\n")

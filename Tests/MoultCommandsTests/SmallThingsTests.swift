@@ -126,8 +126,8 @@ struct SmallThingsTests {  // tier: long
     }
 
     @Test(arguments: [
-        (["diff"], "needs MODEL.\n  → For example: moult diff "),
-        (["hash"], "needs MODEL.\n  → For example: moult hash Forum.xcdatamodeld. See moult hash --help."),
+        (["diff"], "needs MODEL.\n  → For example: `moult diff "),
+        (["hash"], "needs MODEL.\n  → For example: `moult hash Forum.xcdatamodeld`. See `moult hash --help`."),
         (["import"], "needs STORE and PATH."), (["views"], "needs STORE."),
         (["anonymise", "x.sqlite"], "needs --out PATH."),
     ])

@@ -52,7 +52,7 @@ public struct MigrationReport: Sendable {
     /// The number of objects that were, or would be, quarantined.
     public private(set) var quarantined: Int64 = 0
     /// The outcome of recovering an earlier, unfinished run.
-    public private(set) var recovery = RecoveryOutcome.nothing
+    public internal(set) var recovery = RecoveryOutcome.nothing
     /// The names of the backups that the retention policy removed.
     public private(set) var prunedBackups: [String] = []
     /// The error that prevented the cleanup, as on a full volume; nil if it is finished. The store is complete in
@@ -194,7 +194,7 @@ extension MigrationReport: CustomStringConvertible {
                 .array(timings.map { ["phase": .string($0.phase.rawValue), "seconds": .double($0.seconds)] })),
             .init("backup", backup.map { ["name": .string($0.name), "folder": .string($0.folder)] } ?? .null),
             .init("space", .array(space.peak.map(\.document))),
-            .init("recovery", outcome == .migrated ? .string(recovery.rawValue) : .null),
+            .init("recovery", outcome == .migrated || recovery != .nothing ? .string(recovery.rawValue) : .null),
             .init("prunedBackups", JSONValue(prunedBackups)), .init("losses", .array(losses.map(\.document))),
             .init("rules", .array(ruleReports.map(\.document))), .init("quarantined", .integer(quarantined)),
             .init("untidied", JSONValue(unfinishedCleanup?.message)), .init("deferral", deferral?.document ?? .null),
@@ -207,9 +207,13 @@ extension MigrationReport: CustomStringConvertible {
         let over = startedOver.map { ["\($0) The migration starts over."] } ?? []
         return switch outcome {
         case .paused: over + pauseLines(style: style)
-        case .nothingToDo: [StorePlan.nothingToDo(at: to)] + destinationLines
+        case .nothingToDo: recoveryLines + [StorePlan.nothingToDo(at: to)] + destinationLines
         case .migrated, .rehearsed: over + doneLines(style: style) + destinationLines
         }
+    }
+
+    private var recoveryLines: [String] {
+        recovery == .nothing ? [] : ["An earlier run had not finished. It was \(recovery.rawValue) first."]
     }
 
     private var destinationLines: [String] {
@@ -239,7 +243,7 @@ extension MigrationReport: CustomStringConvertible {
                 + "\(Quantity.bytes(bytesBefore)) became \(Quantity.bytes(bytesAfter))."
         ]
         lines += table.lines(style: style) + policies.map(\.line)
-        if recovery != .nothing { lines.append("An earlier run had not finished. It was \(recovery.rawValue) first.") }
+        lines += recoveryLines
         for report in ruleReports { lines += report.lines(style: style, isRehearsed: isRehearsed) }
         if quarantined > 0 { lines.append("\(Quantity.count(quarantined, "object")) went to the quarantine.") }
         if let deferral { lines += deferral.lines(style: style) }

@@ -159,27 +159,70 @@ extension StoreRun {
 /// The result of recovering a run whose process died.
 package struct RecoveryReport: Sendable {
     package let outcome: RecoveryOutcome
+    /// The run; nil if there was none, or if nothing is known of it.
+    let run: InterruptedRun?
     /// Whether the run was making a new store, of which nothing is left.
     package let isOfNewStore: Bool
     /// A sentence about effects that code may have had outside the store; nil for none.
     package let leftOutside: String?
+    /// Whether an unfinished backup of no run was removed.
+    let wasBackingUp: Bool
 
-    package var document: JSONValue { ["format": 1, "recovery": .string(outcome.rawValue)] }
+    package var document: JSONValue {
+        [
+            "format": 1, "recovery": .string(outcome.rawValue), "next": JSONValue(again.map { $0.text() }),
+        ]
+    }
 
-    package func lines(style: TextStyle) -> [String] {
+    /// The use case that does the work again; nil if nothing is left to do, or if its settings are not known.
+    private var again: Remedy? {
         switch outcome {
-        case .undone where isOfNewStore:
-            ["The new store was not finished. What was left of it is removed. Run the same command again."]
-        case .nothing: ["No run was left unfinished."]
-        case .undone:
-            ["The run had not committed. The store is unchanged. Run the same command again."]
-                + (leftOutside.map { [$0.printable] } ?? [])
-        case .replaced:
-            [
-                "The run was to restore a backup, but another store is there now. It is unchanged.",
-                String(advice: "Run \(.rollback) again to restore the backup; the current store is backed up first."),
-            ]
-        case .completed: ["The run had committed: the store is the new one."]
+        case .nothing: wasBackingUp ? "\(.makeBackup)" : nil
+        case .undone: isOfNewStore ? nil : run?.again
+        case .replaced: run?.again ?? "\(.rollback)"
+        case .completed: nil
         }
     }
+
+    package func lines(style: TextStyle) -> [String] {
+        let work = run?.work ?? "The run"
+        switch outcome {
+        case .undone where isOfNewStore:
+            return ["The new store was not finished. What was left of it is removed. Run the same command again."]
+        case .nothing where wasBackingUp:
+            return ["No run was left unfinished. An unfinished backup is removed."] + next("To make the backup")
+        case .nothing: return ["No run was left unfinished."]
+        case .undone:
+            let next = next("To begin it again")
+            return ["\(work) had not committed. The store is unchanged."]
+                + (next.isEmpty ? ["Run the same command again."] : next) + (leftOutside.map { [$0.printable] } ?? [])
+        case .replaced:
+            return ["The run was to restore a backup, but another store is there now. It is unchanged."]
+                + next("To restore the backup, after a backup of the current store")
+        case .completed: return ["\(work) had committed: the store is the new one."]
+        }
+    }
+
+    /// Returns the words and the command that follows them, each on a line of its own.
+    private func next(_ words: String) -> [String] {
+        again.map { ["\(words):", "  \($0)"] } ?? []
+    }
+}
+
+/// The result of finishing a run that had not ended.
+public struct ResumeReport: Sendable, CustomStringConvertible {
+    /// The outcome of the recovery.
+    public let recovery: RecoveryOutcome
+    /// The migration that was finished; nil if the run was other work, or if the migration could not be begun here.
+    public let migration: MigrationReport?
+    private let report: RecoveryReport?
+
+    /// The outcome, and what does the work again if it was undone.
+    public var description: String {
+        migration?.description ?? report?.lines(style: .plain).joined(separator: "\n") ?? ""
+    }
+
+    init(_ report: RecoveryReport) { (recovery, migration, self.report) = (report.outcome, nil, report) }
+
+    init(_ report: MigrationReport) { (recovery, migration, self.report) = (report.recovery, report, nil) }
 }

@@ -39,6 +39,10 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
     private let process: Int32?
     /// The progress of a paused migration; nil if there is none.
     private let paused: MigrationCheckpoint?
+    /// The run that has not ended; nil if there is none, or if nothing is known of it.
+    private let interrupted: InterruptedRun?
+    /// Whether there are versions other than the one inside the store.
+    private let isModelKnown: Bool
     /// The findings about the model, which a command reports when it reads the model.
     private let modelFindings: [Finding]
     private let storeFindings: [Finding]
@@ -48,8 +52,10 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
     private init(
         _ recognition: StoreRecognition, of snapshot: StoreSnapshot, in versions: ModelVersions, target: String?,
         isRunUnfinished: Bool, underWay: (process: Int32?, since: String?)?, deferredTasks: [DeferredTask],
-        leftOutside: String?, paused: MigrationCheckpoint?
+        leftOutside: String?, paused: MigrationCheckpoint?, interrupted: InterruptedRun?
     ) throws {
+        self.interrupted = interrupted
+        isModelKnown = versions.versions.contains { !$0.isInsideStore }
         (self.paused, self.deferredTasks, self.leftOutside) = (paused, deferredTasks, leftOutside)
         process = underWay?.process
         self.underWay = underWay.map { run in
@@ -80,7 +86,7 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
         (self.status, self.obstacle) = (status, obstacle)
         self.target = try Self.name(of: target, in: versions)
         (names, recognition, pendingWork, deferredTasks, leftOutside, paused) = ([], nil, [], [], nil, nil)
-        (underWay, process) = (nil, nil)
+        (underWay, process, interrupted, isModelKnown) = (nil, nil, nil, false)
         versionNames = versions.versions.map(\.name)
         (modelFindings, storeFindings) = (versions.findings, [])
     }
@@ -163,6 +169,9 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
     /// The pending work, one sentence each, with what continues it.
     package var pendingSentences: [String] { (deferredSentence.map { [$0] } ?? []) + otherSentences }
 
+    /// The use case that finishes the run that has not ended; nil if there is no such run.
+    package var finishing: Remedy? { interrupted?.finishing(isModelKnown: isModelKnown) }
+
     private var deferredSentence: String? {
         pendingWork.contains("deferredMigration")
             ? String(advice: "A deferred migration has pending work: \(.finish) does it.") : nil
@@ -171,15 +180,17 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
     private var otherSentences: [String] {
         var sentences: [String] = []
         if pendingWork.contains("unfinishedRun") {
-            sentences.append(String(advice: "A run of Moult has not ended: \(.recover) recovers the store."))
+            let next = interrupted?.sentences(isModelKnown: isModelKnown) ?? "\(.recover) recovers the store."
+            sentences.append(String(advice: "A run of Moult has not ended: \(next)"))
         }
         if let underWay { sentences.append(underWay) }
         if let paused {
+            let next = finishing ?? "\(.recover)"
             sentences.append(
                 String(
                     advice: """
                         \(Int(paused.fraction * 100)) % of a migration from \(paused.from.printable) to \
-                        \(paused.to.printable) is done: \(.migrate, .budget("1min")) continues it.
+                        \(paused.to.printable) is done: \(next) continues it.
                         """))
         }
         if let leftOutside { sentences.append(leftOutside.printable) }
@@ -219,7 +230,7 @@ extension StoreStatus {
             try self.init(
                 recognition, of: snapshot, in: versions, target: target, isRunUnfinished: isUnfinished,
                 underWay: underWay, deferredTasks: tasks, leftOutside: try migrator.leftOutside(store),
-                paused: try migrator.paused(store))
+                paused: try migrator.paused(store), interrupted: try InterruptedRun(of: store, migrator))
         } catch let error as MigrationError {
             guard let status = VersionStatus(error) else { throw error }
             try self.init(status, error, in: versions, target: target)

@@ -50,7 +50,10 @@ package struct TextWrap: Sendable, Hashable {
         var joined: [Word] = []
         var rest = words[...]
         while var word = rest.popFirst() {
-            if bare(word.text) == program, rest.first?.spaces == 1 {
+            if let count = quotedLength(word, rest) {
+                for next in rest.prefix(count) { word.text += String(repeating: " ", count: next.spaces) + next.text }
+                rest = rest.dropFirst(count)
+            } else if bare(word.text) == program, rest.first?.spaces == 1 {
                 for _ in 0..<commandLength(rest) {
                     guard let next = rest.popFirst() else { break }
                     word.text += String(repeating: " ", count: next.spaces) + next.text
@@ -59,6 +62,13 @@ package struct TextWrap: Sendable, Hashable {
             joined.append(word)
         }
         return joined
+    }
+
+    /// Returns the number of words after the first that belong to a command between backticks; nil if none begins here.
+    private func quotedLength(_ word: Word, _ rest: ArraySlice<Word>) -> Int? {
+        let start = bare(word.text).split(separator: "`", maxSplits: 1, omittingEmptySubsequences: false)
+        guard start.count == 2, start[1] == program else { return nil }
+        return rest.firstIndex { bare($0.text).contains("`") }.map { $0 - rest.startIndex + 1 }
     }
 
     /// Returns the number of words after the program's name that belong to the command: verbs at first, then options with

@@ -72,6 +72,28 @@ extension Project {
         }
     }
 
+    /// Finishes a run that has not ended: recovers the store and, if the run was a migration, completes it at its own
+    /// target and with its own options. Work of any other kind is undone, or completed if it had committed, and not
+    /// begun again; the report says what does it again.
+    ///
+    /// The report's errors: those of ``migrate(_:to:following:options:)``.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - options: the options for a run whose journal keeps none, as that of an earlier version of Moult.
+    public func resume(_ store: String, options: RunOptions = RunOptions()) -> StoreTask<ResumeReport> {
+        task("resume", store) { observer, log in
+            let run = try keeper(of: store, options).interrupted()
+            guard let run, var request = run.migration, let target = request.target,
+                try versions(for: store).position(named: target) != nil
+            else { return ResumeReport(try keeper(of: store, options).recover()) }
+            if run.request == nil { request.options = options }
+            let session = try session(request, started: POSIXSystem().monotonicNanoseconds)
+            log("Migrating from version \(session.from) to version \(session.to)")
+            return ResumeReport(try session.run(observer))
+        }
+    }
+
     /// Recovers a run whose process died: completes it if it had committed, and undoes it otherwise. Every run does
     /// this first; this call does nothing else.
     ///
@@ -83,7 +105,9 @@ extension Project {
     private func migration(
         _ call: String, _ doing: String, _ request: StoreRequest, following plan: StorePlan? = nil
     ) -> StoreTask<MigrationReport> {
-        task(call, request.store) { observer, log in
+        var request = request
+        request.models = models
+        return task(call, request.store) { [request] observer, log in
             let session = try session(request, following: plan, started: POSIXSystem().monotonicNanoseconds)
             log("\(doing) from version \(session.from) to version \(session.to)")
             let report = try session.run(observer)

@@ -155,7 +155,14 @@ public struct Project: Sendable {
 
     /// Returns the keeper of a store: its backups, records, checks and repairs.
     package func keeper(of store: String, _ options: RunOptions = RunOptions()) -> StoreKeeper {
-        StoreKeeper(store, options) { versions }
+        var keeper = StoreKeeper(store, options) { versions }
+        keeper.models = models
+        return keeper
+    }
+
+    /// The files of the models; nil for versions that a program has created.
+    package var models: StoreRequest.Models? {
+        path.map { StoreRequest.Models(path: $0, order: order, mappings: mappingPaths) }
     }
 
     /// Returns the versions that a store may have had: if the models are another store's, the store's own comes first.

@@ -11,6 +11,8 @@ package struct StoreKeeper: Sendable {
     package let store: String
     package let options: RunOptions
     package let system: any System
+    /// The files of the model, which a run keeps in its journal; nil if none is named.
+    package var models: StoreRequest.Models?
     /// Returns the versions of the model; nil if none is known. Called only when they are needed.
     package let knownVersions: @Sendable () throws -> ModelVersions?
 
@@ -44,10 +46,16 @@ package struct StoreKeeper: Sendable {
     }
 
     /// Runs a migration, or only rehearses it; returns nil then.
+    ///
+    /// - Parameter work: the work that the migration does, for the journal of its run.
     package func perform(
-        _ migration: Pass, isRehearsal: Bool, _ observer: MigrationObserver
+        _ migration: Pass, _ work: StoreRequest.Work, to target: String? = nil, rules: String? = nil,
+        isRehearsal: Bool, _ observer: MigrationObserver
     ) throws -> MigrationOutcome? {
-        guard isRehearsal else { return try migrator.run(migration, on: store, observer) }
+        guard isRehearsal else {
+            let request = StoreRequest(store, to: target, work, options, models: models, rules: rules)
+            return try request.keeping(migrator).run(migration, on: store, observer)
+        }
         _ = try migrator.rehearse(migration, on: store, observer)
         return nil
     }
@@ -147,13 +155,18 @@ package struct StoreKeeper: Sendable {
 
     // MARK: - Records
 
-    /// Recovers a run whose process died.
+    /// Recovers a run whose process died, and begins nothing.
     package func recover() throws -> RecoveryReport {
         let migrator = migrator
-        let leftOutside = try migrator.leftOutside(store)
+        let (run, leftOutside) = (try interrupted(), try migrator.leftOutside(store))
+        let backups = try migrator.backups(of: store).folder
+        let drafts = try migrator.leftovers(of: StoreRecords(of: store, system))
+            .filter { Path.folder(of: $0) == backups }
         let outcome = try migrator.recover(store)
         let isMissing = try !system.exists(store)
-        return RecoveryReport(outcome: outcome, isOfNewStore: isMissing && outcome == .undone, leftOutside: leftOutside)
+        return RecoveryReport(
+            outcome: outcome, run: run, isOfNewStore: isMissing && outcome == .undone, leftOutside: leftOutside,
+            wasBackingUp: run == nil && !drafts.isEmpty)
     }
 
     /// Returns the history of the store, which may be gone.
@@ -190,7 +203,8 @@ package struct StoreKeeper: Sendable {
         }
         let restoration = try Restoration(
             of: objects.numbers, run: objects.run, into: store, at: version, system: system)
-        let outcome = try perform(restoration.migration, isRehearsal: isRehearsal, observer)
+        let outcome = try perform(
+            restoration.migration, .putBack(objects.numbers, run: objects.run), isRehearsal: isRehearsal, observer)
         return RestorationReport(restoration.report, outcome)
     }
 
@@ -207,7 +221,9 @@ package struct StoreKeeper: Sendable {
         report.isRehearsal = isRehearsal
         guard var migration = repair.migration else { return report }
         migration.allowsLargeQuarantine = options.allowsLargeQuarantine
-        let outcome = try perform(migration, isRehearsal: isRehearsal, observer)
+        let names = rules == RepairRule.byDefault ? [] : rules.map(\.rawValue).sorted()
+        let outcome = try perform(
+            migration, .repair(names, before: limit?.name), isRehearsal: isRehearsal, observer)
         report = repair.report
         (report.isRehearsal, report.isAttempted) = (isRehearsal, true)
         (report.outcome, report.leavesRows) = (outcome, repair.leavesRows)
@@ -234,7 +250,7 @@ package struct StoreKeeper: Sendable {
             store, check.rules, version: version, source: compared, place: check.place, system: system)
         let findings = withValues ? ruled.findings.map(\.showingValues) : ruled.findings
         var report = ValidationReport(version.name, audit, rules: findings)
-        if fixing { report.fixes = try fix(ruled, isRehearsal: isRehearsal, observer) }
+        if fixing { report.fixes = try fix(ruled, check.file, isRehearsal: isRehearsal, observer) }
         if withValues { report.fixes = report.fixes?.showingValues }
         return report
     }
@@ -245,30 +261,33 @@ package struct StoreKeeper: Sendable {
     ) throws -> FixReport {
         try heal(unlessRehearsal: isRehearsal)
         let audit = try RuleAudit(store, check.rules, version: try version(), place: check.place, system: system)
-        return try fix(audit, isRehearsal: isRehearsal, observer) ?? FixReport(left: audit.findings)
+        return try fix(audit, check.file, isRehearsal: isRehearsal, observer) ?? FixReport(left: audit.findings)
     }
 
     /// - Returns: nil if there is nothing to fix.
-    private func fix(_ audit: RuleAudit, isRehearsal: Bool, _ observer: MigrationObserver) throws -> FixReport? {
+    private func fix(
+        _ audit: RuleAudit, _ rules: String?, isRehearsal: Bool, _ observer: MigrationObserver
+    ) throws -> FixReport? {
         guard var migration = try audit.mending() else { return nil }
         migration.allowsLargeQuarantine = options.allowsLargeQuarantine
         if isRehearsal {
             let outcome = try migrator.rehearse(migration, on: store, observer)
             return FixReport(outcome.rules, quarantined: outcome.quarantined, nil)
         }
-        let outcome = try migrator.run(migration, on: store, observer)
-        return FixReport(outcome.rules, quarantined: outcome.quarantined, outcome)
+        return try perform(migration, .applyFixes, rules: rules, isRehearsal: false, observer).map {
+            FixReport($0.rules, quarantined: $0.quarantined, $0)
+        }
     }
 }
 
 /// The rules to check in a store, and the place that they were read from.
 package struct RulesToCheck: Sendable {
     package var rules: [ValidationRule]
-    package var place: String
+    /// The file that they were read from; nil for rules of the app alone.
+    package var file: String?
+    package var place: String { file ?? "the rules of the app" }
 
-    package init(_ rules: [ValidationRule], from place: String = "the rules of the app") {
-        (self.rules, self.place) = (rules, place)
-    }
+    package init(_ rules: [ValidationRule], from file: String? = nil) { (self.rules, self.file) = (rules, file) }
 }
 
 /// A selection of objects in a quarantine.

@@ -8,8 +8,8 @@ import MoultModel
     import Foundation
 #endif
 
-/// A request to migrate a store. It contains only data that can be saved, so that it can be kept in the record of a
-/// mirror or in the manifest of a fleet.
+/// A request to change a store. It contains only data that can be saved, so that it can be kept in the record of a
+/// mirror, in the manifest of a fleet, or in the journal of its run.
 package struct StoreRequest: Codable, Sendable, Hashable {
     /// The work to do.
     package enum Work: Codable, Sendable, Hashable {
@@ -21,6 +21,14 @@ package struct StoreRequest: Codable, Sendable, Hashable {
         case migrate
         /// Migrate into another file; do not change the store.
         case migrateInto(String)
+        /// Repair by the named rules, and delete persistent history before a date.
+        case repair([String], before: String?)
+        /// Apply the fixes of rules.
+        case applyFixes
+        /// Put objects back from the quarantine: those with these numbers, or else those of a run, or else all.
+        case putBack([Int64]?, run: String?)
+        /// Bring the store back to the target.
+        case downgrade
     }
 
     /// The files to read the versions from.
@@ -47,12 +55,17 @@ package struct StoreRequest: Codable, Sendable, Hashable {
     package var options: RunOptions
     /// The models; nil if a program has created the versions itself.
     package var models: Models?
+    /// A file with rules of an app; nil for none.
+    package var rules: String?
+    /// A file with a plan that the migration must follow; nil for none.
+    package var plan: String?
 
     package init(
         _ store: String, to target: String? = nil, _ work: Work, _ options: RunOptions = RunOptions(),
-        models: Models? = nil
+        models: Models? = nil, rules: String? = nil, plan: String? = nil
     ) {
         (self.store, self.target, self.work, self.options, self.models) = (store, target, work, options, models)
+        (self.rules, self.plan) = (rules, plan)
     }
 
     /// Two options that exclude each other, or one that excludes a migration into another file, which is named `into`.

@@ -45,6 +45,8 @@ package struct StoreSession: Sendable {
     /// The examined store with the plan, for callers that need more detail than the answers have.
     package let prepared: PreparedMigration
     private let migrator: Migrator
+    /// The outcome of recovering an earlier run when the session began.
+    private let recovery: RecoveryOutcome
     /// The start of the call on the system's monotonic clock.
     private let started: UInt64
 
@@ -64,7 +66,8 @@ package struct StoreSession: Sendable {
         try request.check()
         try kept?.checkCode(context.registry)
         // A call with a budget recovers what it cannot continue from.
-        if request.work == .migrate, request.options.budget == nil { try migrator.recoverIfNeeded(request.store) }
+        let recovers = request.work == .migrate && request.options.budget == nil
+        recovery = try recovers ? migrator.recoverIfNeeded(request.store) : .nothing
         try context.versions.checkReleased()
         prepared = try PreparedMigration(
             request.store, versions: context.versions, to: request.target ?? kept?.to,
@@ -87,8 +90,11 @@ package struct StoreSession: Sendable {
         started = system.monotonicNanoseconds
         let first = options.migrator(on: system)
         // A call with a budget recovers what it cannot continue from.
-        if !isReadOnly, options.budget == nil {
-            if try first.isUnfinished(store) { _ = try first.recover(store) } else { try first.recoverIfNeeded(store) }
+        let recovers = !isReadOnly && options.budget == nil
+        if recovers {
+            recovery = try first.isUnfinished(store) ? first.recover(store) : first.recoverIfNeeded(store)
+        } else {
+            recovery = .nothing
         }
         var asked: StoreRequest?
         let prepared = try PreparedMigration(store, on: system) { connection in
@@ -106,7 +112,7 @@ package struct StoreSession: Sendable {
     package init(
         overOpen connection: Connection, _ request: StoreRequest, _ context: Context, on system: any System
     ) throws {
-        (self.request, started) = (request, system.monotonicNanoseconds)
+        (self.request, started, recovery) = (request, system.monotonicNanoseconds, .nothing)
         migrator = request.options.migrator(on: system)
         prepared = try PreparedMigration(
             overOpen: connection, versions: context.versions, to: request.target,
@@ -158,10 +164,28 @@ package struct StoreSession: Sendable {
     /// - Throws: `codeMissing`, `dataConflict`, `unsupported` if the migration cannot begin; what
     ///   ``Migrator/run(_:on:_:)`` throws; `usage` for a request that is only for a plan.
     package func run(_ observer: MigrationObserver = .none) throws -> MigrationReport {
+        var report = try perform(observer)
+        if report.recovery == .nothing { report.recovery = recovery }
+        return report
+    }
+
+    /// The request as the journal keeps it: with everything that would otherwise be looked up again, and might then be
+    /// something else.
+    private var kept: StoreRequest {
+        var kept = request
+        kept.target = to
+        kept.options.acceptedLosses = prepared.options.registry.acceptedLosses
+        if case .configuration(let name)? = prepared.options.part { kept.options.configuration = name }
+        // Permission for one more attempt is not given for all that follow.
+        if kept.options.maximumAttempts == .max { kept.options.maximumAttempts = RunOptions().maximumAttempts }
+        return kept
+    }
+
+    private func perform(_ observer: MigrationObserver) throws -> MigrationReport {
         switch request.work {
-        case .plan:
+        case .plan, .repair, .applyFixes, .putBack, .downgrade:
             throw MigrationError(
-                .usage, "The request asks for a plan, and not for a migration.", place: request.store,
+                .usage, "The request does not ask for a migration.", place: request.store,
                 remedy: "Ask for the migration.")
         case .rehearse:
             guard let migration = try prepared.migration() else {
@@ -171,6 +195,7 @@ package struct StoreSession: Sendable {
         case .migrateInto(let path):
             return MigrationReport(prepared, try migrator.run(prepared, into: path, observer), into: path)
         case .migrate:
+            let migrator = kept.keeping(self.migrator)
             if let budget = request.options.budget {
                 return MigrationReport(
                     prepared,

@@ -34,17 +34,32 @@ package struct Remedy: Sendable, Hashable, CustomStringConvertible {
     /// Whether there is nothing to do.
     package var isEmpty: Bool { parts.isEmpty }
 
-    /// Returns the sentence in the words of an interface.
+    /// Returns the sentence in the words of an interface. A command that shares its line with other words is quoted, so
+    /// that it can be copied.
     package func text(in words: any RemedyWords = Self.words) -> String {
-        parts.map { part in
+        parts.enumerated().map { place, part in
             switch part {
             case .words(let text): text
-            case .action(let action): words.text(action)
+            case .action(let action):
+                isAlone(place) ? words.text(action) : words.quoted(words.text(action))
             case .setting(let setting): words.text(setting)
             case .permission(let permission): words.text(permission)
             case .markup(let text, _): text
             }
         }.joined()
+    }
+
+    /// Whether nothing else is on the line of a part.
+    private func isAlone(_ place: Int) -> Bool {
+        func text(_ place: Int) -> String {
+            guard parts.indices.contains(place) else { return "" }
+            if case .words(let text) = parts[place] { return text }
+            return "…"
+        }
+        let before = text(place - 1).split(separator: "\n", omittingEmptySubsequences: false).last ?? ""
+        let after = text(place + 1)
+        return before.allSatisfy { $0 == " " } && (after.isEmpty || after.hasPrefix("\n"))
+            && (place < 2 || text(place - 1).contains("\n"))
     }
 
     /// The sentence for a model in code instead of a model file.
@@ -190,7 +205,7 @@ extension Remedy {
         case backups(String?)
         case run(String)
         case inPlace, normalise, deferred, stopAtEachVersion, frugal, again, experimental, dryRun, sql, values, json
-        case wasClosed, allowLargeQuarantine, acceptLosses, overwrite, undo, restore
+        case wasClosed, allowLargeQuarantine, acceptLosses, overwrite, undo, restore, everything
         // Settings that only the tools have.
         case entity(String?)
         /// A predicate that the objects match.
@@ -232,11 +247,15 @@ package protocol RemedyWords: Sendable {
     func text(_ setting: Remedy.Setting) -> String
     /// Returns a permission; see ``Remedy/Permission`` for the form.
     func text(_ permission: Remedy.Permission) -> String
+    /// Returns a use case as it stands in a sentence.
+    func quoted(_ use: String) -> String
     /// Returns this interface's remedy if the models alone imply no mapping; nil to keep the error's own.
     func remedy(for code: MigrationError.Code) -> Remedy?
 }
 
 extension RemedyWords {
+    package func quoted(_ use: String) -> String { use }
+
     package func remedy(for code: MigrationError.Code) -> Remedy? { nil }
 
     /// Runs `work` with these words for its texts, including the remedy of an error that it throws.

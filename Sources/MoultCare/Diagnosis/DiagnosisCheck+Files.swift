@@ -1,3 +1,4 @@
+import Moult
 import MoultBasics
 import MoultEngine
 import MoultSQLite
@@ -28,8 +29,8 @@ extension DiagnosisCheck {
                 site.finding(
                     "stale-wal", reason.isCertain ? .error : .warning, place: site.path + "-wal",
                     "The -wal next to the store may belong to another file: \(reason.sentence) SQLite would mix the two and report no error.",
-                    "Copy the store and its -wal again from where they came from, with their times (cp -p). Move the -wal "
-                        + "away (mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)) only if "
+                    "Copy the store and its -wal again from where they came from, with their times (`cp -p`). Move the -wal "
+                        + "away (`mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)`) only if "
                         + "the store is complete without it."))
         }
         findings += try DamagedSideFiles.findings(
@@ -90,7 +91,7 @@ extension DiagnosisCheck {
                 isStopped ? "run-stopped" : "run-under-way", isStopped ? .error : .warning,
                 isStopped ? "\(who)\(since). It is stopped. Its lock is never taken from it." : "\(who)\(since).",
                 isStopped
-                    ? "kill -CONT \(process.map(String.init) ?? "") continues it; kill ends it, and the store stays whole."
+                    ? "`kill -CONT \(process.map(String.init) ?? "")` continues it; `kill` ends it, and the store stays whole."
                     : "Wait for it to end, then \(.status, site.store)."))
         return findings
     }
@@ -111,14 +112,18 @@ extension DiagnosisCheck {
     static let unfinishedRun = DiagnosisCheck { site in
         // A running migration is another finding.
         guard let journal = try Journal.read(site.sidecar, site.system),
+            let run = try InterruptedRun(of: site.path, site.migrator),
             try site.migrator.underWay(site.path) == nil
         else { return [] }
+        func finishing(_ settings: [Remedy.Setting] = []) -> Remedy {
+            run.finishing(isModelKnown: site.versions != nil, [site.store] + settings)
+        }
         if journal.state == .paused {
             return [
                 site.finding(
                     "run-paused", .warning, place: site.sidecar.journal,
                     "The migration from \(journal.from) to \(journal.to) waits for its next call. The store is "
-                        + "unchanged.", "\(.migrate, with: site.wanted + [.budget("1min")])")
+                        + "unchanged.", finishing())
             ]
         }
         let outside = journal.leftOutside.map { " \($0)" } ?? ""
@@ -139,7 +144,7 @@ extension DiagnosisCheck {
                 "run-unfinished", .warning, place: site.sidecar.journal,
                 "The run \(journal.run), from \(journal.from) to \(journal.to), began at \(journal.startedAt) and has not "
                     + "ended. The store is whole.\(outside)",
-                "\(.recover, with: [site.store] + (site.versions == nil ? [] : [.model("MODEL")]) + again)")
+                finishing(run.migration == nil ? [] : again))
         ]
     }
 
@@ -191,9 +196,11 @@ extension DiagnosisCheck {
             site.finding(
                 "never-completes", .error, place: site.sidecar.runs,
                 "The last \(Quantity.count(failed.count, "run")) failed, \(died) of them because the process died\(why) \(words)",
-                died > 0
-                    ? "\(.migrate, with: site.wanted + [.stopAtEachVersion] + (isRefused ? [.again] : []))"
-                    : "\(.migrate, with: site.wanted + [.dryRun])")
+                last.operation != .migrate
+                    ? "\(.log, site.store)"
+                    : died > 0
+                        ? "\(.migrate, with: site.wanted(last.to) + [.stopAtEachVersion] + (isRefused ? [.again] : []))"
+                        : "\(.migrate, with: site.wanted(last.to) + [.dryRun])")
         ]
     }
 
@@ -210,7 +217,8 @@ extension DiagnosisCheck {
                 site.finding(
                     "leftovers", .note, place: first,
                     "A process that died has left \(own.count) unfinished \(own.count == 1 ? "file" : "files"): "
-                        + "\(own.map(Path.name(of:)).joined(separator: ", ")).", "\(.recover, site.store)"))
+                        + "\(own.map(Path.name(of:)).joined(separator: ", ")).",
+                    "\(.recover, with: [site.store] + site.backups)"))
         }
         if let first = beside.first {
             findings.append(

@@ -229,6 +229,12 @@ struct DiagnosisContext {
     /// The store, the model and the target version, if one was named.
     var wanted: [Remedy.Setting] { [store, .model("MODEL")] + (target.map { [.to($0)] } ?? []) }
 
+    /// Returns the store, the model and the target of an earlier run.
+    func wanted(_ target: String) -> [Remedy.Setting] { [store, .model("MODEL"), .to(self.target ?? target)] }
+
+    /// The folder of backups, if one was named.
+    var backups: [Remedy.Setting] { options.backupFolder.map { [.backups($0)] } ?? [] }
+
     /// The store, as a setting of a remedy.
     var store: Remedy.Setting { .store(name) }
 

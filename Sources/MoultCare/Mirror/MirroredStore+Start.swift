@@ -187,12 +187,3 @@ extension Connection {
             """)
     }
 }
-
-extension StoreRequest.Models {
-    /// Returns the same files with paths that do not depend on the working folder.
-    fileprivate func resolved(_ system: any System) throws -> Self {
-        try Self(
-            path: system.resolve(path), order: order, answers: answers.map { try system.resolve($0) },
-            mappings: mappings.map { try system.resolve($0) })
-    }
-}

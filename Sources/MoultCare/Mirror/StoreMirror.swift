@@ -81,7 +81,6 @@ extension Project {
         of store: String, at path: String, to version: String? = nil, options: RunOptions = RunOptions()
     ) async throws -> StoreMirror {
         try await onThread { isCancelled in
-            let models = self.path.map { StoreRequest.Models(path: $0, order: order, mappings: mappingPaths) }
             let request = StoreRequest(store, to: version, .migrateInto(path), options, models: models)
             _ = try MirroredStore.start(request, context(for: store), isCancelled: isCancelled)
             return StoreMirror(store: store, project: self, options: options)

@@ -36,10 +36,10 @@ extension Invocation {
         let example = verb?.examples.first { example in
             needed.map { !$0.hasPrefix("--") || example.contains($0) } ?? true
         }
-        let advice = example.map { "For example: \(Program.named($0)). " } ?? ""
+        let advice = example.map { "For example: `\(Program.named($0))`. " } ?? ""
         return MigrationError(
             .usage, "\(Program.name) \(path) needs \(names.listed()).",
-            remedy: advice + "See \(Program.name) \(path) --help.")
+            remedy: advice + "See `\(Program.name) \(path) --help`.")
     }
 
     /// Returns the error for an option that was left out.

@@ -58,12 +58,12 @@ extension Invocation {
         if let first = found.first, found.count == 1 {
             error.advice =
                 place.isEmpty
-                ? "See \(Program.name) \(path) --help, or name the model nearby: \(named(first))"
-                : "Name the model next to the store: \(named(first))"
+                ? "See `\(Program.name) \(path) --help`, or name the model nearby: `\(named(first))`"
+                : "Name the model next to the store: `\(named(first))`"
         } else if !place.isEmpty || !found.isEmpty {
             let names = found.map { takesModelOperand ? $0.shellQuoted : "--model \($0.shellQuoted)" }
             error.advice =
-                "Name the model with all its versions: \(found.isEmpty ? named("PATH") : names.joined(separator: " or "))"
+                "Name the model with all its versions: \(found.isEmpty ? "`\(named("PATH"))`" : names.joined(separator: " or "))"
         }
         return error
     }

@@ -16,10 +16,40 @@ extension Invocation {
         }
         var project = Project(
             versions, path: self[value: .model], order: list(.order), registry: registry, answers: try answers(),
-            mappings: self[value: .mapping].map { [$0] } ?? [])
+            mappings: mappings)
         project.logger = { console.say($0.message) }
         return project
     }
+
+    /// The named mapping models: the last one that was typed, or all of a kept request.
+    private var mappings: [String] { Array(isConfigured(.mapping) ? all(.mapping) : all(.mapping).suffix(1)) }
+
+    /// The named model files; nil if there are none.
+    var models: StoreRequest.Models? {
+        self[value: .model].map { path in
+            StoreRequest.Models(
+                path: path, order: list(.order), answers: self[value: .answers], mappings: mappings)
+        }
+    }
+
+    /// Takes the files of a kept request for those that were not typed.
+    ///
+    /// - Throws: `fileNotFound` if its answers are gone: without them, the migration would be another one.
+    mutating func settle(filesOf request: StoreRequest) throws {
+        settle(.rules, request.rules.map { [$0] })
+        settle(.plan, request.plan.map { [$0] })
+        guard let models = request.models else { return }
+        settle(.model, [models.path])
+        settle(.order, models.order.map { [$0.joined(separator: ",")] })
+        settle(.answers, models.answers.map { [$0] })
+        if let answers = models.answers, self[value: .answers] == answers { _ = try POSIXSystem().read(answers) }
+        settle(.mapping, models.mappings)
+    }
+
+    /// Returns the options of a run that were typed; the others have their defaults.
+    ///
+    /// - Throws: `usage` for an invalid value.
+    func typedRunOptions() throws -> RunOptions { try withoutConfigured.runOptions() }
 
     /// Returns the options of a run, from those that the verb has.
     ///
@@ -55,7 +85,8 @@ extension Invocation {
     /// - Throws: `usage` for options that exclude each other.
     func request(_ work: StoreRequest.Work, for store: String? = nil) throws -> StoreRequest {
         let request = StoreRequest(
-            try store ?? required(Operand.store), to: self[value: .target], work, try runOptions())
+            try store ?? required(Operand.store), to: self[value: .target], work, try runOptions(), models: models,
+            rules: self[value: .rules], plan: self[value: .plan])
         if let (one, other) = request.conflict {
             throw wrong("--\(Self.names[one] ?? one) and --\(Self.names[other] ?? other) exclude each other.")
         }
@@ -73,8 +104,12 @@ extension Invocation {
     ///
     /// - Throws: the errors of the initialiser of ``StoreSession``; `question`, which explains how to answer, if there
     ///   is no terminal.
-    func session(_ work: StoreRequest.Work, _ console: Console, started: UInt64? = nil) throws -> StoreSession {
-        let request = try request(work)
+    func session(_ work: StoreRequest.Work, _ console: Console) throws -> StoreSession {
+        try session(request(work), console)
+    }
+
+    /// Does the same for a request.
+    func session(_ request: StoreRequest, _ console: Console, started: UInt64? = nil) throws -> StoreSession {
         let kept = try self[value: .plan].map { try StorePlan(json: try POSIXSystem().read($0), place: $0) }
         let project = try project(console)
         var context = try project.context(for: request.store)
@@ -119,6 +154,8 @@ extension Invocation {
     func keeper(
         of store: String? = nil, _ versions: @escaping @Sendable () throws -> ModelVersions? = { nil }
     ) throws -> StoreKeeper {
-        StoreKeeper(try store ?? required(Operand.store), try runOptions(), versions: versions)
+        var keeper = StoreKeeper(try store ?? required(Operand.store), try runOptions(), versions: versions)
+        keeper.models = models
+        return keeper
     }
 }

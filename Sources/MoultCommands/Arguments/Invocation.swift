@@ -63,7 +63,7 @@ package struct Invocation: Sendable {
                 if let store = operands[Operand.store.name], path == Verb.overview.name,
                     Verb.all.contains(where: { $0.name == argument })
                 {
-                    error.advice = "The verb comes first: \(Program.name) \(argument) \(store.shellQuoted)"
+                    error.advice = "The verb comes first: `\(Program.name) \(argument) \(store.shellQuoted)`"
                 }
                 throw error
             }
@@ -83,6 +83,20 @@ package struct Invocation: Sendable {
         guard values[option.name] == nil else { return }
         values[option.name] = [value]
         configured.insert(option.name)
+    }
+
+    /// Sets an option that was not typed to the values of a kept request, or to none.
+    mutating func settle(_ option: Option, _ value: [String]?) {
+        guard values[option.name] == nil || isConfigured(option) else { return }
+        values[option.name] = value
+        configured.insert(option.name)
+    }
+
+    /// The same invocation with nothing but what was typed.
+    var withoutConfigured: Invocation {
+        var typed = self
+        typed.values = values.filter { !configured.contains($0.key) }
+        return typed
     }
 
     /// Sets an operand that was left out.
@@ -153,7 +167,7 @@ package struct Invocation: Sendable {
     package func wrong(_ message: String) -> MigrationError { Self.wrong(message, path) }
 
     private static func wrong(_ message: String, _ path: String) -> MigrationError {
-        MigrationError(.usage, message, remedy: "See \(Program.name) \(path) --help.")
+        MigrationError(.usage, message, remedy: "See `\(Program.name) \(path) --help`.")
     }
 
     /// Returns the value of -o; nil for another argument.

@@ -75,12 +75,16 @@ package struct CommandWords: Sendable, RemedyWords {
             return command + settings.joined()
         default: return command + operands + settings.joined()
         }
+        // A run that is resumed has a model and options of its own.
+        if action.use == .recover { return command + settings.joined() }
         if verb.has(.model), let model, !isSet("model") { command += " --model \(model)" }
         for (option, text) in named where verb.options.contains(where: { $0.name == option }) && !isSet(option) {
             command += " \(text)"
         }
         return command + settings.joined()
     }
+
+    package func quoted(_ use: String) -> String { "`\(use)`" }
 
     package func text(_ setting: Remedy.Setting) -> String {
         switch setting {
@@ -198,6 +202,7 @@ extension Remedy.Setting {
         case .wasClosed: ("was-closed", nil)
         case .allowLargeQuarantine: ("allow-large-quarantine", nil)
         case .acceptLosses: ("accept-losses", nil)
+        case .everything: ("all", nil)
         }
     }
 }

@@ -160,6 +160,8 @@ package struct MigrationOptions: Sendable {
     package var isSequential = false
     /// The number of keys in the first piece of a long statement, in a run with a budget.
     package var keysPerPiece: Int64 = 20_000
+    /// The request that the run is part of, for its journal; nil if none is to be kept.
+    package var request: JSONValue?
 
     package init(
         backupFolder: String? = nil, isFrugal: Bool = false, retention: RetentionPolicy = RetentionPolicy(),

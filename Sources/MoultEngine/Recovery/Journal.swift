@@ -47,6 +47,9 @@ package struct Journal: Sendable, Equatable {
     package var steps: [String] = []
     /// The data missing from the new store, once all of it is counted.
     package var losses: [MigrationLoss] = []
+    /// The request that the run is part of, which another process can finish or name; nil if it was not kept, as in the
+    /// journals of earlier versions of Moult.
+    package var request: JSONValue?
 
     /// A sentence about effects outside the store that the steps of a dead process may have left; nil if there can be
     /// none.
@@ -61,7 +64,13 @@ package struct Journal: Sendable, Equatable {
 
 extension Journal {
     package func write(_ sidecar: StoreRecords, _ system: any System) throws {
-        try system.writeAtomically(Array((json.indented + "\n").utf8), to: sidecar.journal, sidecar.rights)
+        var journal = self
+        // A relative path would not resolve in another working folder.
+        if !backups.hasPrefix("/") { journal.backups = (try? system.resolve(backups)) ?? backups }
+        if let saved, !saved.hasPrefix("/") {
+            journal.saved = (try? system.resolve(Path.folder(of: saved))).map { Path.join($0, Path.name(of: saved)) }
+        }
+        try system.writeAtomically(Array((journal.json.indented + "\n").utf8), to: sidecar.journal, sidecar.rights)
     }
 
     /// Returns the journal of an unfinished run; nil if there is none.
@@ -101,6 +110,7 @@ extension Journal {
             .init("droppedFiles", .array(droppedFiles.map(JSONValue.string))),
             .init("restoredUUID", restoredUUID.map(JSONValue.string) ?? .null),
             .init("steps", .array(steps.map(JSONValue.string))), .init("losses", .array(losses.map(\.document))),
+            .init("request", request ?? .null),
         ])
     }
 
@@ -118,13 +128,13 @@ extension Journal {
             backup: json["backup"]?.string, saved: json["saved"]?.string, backups: backups, newExternalFiles: files,
             droppedFiles: json["droppedFiles"]?.array?.compactMap(\.string) ?? [],
             restoredUUID: json["restoredUUID"]?.string, steps: json["steps"]?.array?.compactMap(\.string) ?? [],
-            losses: MigrationLoss.list(json["losses"]))
+            losses: MigrationLoss.list(json["losses"]), request: json["request"].flatMap { $0 == .null ? nil : $0 })
     }
 }
 
 extension StoreRun.Operation {
-    /// The work that needs the space of a run, as the subject of error messages.
-    var work: String {
+    /// The work of a run, as the subject of a sentence.
+    package var work: String {
         switch self {
         case .migrate: "The migration"
         case .rollback: "The rollback"

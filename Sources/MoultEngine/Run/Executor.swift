@@ -75,7 +75,7 @@ final class Executor {
             run: identifier, operation: migration.operation, state: .started, from: migration.from, to: migration.to,
             startedAt: startedAt.iso8601, schemaVersion: before.schemaVersion, oldChecksum: before.checksum,
             newChecksum: nil, backup: checkpoint?.backup, backups: backups.folder,
-            newExternalFiles: migration.newExternalFiles.map(\.name))
+            newExternalFiles: migration.newExternalFiles.map(\.name), request: options.request)
     }
 
     func perform() throws -> MigrationOutcome {

@@ -79,6 +79,7 @@ package struct Migrator: Sendable {
         let lock = try lock(store)
         defer { lock.release() }
         let outcome = try Recovery.heal(lock, system, keepsPaused: true)
+        if options.backupFolder != nil { try backups(of: store).removeDrafts(of: sidecar) }
         // The WAL need not be kept on close, as after a run.
         try lock.connection.keepWALOnClose(false)
         return outcome
@@ -90,6 +91,10 @@ package struct Migrator: Sendable {
         guard try system.exists(sidecar.journal) else { return false }
         return (try? Journal.read(sidecar, system))?.state != .paused
     }
+
+    /// Returns the journal of a run that has not ended, paused or active runs included; nil if there is none that can be
+    /// read.
+    package func journal(of store: String) throws -> Journal? { try? Journal.read(sidecar(of: store), system) }
 
     /// Returns the checkpoint of a paused migration; nil if there is none.
     package func paused(_ store: String) throws -> MigrationCheckpoint? {

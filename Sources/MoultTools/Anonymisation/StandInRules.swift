@@ -75,7 +75,7 @@ package struct StandInRules: Sendable, Equatable {
 
     private static func wrong(_ message: String, _ place: String) -> MigrationError {
         MigrationError(
-            .usage, message, place: place, remedy: "Correct the rule. moult help anonymise describes the rules.")
+            .usage, message, place: place, remedy: "Correct the rule. `moult help anonymise` describes the rules.")
     }
 }
 

@@ -93,8 +93,11 @@ package struct StoreOverview: ToolAnswer {
             return [Step(command: "\(.log)", purpose: "what the run does"), inspect, listing]
         }
         if status.pendingWork.contains("unfinishedRun") {
-            let recover = Step(command: "\(.recover)", purpose: "recover the store from the run that died")
-            return [recover, Step(command: "\(.runs)", purpose: "what was done to it"), diagnose]
+            let resume = Step(command: status.finishing ?? "\(.recover)", purpose: "end the run that died")
+            return [resume, Step(command: "\(.runs)", purpose: "what was done to it"), diagnose]
+        }
+        if status.pendingWork.contains("pausedMigration"), let next = status.finishing {
+            return [Step(command: next, purpose: "continue the migration"), planning, diagnose]
         }
         if status.pendingWork.contains("deferredMigration") {
             return [Step(command: "\(.finish)", purpose: "do the deferred work"), inspect, diagnose]

@@ -171,7 +171,7 @@ package enum Graphviz {
         guard let run = try ProgramRun(program, ["-Tsvg"], input: Array(input.utf8)) else {
             throw MigrationError(
                 .unsupported, "Graphviz is not installed, which lays out an SVG.",
-                remedy: "Install it (Debian, Ubuntu: apt-get install graphviz), or choose "
+                remedy: "Install it (Debian, Ubuntu: `apt-get install graphviz`), or choose "
                     + "\(option: .format("mermaid")).")
         }
         let pictures = String(decoding: run.output, as: UTF8.self).split(separator: "<?xml ").map { "<?xml " + $0 }

@@ -15,7 +15,7 @@ extension Explanation {
         Explanation(
             "stale-wal", .doctor, "The -wal next to the store may belong to another file.",
             "SQLite would mix the pages of two files and report no error.",
-            "Copy the store and its -wal again from where they came from, with their times (cp -p). Move the -wal away "
+            "Copy the store and its -wal again from where they came from, with their times (`cp -p`). Move the -wal away "
                 + "only if the store is complete without it."),
         Explanation(
             "side-file-damaged", .doctor, "The -wal or -journal next to the store is damaged.",
@@ -85,15 +85,15 @@ extension Explanation {
         Explanation(
             "run-stopped", .doctor, "A run of Moult holds the store, and its process is stopped.",
             "It keeps its lock for as long as it exists.",
-            "kill -CONT PID continues it; kill PID ends it, and the store stays whole."),
+            "`kill -CONT PID` continues it; `kill PID` ends it, and the store stays whole."),
         Explanation(
             "run-unfinished", .doctor, "A run began and has not ended: its process died.",
             "The store is whole. Files of the run are still next to it.",
-            "\(.recover, .anyStore) cleans up, and finishes the work if a model is named."),
+            "\(.recover, .anyStore) cleans up, and finishes a migration as it was begun."),
         Explanation(
             "run-paused", .doctor, "A migration with a budget waits for its next call.",
             "The store has its old version until the last call.",
-            "\(.migrate, .anyStore, .budget("1min")) continues it."),
+            "\(.recover, .anyStore) continues it."),
         Explanation(
             "last-run-failed", .doctor, "The last run on this store failed or died.", "The store is unchanged.",
             "\(.log, .anyStore) shows why."),

@@ -47,7 +47,7 @@ struct Git {
     private func missing(_ object: String, _ run: ProgramRun) -> MigrationError {
         MigrationError(
             .fileNotReadable, "git does not have the object \(object).", place: root,
-            remedy: "Fetch the whole history: git fetch --unshallow.", cause: run.errorText)
+            remedy: "Fetch the whole history: `git fetch --unshallow`.", cause: run.errorText)
     }
 
     static func run(_ arguments: [String], input: [UInt8] = []) throws -> ProgramRun {
@@ -70,7 +70,7 @@ struct Git {
         if run.errorText.contains("dubious ownership") {
             return MigrationError(
                 .usage, "git does not read this repository, because it belongs to another user.", place: folder,
-                remedy: "Run git config --global --add safe.directory \(safeFolder(run) ?? folder.shellQuoted).",
+                remedy: "Run `git config --global --add safe.directory \(safeFolder(run) ?? folder.shellQuoted)`.",
                 cause: run.errorText)
         }
         return MigrationError(

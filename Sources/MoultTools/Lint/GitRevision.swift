@@ -42,7 +42,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
     }
 
     private static let wholeHistory =
-        "Fetch the whole history: git fetch --unshallow, or fetch-depth: 0 for actions/checkout."
+        "Fetch the whole history: `git fetch --unshallow`, or fetch-depth: 0 for actions/checkout."
 
     private static func unknown(_ name: String, _ git: Git) throws -> MigrationError {
         let isShallow = try isShallow(git)
@@ -50,7 +50,8 @@ package struct GitRevision: Sendable, CustomStringConvertible {
             .usage, "The repository has no revision \(name)." + (isShallow ? " The clone is shallow." : ""),
             place: git.root,
             remedy: isShallow
-                ? wholeHistory : "Name a branch, a tag or a commit that was fetched; git branch --all lists branches.")
+                ? wholeHistory
+                : "Name a branch, a tag or a commit that was fetched; `git branch --all` lists branches.")
     }
 
     private static func noAncestor(_ name: String, _ git: Git, _ run: ProgramRun) throws -> MigrationError {
@@ -113,7 +114,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         let places = [folder.isEmpty ? path : Path.join(folder, path), path].map(Self.withoutDots)
         guard let place = places.first(where: { place in files.contains { $0.isAt(place) } }) else {
             throw noModel(
-                path, remedy: "Name a model of the commit; git ls-tree -r --name-only \(name) lists its files.")
+                path, remedy: "Name a model of the commit; `git ls-tree -r --name-only \(name)` lists its files.")
         }
         let scratch = try TemporaryFolder("revision", POSIXSystem())
         defer { scratch.remove() }

@@ -112,7 +112,7 @@ func errorWords(_ error: any Error) -> HTML {
     let more: HTML = blocks.count > 1 ? "<pre>\(blocks[1])</pre>" : ""
     return """
         <div class="error" role="alert"><p><strong>\(blocks.first ?? "")</strong></p>\(more)\(place)\(cause)\
-        <p>\(error.remedy)</p></div>
+        <p>\(prose: error.remedy)</p></div>
         """
 }
 
@@ -122,7 +122,7 @@ func list(_ findings: [Finding]) -> HTML {
     let items: [HTML] = findings.sorted { $1.severity < $0.severity }.map { finding in
         let keys = finding.keys.map(String.init).joined(separator: ", ")
         let rows: HTML = keys.isEmpty ? "" : "<p>Keys: \(keys)</p>"
-        let remedy: HTML = finding.remedy.isEmpty ? "" : "<p>\(finding.remedy)</p>"
+        let remedy: HTML = finding.remedy.isEmpty ? "" : "<p>\(prose: finding.remedy)</p>"
         return """
             <li class="\(finding.severity.rawValue)"><p><strong>\(finding.severity.rawValue)</strong> \
             <code>\(finding.code)</code> \(finding.place)</p><p>\(finding.message)</p>\(rows)\(remedy)</li>
@@ -154,6 +154,15 @@ package struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
 
         package mutating func appendLiteral(_ literal: String) { markup += literal }
         package mutating func appendInterpolation(_ text: String) { markup += text.escaped }
+        /// Appends a sentence, with what is between backticks as code.
+        package mutating func appendInterpolation(prose text: String) {
+            let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
+            // An odd backtick is text.
+            guard pieces.count % 2 == 1 else { return appendInterpolation(text) }
+            for (place, piece) in pieces.enumerated() {
+                markup += place % 2 == 0 ? String(piece).escaped : "<code>\(String(piece).escaped)</code>"
+            }
+        }
         package mutating func appendInterpolation(_ number: some BinaryInteger) { markup += String(number) }
         package mutating func appendInterpolation(_ piece: HTML?) { markup += piece?.markup ?? "" }
         package mutating func appendInterpolation(_ pieces: [HTML]) { for piece in pieces { markup += piece.markup } }

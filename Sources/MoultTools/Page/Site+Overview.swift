@@ -43,7 +43,7 @@ extension Site {
 
     /// Returns the work that waits, and the run that has not ended; nothing if there is none.
     func pending(_ status: StoreStatus) -> HTML {
-        let sentences: [HTML] = status.pendingSentences.map { "<p>\($0)</p>" }
+        let sentences: [HTML] = status.pendingSentences.map { "<p>\(prose: $0)</p>" }
         guard !sentences.isEmpty else { return "" }
         let isUnfinished = status.pendingWork.contains("unfinishedRun")
         let run: HTML =

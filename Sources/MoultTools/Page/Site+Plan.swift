@@ -41,7 +41,7 @@ extension Site {
             settings.allowsChanges && plan.canBeConfirmed
             ? ""
             : plan.refusal.map {
-                "<div class=\"error\"><p><strong>The migration would be refused.</strong> \($0.message)</p><p>\($0.remedy)</p></div>"
+                "<div class=\"error\"><p><strong>The migration would be refused.</strong> \($0.message)</p><p>\(prose: $0.remedy)</p></div>"
             } ?? ""
         let difference = address("/picture.svg", ["kind": "difference", "from": plan.from, "to": plan.to])
         let hint: HTML = settings.allowsChanges ? "" : readOnlyHint
@@ -137,8 +137,9 @@ extension Site {
             return confirmation(
                 .resume, title: "Resume the run that has not ended?", button: "Resume",
                 """
-                <p>If it had put the new store in place, it is completed. Otherwise <code>\(store)</code> stays as it is, \
-                and what is left of the run is removed; the migration can then be started again.</p>
+                <p>If it had put the new store in place, it is completed. Otherwise what is left of it is removed; then a \
+                migration of <code>\(store)</code> is finished at its own target and with its own options, and any other \
+                work is only named.</p>
                 """)
         case "restore", "undo":
             let backup = try await backup(named: request.query["name"] ?? "")

@@ -8,7 +8,7 @@ extension Site {
     /// An action that the user can confirm.
     enum Action: Sendable {
         case backUp
-        /// The recovery of a run whose process has died.
+        /// The end of a run whose process has died.
         case resume
         case migrate(StorePlan)
         case restore(StoreBackup)
@@ -71,16 +71,8 @@ extension Site {
                     "<p>The backup <code>\(backup.name)</code> was written to <code>\(backup.folder)</code>.</p>"
                 })
         case .resume:
-            let options = options
             return begin(
-                Job("Resume") {
-                    switch try await project.recover(store, options: options) {
-                    case .nothing: "<p>No run was left unfinished.</p>"
-                    case .undone: "<p>The run had not committed. The store is as it was before the run.</p>"
-                    case .completed: "<p>The run had committed and is completed.</p>"
-                    case .replaced: "<p>Another store is there now. It is unchanged.</p>"
-                    }
-                })
+                Job("Resume", project.resume(store, options: options)) { "<pre>\($0.description)</pre>" })
         case .restore(let backup), .undo(let backup):
             let title = if case .undo = action { "Undo" } else { "Restore" }
             return begin(

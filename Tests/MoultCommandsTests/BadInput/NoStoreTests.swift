@@ -43,7 +43,7 @@ struct NoStoreTests {  // tier: long
     @Test func `a model that was named as a store is shown by the verb that the message names`() throws {
         let moult = try Tool.besideForumModel()
         let refused = try moult("inspect", "Forum.xcdatamodeld")
-        #expect(refused.exit == 4 && refused.errors.contains("moult hash Forum.xcdatamodeld shows"), "\(refused)")
+        #expect(refused.exit == 4 && refused.errors.contains("`moult hash Forum.xcdatamodeld` shows"), "\(refused)")
         #expect(try moult("hash", "Forum.xcdatamodeld").exit == 0)
         #expect(try moult("backup", "import", "Forum.xcdatamodeld", "copy.sqlite").errors.contains("is a model"))
         #expect(try moult("rollback", "Forum.xcdatamodeld", "--backups", ".").exit == 3)

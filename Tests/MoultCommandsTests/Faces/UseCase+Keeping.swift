@@ -99,11 +99,13 @@ extension UseCase {
                 try faces.moult("log", "app.sqlite", isModelNamed: false),
                 ["lines": JSONValue(try await faces.project.log(of: faces.library))])
         },
-        UseCase("a run that died", ["resume"], ["recover(_:options:)"]) {
+        UseCase("a run that died", ["resume"], ["recover(_:options:)", "resume(_:options:)"]) {
             let faces = try Faces.forum()
             let document = try faces.moult("resume", "app.sqlite", isModelNamed: false)
             faces.expectSame(
                 document, ["recovery": .string(try await faces.project.recover(faces.library).rawValue)])
+            let report = try await faces.project.resume(faces.library).report
+            #expect(report.recovery == .nothing && report.migration == nil)
             try faces.expectSameRows()
         },
     ]

@@ -110,7 +110,7 @@ struct ReplacedStoreTests {
         journal.restoredUUID = backup.manifest.uuid
         try journal.write(sidecar, system)
         let doctor = StoreDiagnosis(fixture.store).findings.first { $0.code == "run-unfinished" }
-        #expect(doctor?.remedy.hasPrefix("Project.recover(") == true)
+        #expect(doctor?.remedy.hasPrefix("Project.resume(") == true)
         // The app makes a new one.
         let other = try EngineFixture(rows: 3)
         _ = try SQLiteShell.run(other.store, "UPDATE Z_METADATA SET Z_UUID = 'another'")

@@ -62,11 +62,16 @@ extension Verb {
         .order, .events,
     ]
 
-    static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+    /// - Parameter options: the options of the run to finish; nil for those of the command.
+    static func migrate(
+        _ invocation: Invocation, _ console: Console, with options: RunOptions? = nil
+    ) throws -> ExitCode {
         let started = POSIXSystem().monotonicNanoseconds
         try invocation.requireModel()
         let profiled = try ProfiledRun(invocation)
-        let session = try invocation.session(invocation.migrationWork(), console, started: started)
+        var request = try invocation.request(invocation.migrationWork())
+        if let options { request.options = options }
+        let session = try invocation.session(request, console, started: started)
         console.say(session.warnings)
         showPlan(of: session, console)
         let progress = ProgressDisplay(console)
@@ -200,20 +205,33 @@ struct ProfiledRun {
 
 extension Verb {
     static let resume = Verb(
-        "resume", "Finish an interrupted run: recover the store and, with --model, complete the migration.",
+        "resume", "Finish an interrupted run: recover the store and, if the run was a migration, complete it.",
         discussion: """
-            Without --model the store is only recovered: a run that died after its commit is completed, and one that
-            died before it is undone. Leftover files are removed. With --model, the store is then migrated, unless it
-            already is of the new version. STORE may also be the new store of an interrupted moult migrate --into. If
-            that file does not exist yet, what is left of the run is removed.
+            A run that died after its commit is completed, and one that died before it is undone. Leftover files are
+            removed. If the run was a migration, it is then finished at its own target, with its own model and options.
+            An option that you give replaces that of the run. Without --model, a migration of a program that has its
+            model in code is only recovered. A repair, a rollback or any other work is not begun again: the command that
+            does it is printed. If no run was interrupted, nothing is migrated.
+            STORE may also be the new store of an interrupted moult migrate --into. If that file does not exist yet,
+            what is left of the run is removed.
             """,
         operands: [.store], options: migrateOptions,
         examples: ["moult resume forum.sqlite", "moult resume forum.sqlite --model Forum.xcdatamodeld"]
     ) { invocation, console in
-        let report = try invocation.keeper().recover()
-        if !report.isOfNewStore, invocation[value: .model] != nil || invocation.registry.models != nil {
-            return try migrate(invocation, console)
+        let keeper = try invocation.keeper()
+        guard let run = try keeper.interrupted(), let begun = run.migration else {
+            return try recover(keeper, console)
         }
+        var whole = invocation
+        whole.settle(.target, begun.target.map { [$0] })
+        if run.request != nil { try whole.settle(filesOf: begun) }
+        guard whole[value: .model] != nil || whole.registry.models != nil else { return try recover(keeper, console) }
+        let options = try run.request == nil ? nil : begun.options.replacing(with: invocation.typedRunOptions())
+        return try migrate(whole, console, with: options)
+    }
+
+    private static func recover(_ keeper: StoreKeeper, _ console: Console) throws -> ExitCode {
+        let report = try keeper.recover()
         return console.print(report.document) { report.lines(style: $0) }
     }
 

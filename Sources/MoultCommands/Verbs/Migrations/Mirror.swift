@@ -23,8 +23,7 @@ extension Verb {
         examples: ["moult mirror start forum.sqlite --model Forum.xcdatamodeld --at forum-new.sqlite"]
     ) { invocation, console in
         try invocation.requireModel()
-        var request = try invocation.request(.migrateInto(try invocation.required(place)))
-        request.models = invocation.models
+        let request = try invocation.request(.migrateInto(try invocation.required(place)))
         let mirror = try MirroredStore.start(
             request, invocation.project(console).context(for: request.store), isCancelled: Interruption.heard)
         console.say(mirror.warnings)
@@ -154,15 +153,6 @@ extension Verb {
 }
 
 extension Invocation {
-    /// The named model files; nil if there are none.
-    fileprivate var models: StoreRequest.Models? {
-        self[value: .model].map { path in
-            StoreRequest.Models(
-                path: path, order: list(.order), answers: self[value: .answers],
-                mappings: self[value: .mapping].map { [$0] } ?? [])
-        }
-    }
-
     /// Returns the mirror of the store, with the model named here, or else the one that the mirror was started with.
     fileprivate func mirror(_ console: Console) throws -> MirroredStore {
         let store = try required(Operand.store)
@@ -176,12 +166,9 @@ extension Invocation {
                 _ = try POSIXSystem().read(answers)
                 whole.give(answers, for: .answers)
             }
-            if let mapping = models.mappings.first { whole.give(mapping, for: .mapping) }
+            if self[value: .mapping] == nil, !models.mappings.isEmpty { whole.settle(.mapping, models.mappings) }
         }
-        var project = try whole.project(console)
-        if self[value: .mapping] == nil {
-            for path in begun.models?.mappings.dropFirst() ?? [] { try project.addMappings(at: path) }
-        }
+        let project = try whole.project(console)
         return try MirroredStore(of: store, project.context(for: store), runOptions(), isCancelled: Interruption.heard)
     }
 }

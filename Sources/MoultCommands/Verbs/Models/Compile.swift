@@ -155,7 +155,7 @@ enum CompilerArguments {
     }
 
     private static func wrong(_ message: String) -> MigrationError {
-        MigrationError(.usage, message, remedy: "See \(Program.name) --help.")
+        MigrationError(.usage, message, remedy: "See `\(Program.name) --help`.")
     }
 }
 

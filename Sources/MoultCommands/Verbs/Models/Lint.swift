@@ -127,7 +127,7 @@ extension Invocation {
         }
         for bundle in models.compactMap({ $0[Operand.model].flatMap(ModelBundle.bundle(aroundVersionAt:)) }) {
             let command = String(advice: "\(.lint, .path(bundle))")
-            console.say("This is one version of \(bundle). To compare it with the others, run \(command).")
+            console.say("This is one version of \(bundle). To compare it with the others, run `\(command)`.")
         }
         let byPath = Dictionary(models.map { ($0[Operand.model] ?? "", $0) }) { first, _ in first }
         return try LintResult(
