@@ -1,4 +1,5 @@
 import MoultBasics
+import MoultModel
 import MoultStore
 import MoultTools
 import TestSupport
@@ -125,5 +126,42 @@ struct QueryTests {
         #expect(fails("SELECT json('{') AS x") && text.isEmpty)
         #expect(fails(#"SELECT json(value) AS x FROM json_each('["[]", "{"]')"#))
         #expect(text == #"{"format":1,"columns":["x"],"rows":[["[]"]]}"# + "\n")
+    }
+
+    @Test func `an unknown name is compared with the elements of composites and with the views of pairs`() throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/s.sqlite"
+        let tags = AttributeDescription(
+            name: "tags", type: .composite, elements: [.init(name: "flavors", type: .binary)])
+        let drink = EntityDescription(
+            name: "Drink", attributes: [.init(name: "title", type: .string), tags],
+            relationships: [
+                .init(name: "garnish", destinationEntityName: "Garnish", inverseName: "drinks", maxCount: 0)
+            ])
+        let garnish = EntityDescription(
+            name: "Garnish",
+            relationships: [.init(name: "drinks", destinationEntityName: "Drink", inverseName: "garnish", maxCount: 0)])
+        let model = try ManagedObjectModel(entities: [drink, garnish])
+        let version = ModelVersion(names: ["1"], model: model)
+        try StoreCreator(version).make(at: path)
+        let versions = ModelVersions(versions: [version])
+        func remedy(_ sql: String) throws -> String {
+            let probe = try ReadOnlyStore(path)
+            defer { probe.close() }
+            do {
+                _ = try StoreQuery(sql, over: probe, versions: versions)
+                return ""
+            } catch let error as MigrationError {
+                return error.remedy
+            }
+        }
+        #expect(try remedy("SELECT flavors FROM Drink").contains(#"Did you mean "tags.flavors"?"#))
+        #expect(try remedy("SELECT tags.flavors FROM Drink").contains(#"Did you mean "tags.flavors"?"#))
+        #expect(try remedy("SELECT titel FROM Drink").contains("Did you mean title?"))
+        #expect(try remedy("SELECT * FROM Drink_garnis").contains("Did you mean Drink_garnish?"))
+        #expect(try remedy("SELECT * FROM Drink_ingredients").contains("shows the views of Drink"))
+        #expect(try remedy(#"SELECT "tags.flavors" FROM Drink JOIN Drink_garnish ON Drink = Z_PK"#).isEmpty)
+        let report = try EntityReport("Drink", of: path, versions: versions)
+        #expect(report.lines(style: .plain).contains { $0.hasSuffix("to-many Garnish, in the view Drink_garnish") })
     }
 }
