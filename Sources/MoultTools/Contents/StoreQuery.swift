@@ -70,7 +70,7 @@ extension StoreQuery {
         let memory = try Connection(":memory:", mode: .create)
         defer { memory.close() }
         for function in StoreViews.functions { try memory.register(function) }
-        for view in StoreViews(contents).views { try memory.run(view.emptyTable) }
+        for view in StoreViews(contents).views { _ = try memory.attempt { try memory.run(view.emptyTable) } }
         for table in contents.taken where words.contains(table.lowercased()) {
             let columns = try probe.connection.attempt { try probe.connection.columns(of: table) } ?? []
             let names = columns.map(\.name.quotedName).joined(separator: ", ")
