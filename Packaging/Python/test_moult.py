@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import moult
 
@@ -49,13 +50,40 @@ class ModuleTests(unittest.TestCase):
         self.assertEqual(moult.query("--copy.sqlite", "-- a comment\nSELECT count(*) AS n FROM User"), [{"n": 3}])
 
     def test_what_cannot_be_passed_on_is_an_error_of_the_module(self):
-        for sql in ("SELECT '\0'", "SELECT 1 -- " + "x" * 200_000, "SELECT ?", "SELECT * FROM User WHERE Z_PK = :key"):
+        wrong = ("SELECT '\0'", "SELECT 1\0", "SELECT '\ud800'", "SELECT ?", "SELECT * FROM User WHERE Z_PK = :key")
+        for sql in wrong:
             with self.assertRaises(moult.MoultError) as caught:
                 moult.query(self.store, sql)
             self.assertEqual((caught.exception.code, caught.exception.status), ("usage", 2), sql[:20])
             self.assertTrue(caught.exception.remedy)
+        with self.assertRaises(moult.MoultError):
+            moult.call("query", self.store, "SELECT 1 -- " + "x" * 200_000)
         with self.assertRaisesRegex(ValueError, "help"):
             moult.call("help")
+
+    def test_a_query_of_any_length_is_read_and_is_in_no_list_of_processes(self):
+        self.assertEqual(moult.query(self.store, "SELECT 1 AS n -- " + "x" * 3_000_000), [{"n": 1}])
+        keys = ", ".join(str(key) for key in range(1, 100_000))
+        self.assertEqual(moult.query(self.store, f"SELECT count(*) AS n FROM Post WHERE Z_PK IN ({keys})"), [{"n": 20}])
+        # The module starts the program; a program in its place says what it got.
+        with tempfile.NamedTemporaryFile("w", suffix=".sh", delete=False) as script:
+            script.write('#!/bin/sh\nprintf \'{"format":1,"columns":["a","t"],"rows":[["%s","%s"]]}\' "$*" "$(cat)"\n')
+        self.addCleanup(os.unlink, script.name)
+        os.chmod(script.name, 0o700)
+        with unittest.mock.patch("moult.program", return_value=pathlib.Path(script.name)):
+            [row] = moult.query("a store", "SELECT 'secret'")
+        self.assertEqual(row, {"a": "query --json -- a store -", "t": "SELECT 'secret'"})
+
+    def test_a_boolean_is_a_bool_and_an_expression_is_a_number(self):
+        moult.call("create", self.folder / "t.sqlite", options=["--model", MODEL, "--version", "Forum", "--rows", "Thread=9"])
+        store, self.store = self.store, self.folder / "t.sqlite"
+        self.addCleanup(setattr, self, "store", store)
+        self.execute("UPDATE ZTHREAD SET ZISPINNED = Z_PK % 2")
+        rows = moult.query(self.store, "SELECT isPinned, isPinned + 0 AS number, Z_PK FROM Thread ORDER BY Z_PK")
+        self.assertEqual([row["isPinned"] for row in rows], [key % 2 == 1 for key in range(1, 10)])
+        self.assertTrue(all(type(row["isPinned"]) is bool for row in rows))
+        self.assertTrue(all(type(row["number"]) is int for row in rows))
+        self.assertEqual(moult.query(self.store, "SELECT sum(isPinned) AS n FROM Thread"), [{"n": 5}])
 
     def test_one_column_may_be_a_text(self):
         self.assertEqual(

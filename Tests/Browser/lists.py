@@ -3,6 +3,7 @@ import base64
 import csv
 import io
 import json
+import time
 import urllib.parse
 
 from browsing import Browsing
@@ -56,6 +57,36 @@ class Lists(Browsing):
             found += self.keys()
             self.assertEqual(found, page.sql(f"SELECT Z_PK FROM ZPOST ORDER BY {term}").split())
             self.follow("First page")
+
+    def test_pages(self):
+        """The arrow keys turn the pages, with Shift to the first and the last one; in a field they do not."""
+        driver = self.driver
+        self.page.sql(
+            "WITH RECURSIVE n(i) AS (SELECT 61 UNION ALL SELECT i + 1 FROM n WHERE i < 170) "
+            "INSERT INTO ZPOST (Z_PK, Z_ENT, Z_OPT, ZTEXT, ZWRITTENAT) "
+            "SELECT i, (SELECT Z_ENT FROM ZPOST LIMIT 1), 1, 'x', i FROM n")
+
+        def turn(*keys):
+            driver.execute_script("window.isLeft = true")
+            driver.find_element(By.TAG_NAME, "body").send_keys(*keys)
+            self.wait(20).until(lambda driver: driver.execute_script(
+                "return !window.isLeft && document.readyState === 'complete'"), f"no other page came after {keys}")
+            return [int(key) for key in self.keys()]
+
+        self.open("/objects?entity=Post")
+        self.assertEqual(turn(Keys.ARROW_RIGHT), list(range(51, 101)))
+        self.assertEqual(turn(Keys.ARROW_LEFT), list(range(1, 51)))
+        self.assertEqual(turn(Keys.SHIFT, Keys.ARROW_RIGHT), list(range(121, 171)))
+        self.assertEqual(turn(Keys.ARROW_LEFT), list(range(71, 121)))
+        place = driver.current_url
+        driver.find_element(By.ID, "find").send_keys("a", Keys.ARROW_LEFT)
+        time.sleep(0.5)
+        self.assertEqual(driver.current_url, place)
+        self.follow("Previous page")
+        self.assertEqual([int(key) for key in self.keys()], list(range(21, 71)))
+        self.follow("Last page")
+        self.assertEqual(self.keys()[-1], "170")
+        self.assertEqual(turn(Keys.SHIFT, Keys.ARROW_LEFT), list(range(1, 51)))
 
     def test_filter(self):
         """Filters by property, operator and value; the number of matches; a filter is removed by its cross."""

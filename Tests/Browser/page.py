@@ -12,21 +12,24 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 class Page:
     """A copy of the forum's store in a folder of its own, and the page that moult browse serves of it."""
 
-    def __init__(self, bin_folder, *options, posts=60, threads=0, folder=None, entities=0):
+    def __init__(self, bin_folder, *options, posts=60, threads=0, folder=None, entities=0, model=None):
+        """`model` is the path of another model than the forum's, for a store without objects."""
         self.bin = pathlib.Path(bin_folder)
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="moult-browser-"))
         self.folder.mkdir(exist_ok=True)
-        self.model = self.folder / "Forum.xcdatamodeld"
-        self.store = self.folder / "forum.sqlite"
-        shutil.copytree(ROOT / "Examples/Forum.xcdatamodeld", self.model)
+        source = pathlib.Path(model or ROOT / "Examples/Forum.xcdatamodeld")
+        self.model = self.folder / source.name
+        self.store = self.folder / f"{source.stem.lower()}.sqlite"
+        shutil.copytree(source, self.model)
+        name = source.stem
         # Further entities of the first version, for a large model.
-        contents = self.model / "Forum.xcdatamodel/contents"
+        contents = self.model / f"{name}.xcdatamodel/contents"
         more = "".join(
             f'<entity name="E{n}"><attribute name="size{n}" optional="YES" attributeType="String"/></entity>'
             for n in range(entities))
         contents.write_text(contents.read_text().replace("</model>", more + "</model>"))
-        self.moult("create", self.store, "--model", self.model, "--version", "Forum",
-                   "--rows", f"Forum=3,User=9,Thread={threads},Post={posts}")
+        rows = [] if model else ["--rows", f"Forum=3,User=9,Thread={threads},Post={posts}"]
+        self.moult("create", self.store, "--model", self.model, "--version", name, *rows)
         self.process = subprocess.Popen(
             [self.bin / "moult", "browse", self.store, "--model", self.model, "--json", *options],
             stdout=subprocess.PIPE, text=True)

@@ -11,21 +11,7 @@ import pictures
 import starts
 import walk
 import wire
-from selenium import webdriver
-
-
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
-                     "--no-first-run", "--allow-file-access-from-files"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService("/usr/bin/chromedriver")
-    driver = webdriver.Chrome(options=options, service=service)
-    driver.set_page_load_timeout(30)
-    return driver
-
+from browsing import browser
 
 CASES = (walk.Walk, lists.Lists, pictures.Pictures, starts.Starts, wire.Wire, diagrams.Diagrams)
 parser = argparse.ArgumentParser()

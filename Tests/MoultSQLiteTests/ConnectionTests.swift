@@ -31,6 +31,15 @@ struct ConnectionTests {
         #expect(shell == "null,integer,integer,real,real,text,text,blob,blob|20,19,4,3,0,1,0,2\n")
     }
 
+    @Test(arguments: ["", ";", "; ", "\n-- a comment\n"])
+    func `a script ends at a NUL, and a query with one is refused`(end: String) throws {
+        let connection = try Connection(path(), mode: .create)
+        try connection.execute("CREATE TABLE t (v)\(end)\0 INSERT INTO t VALUES (1)")
+        #expect(try connection.integer("SELECT count(*) FROM t") == 0)
+        #expect(code { _ = try connection.query("SELECT 1\(end)\0") } == .usage)
+        #expect(code { _ = try connection.query("\0") } == .usage)
+    }
+
     @Test(arguments: ["plain", "per%cent", "ques?tion", "ha#sh", "spa ce", "ümlaut", "quo'te\"s", "a&mode=rw"])
     func `a path may hold any character`(name: String) throws {
         try Connection(path(name), mode: .create).execute("CREATE TABLE t (v)")

@@ -110,9 +110,11 @@ def query(store: StrPath, sql: str, *, model: StrPath | None = None) -> list[Row
     """Return the rows of one SELECT over the views of a store, which are named after its entities.
 
     The store is not changed: a statement that writes raises a ``MoultError``. Of two columns with one name the second
-    is called ``name_2``. There are no parameters: a query with ``?`` or ``:name`` raises a ``MoultError``.
+    is called ``name_2``. There are no parameters: a query with ``?`` or ``:name`` raises a ``MoultError``. A Boolean
+    attribute is a ``bool`` where it is a column of the result itself; an expression such as ``max(isRead)`` is a
+    number. The program reads the query from its standard input, so it may have any length, and ``ps`` does not show it.
     """
-    document = call("query", store, sql, options=_options(model=model))
+    [document] = _documents(["query", *_options(model=model)], [store, "-"], sql)
     return [dict(zip(document["columns"], row)) for row in document["rows"]]
 
 
@@ -177,18 +179,25 @@ def _is_answer(document: Any) -> bool:
     return "format" in document and "Z_PK" not in document
 
 
-def _documents(words: Sequence[StrPath], arguments: Sequence[StrPath]) -> list[Any]:
-    """Run the program and return the JSON documents that it prints; what it prints as its error is raised."""
+def _documents(words: Sequence[StrPath], arguments: Sequence[StrPath], text: str | None = None) -> list[Any]:
+    """Run the program and return the JSON documents that it prints; what it prints as its error is raised.
+
+    ``text`` is the program's standard input.
+    """
     command = [_text(word) for word in [program(), *words, "--json", "--", *arguments]]
     if any("\0" in word for word in command):
         raise MoultError("usage", "An argument has a NUL character.", remedy="Remove it.", status=2)
     # Linux takes no longer argument (man 2 execve).
     if any(len(os.fsencode(word)) >= 131_072 for word in command):
         raise MoultError("usage", "An argument is longer than 128 KiB.", remedy="Shorten it.", status=2)
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, encoding="utf-8") as process:
+    try:
+        sent = None if text is None else text.encode()
+    except UnicodeEncodeError:
+        raise MoultError("usage", "The query has half of a surrogate pair.", remedy="Remove it.", status=2) from None
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=nothing if sent is None else pipe, stdout=pipe, stderr=pipe) as process:
         try:
-            output, errors = process.communicate()
+            output, errors = (stream.decode() for stream in process.communicate(sent))
         except BaseException:
             # After Control-C too, the program leaves the store as it was.
             process.terminate()

@@ -57,14 +57,24 @@ package enum ReadableData: String, Sendable, CaseIterable {
         return reader.value(root, depth: 0).map { (.archive, $0) }
     }
 
-    /// Returns an array or an object; shorter bytes are JSON only by chance.
-    private static func json(_ bytes: [UInt8]) -> JSONValue? {
+    /// Returns the JSON array or object in some bytes; nil for any other bytes, and for numbers that lose digits. Shorter
+    /// bytes are JSON only by chance.
+    package static func json(_ bytes: [UInt8]) -> JSONValue? {
+        bytes.withUnsafeBytes(parsed).flatMap { $0.isExact ? $0 : nil }
+    }
+
+    /// Returns the text of the JSON array or object in some bytes: in its shortest spelling, or as it is if that would
+    /// lose digits. Nil for any other bytes.
+    package static func text(ofJSON bytes: UnsafeRawBufferPointer) -> String? {
+        parsed(bytes).map { $0.isExact ? $0.compact : String(decoding: bytes, as: UTF8.self) }
+    }
+
+    private static func parsed(_ bytes: UnsafeRawBufferPointer) -> JSONValue? {
         let blank = Set(" \t\r\n".utf8)
         guard let first = bytes.first(where: { !blank.contains($0) }),
-            [UInt8(ascii: "["), UInt8(ascii: "{")].contains(first),
-            let value = try? JSONValue(parsing: bytes, place: "", code: .usage), value.isExact
+            [UInt8(ascii: "["), UInt8(ascii: "{")].contains(first)
         else { return nil }
-        return value
+        return try? JSONValue(parsing: Array(bytes), place: "", code: .usage)
     }
 
     private func bytes(of value: JSONValue) -> [UInt8]? {

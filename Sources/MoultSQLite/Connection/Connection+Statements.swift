@@ -173,6 +173,8 @@ extension Connection {
     package func query(_ sql: String) throws -> Statement {
         var text = sql
         return try text.withUTF8 { bytes in
+            // SQLite would not see what follows.
+            guard !bytes.contains(0) else { throw Self.wrongQuery("The query has a NUL character.") }
             var rest = bytes
             guard let statement = try compile(&rest) else { throw Self.wrongQuery("There is no SQL in the query.") }
             guard statement.isReadOnly, statement.columnCount > 0 else {

@@ -20,9 +20,10 @@ package final class Statement {
         self.init(connection, sql, handle)
     }
 
-    /// Compiles the first statement of `rest` and advances `rest` past it; nil if only whitespace and comments remain.
+    /// Compiles the first statement of `rest` and advances `rest` past it; nil if only whitespace and comments remain, or
+    /// a NUL, where SQLite ends.
     convenience init?(_ connection: Connection, next rest: inout UnsafeBufferPointer<UInt8>) throws {
-        while !rest.isEmpty {
+        while let first = rest.first, first != 0 {
             let start = rest
             if let handle = try Self.compile(connection, &rest) {
                 let sql = String(decoding: start[..<(start.count - rest.count)], as: UTF8.self)
@@ -197,6 +198,12 @@ extension Statement {
 
     package func columnName(_ column: Int) -> String {
         sqlite3_column_name(handle, Int32(clamping: column)).map { String(cString: $0) } ?? ""
+    }
+
+    /// Returns the declared type of the table's column that a column of the result takes directly; nil for an expression
+    /// and for a column without a type.
+    package func declaredType(_ column: Int) -> String? {
+        sqlite3_column_decltype(handle, Int32(clamping: column)).map { String(cString: $0) }
     }
 
     package func storageClass(_ column: Int) -> SQLiteValue.StorageClass { cell(column).storageClass }

@@ -5,6 +5,8 @@ extension ObjectReader {
     /// Some destinations of a to-many relationship.
     package struct Links: Sendable {
         package let keys: [Int64]
+        /// The position before which the previous destinations end; nil if there are none.
+        package let previous: Position?
         /// The position after which the next destinations begin; nil if there are none.
         package let next: Position?
     }
@@ -33,24 +35,27 @@ extension ObjectReader {
         return model.relationship(column.name, of: entity)?.destinationEntityName
     }
 
-    /// Returns the next destinations of an object.
+    /// Returns a page of the destinations of an object.
     package func links(
-        _ join: JoinContents, of key: Int64, after position: Position? = nil, limit: Int = 50
+        _ join: JoinContents, of key: Int64, at place: PagePlace<Position> = .first, limit: Int = 50
     ) throws -> Links {
+        let (sign, direction) = place.isBackward ? ("<", " DESC") : (">", "")
         let other = join.otherColumn.quotedName
         let order = join.orderColumn.map { "ifnull(\($0.quotedName), 0)" }
         var values: [SQLiteValue] = [.integer(key)]
         var condition = ""
-        if let position {
+        if let position = place.element {
             // Without an order, the table's index finds the next destination.
-            condition = order.map { " AND (\($0), \(other)) > (?, ?)" } ?? " AND \(other) > ?"
+            condition = order.map { " AND (\($0), \(other)) \(sign) (?, ?)" } ?? " AND \(other) \(sign) ?"
             values += (order == nil ? [] : [.integer(position.order)]) + [.integer(position.key)]
         }
         let sql =
             "SELECT \(order ?? "0"), \(other) FROM \(join.table.quotedName) WHERE \(join.ownColumn.quotedName) = ?"
-            + "\(condition) ORDER BY \(order.map { $0 + ", " } ?? "")\(other) LIMIT \(limit + 1)"
+            + "\(condition) ORDER BY \(order.map { "\($0)\(direction), " } ?? "")\(other)\(direction) LIMIT \(limit + 1)"
         let found = try rows(sql, values) { Position(order: $0.integer(0), key: $0.integer(1)) }
-        let shown = found.prefix(limit)
-        return Links(keys: shown.map(\.key), next: found.count > limit ? shown.last : nil)
+        let read = Array(found.prefix(limit))
+        let shown = place.isBackward ? read.reversed() : read
+        let (previous, next) = place.neighbours(shown, more: found.count > limit ? read.last : nil)
+        return Links(keys: shown.map(\.key), previous: previous, next: next)
     }
 }

@@ -16,29 +16,30 @@ package struct ObjectOrder: Sendable, Hashable {
 
     /// The order by key, which needs no sorting.
     package var isByKey: Bool { column == "Z_PK" }
+
+    fileprivate var reversed: ObjectOrder { ObjectOrder(column, isDescending: !isDescending) }
 }
 
 extension ObjectReader {
-    /// Returns the next objects of an entity in an order. Nil values come first, and a descending order is the ascending
-    /// one reversed.
+    /// Returns a page of the objects of an entity in an order. Nil values come first, and a descending order is the
+    /// ascending one reversed.
     ///
-    /// The page begins after an object, not at an offset: with an index of the column, the last page takes as long as
-    /// the first.
+    /// The page begins or ends at an object, not at an offset: with an index of the column, the last page takes as long
+    /// as the first.
     ///
-    /// - Parameters:
-    ///   - key: the key of the object after which the page begins; nil for the first page.
-    ///   - seconds: the time after which sorting is given up.
+    /// - Parameter seconds: the time after which sorting is given up.
     /// - Throws: `usage` for a column that has no order, for an object that was deleted, and if sorting takes longer; the
-    ///   errors of ``page(of:after:matching:limit:isLongEnough:)``.
+    ///   errors of ``page(of:at:matching:limit:isLongEnough:)``.
     package func page(
-        of entity: EntityContents, in order: ObjectOrder, after key: Int64? = nil,
+        of entity: EntityContents, in order: ObjectOrder, at place: PagePlace<Int64> = .first,
         matching predicate: MoultModel.Predicate? = nil, limit: Int = 50, seconds: Double = 10
     ) throws -> Page {
         let (value, condition) = (try expression(of: order, in: entity), try self.condition(of: entity, predicate))
+        let direction = place.isBackward ? order.reversed : order
         let keys: [Int64]? = try limited(to: seconds) {
-            let start = try key.map { try position($0, value, entity) }
+            let start = try place.element.map { try position($0, value, entity) }
             var keys: [Int64] = []
-            for part in Self.parts(of: value, order, after: start) where keys.count <= limit {
+            for part in Self.parts(of: value, direction, after: start) where keys.count <= limit {
                 let sql =
                     "SELECT Z_PK FROM \(entity.table.quotedName) WHERE \(condition) AND \(part.condition) "
                     + "ORDER BY \(part.order) LIMIT \(limit + 1 - keys.count)"
@@ -52,14 +53,12 @@ extension ObjectReader {
                 place: entity.name, remedy: "Reduce the list by a filter first, or sort it by key.")
         }
         let shown = Array(keys.prefix(limit))
-        let places = Dictionary(zip(shown, shown.indices), uniquingKeysWith: { first, _ in first })
-        let objects = try objects(of: entity, shown).sorted { places[$0.key] ?? 0 < places[$1.key] ?? 0 }
-        return Page(objects: objects, next: keys.count > limit ? shown.last : nil)
+        return try page(of: entity, shown, at: place, more: keys.count > limit ? shown.last : nil)
     }
 
     /// Returns the number of objects that match; nil if counting takes longer.
     ///
-    /// - Throws: the errors of ``page(of:after:matching:limit:isLongEnough:)``.
+    /// - Throws: the errors of ``page(of:at:matching:limit:isLongEnough:)``.
     package func count(
         of entity: EntityContents, matching predicate: MoultModel.Predicate? = nil, seconds: Double = 0.5
     ) throws -> Int64? {
@@ -150,7 +149,7 @@ extension ObjectReader {
         let sql = "SELECT \(value) FROM \(entity.table.quotedName) WHERE Z_PK = ?"
         guard let found = try rows(sql, [.integer(key)], { $0.value(0) }).first else {
             throw MigrationError(
-                .usage, "The object after which this page begins was deleted.", place: "\(entity.name) \(key)",
+                .usage, "The object next to this page was deleted.", place: "\(entity.name) \(key)",
                 remedy: "Go back to the first page.")
         }
         return (found, key)

@@ -55,44 +55,64 @@ package struct ObjectReader {
         }
     }
 
-    /// Some objects in the order of their keys.
+    /// Some objects in the order of a list.
     package struct Page: Sendable {
         package let objects: [Object]
+        /// The key before which the previous page ends; nil if there is none.
+        package let previous: Int64?
         /// The key after which the next page begins; nil if there is none.
         package let next: Int64?
     }
 
-    /// Returns the next objects of an entity.
+    /// Returns a page of the objects of an entity, in the order of their keys.
     ///
     /// - Parameters:
-    ///   - key: the key after which the page begins; nil for the first page.
     ///   - predicate: the predicate that selects the objects; nil for all objects.
     ///   - limit: the maximum number of objects in a page.
-    ///   - isLongEnough: called after each range of keys; if it returns true, the page ends early and `next` continues
-    ///     it.
+    ///   - isLongEnough: called after each range of keys; if it returns true, the page ends early, and `next`, or
+    ///     `previous` of a page that is read backwards, continues it.
     /// - Throws: `invalidPredicate`, `fetchUnsupported`; `modelNotFound` for a predicate on a store without a model.
     package func page(
-        of entity: EntityContents, after key: Int64? = nil, matching predicate: MoultModel.Predicate? = nil,
+        of entity: EntityContents, at place: PagePlace<Int64> = .first, matching predicate: MoultModel.Predicate? = nil,
         limit: Int = 50, isLongEnough: () -> Bool = { false }
     ) throws -> Page {
-        var after = key ?? Int64.min
+        var bound = place.element
         var keys: [Int64] = []
         var (count, isAtEnd) = (Int64(10_000), false)
         // Search range by range, because millions of keys may have no match. Each range begins at an existing key.
         while keys.count <= limit {
-            guard let first = try outerKey("min", of: entity, after: after) else {
+            guard let start = try outerKey(of: entity, isHighest: place.isBackward, beyond: bound) else {
                 isAtEnd = true
                 break
             }
-            let (end, isBeyond) = first.addingReportingOverflow(count)
-            after = isBeyond ? Int64.max : end
-            keys += try self.keys(of: entity, first...after, predicate, limit: limit + 1 - keys.count)
+            let range: ClosedRange<Int64>
+            if place.isBackward {
+                let (end, isBeyond) = start.subtractingReportingOverflow(count)
+                range = (isBeyond ? Int64.min : end)...start
+            } else {
+                let (end, isBeyond) = start.addingReportingOverflow(count)
+                range = start...(isBeyond ? Int64.max : end)
+            }
+            bound = place.isBackward ? range.lowerBound : range.upperBound
+            keys += try self.keys(of: entity, range, predicate, place.isBackward, limit: limit + 1 - keys.count)
             count = min(count * 2, 1_000_000)
             if isLongEnough() { break }
         }
         let shown = Array(keys.prefix(limit))
-        let next = keys.count > limit ? shown.last : isAtEnd ? nil : after
-        return Page(objects: try objects(of: entity, shown), next: next)
+        return try page(of: entity, shown, at: place, more: keys.count > limit ? shown.last : isAtEnd ? nil : bound)
+    }
+
+    /// Returns the page with some objects.
+    ///
+    /// - Parameters:
+    ///   - keys: the keys in the direction in which they were read.
+    ///   - more: the key beyond which reading continues in this direction; nil at the end of the list.
+    func page(of entity: EntityContents, _ keys: [Int64], at place: PagePlace<Int64>, more: Int64?) throws -> Page {
+        let keys = place.isBackward ? keys.reversed() : keys
+        let places = Dictionary(zip(keys, keys.indices), uniquingKeysWith: { first, _ in first })
+        let objects = try objects(of: entity, keys).sorted { places[$0.key] ?? 0 < places[$1.key] ?? 0 }
+        let (previous, next) = place.neighbours(keys, more: more)
+        return Page(objects: objects, previous: previous, next: next)
     }
 
     /// Returns an object and its own entity; nil if the entity's table has no such key.
@@ -126,16 +146,19 @@ package struct ObjectReader {
     }
 
     private func keys(
-        of entity: EntityContents, _ range: ClosedRange<Int64>, _ predicate: MoultModel.Predicate?, limit: Int
+        of entity: EntityContents, _ range: ClosedRange<Int64>, _ predicate: MoultModel.Predicate?, _ isBackward: Bool,
+        limit: Int
     ) throws -> [Int64] {
         guard let predicate else {
             let condition = entity.restriction.map { $0 + " AND " } ?? ""
             return try rows(
-                "SELECT Z_PK FROM \(entity.table.quotedName) WHERE \(condition)Z_PK BETWEEN ? AND ? ORDER BY Z_PK LIMIT ?",
+                "SELECT Z_PK FROM \(entity.table.quotedName) WHERE \(condition)Z_PK BETWEEN ? AND ? "
+                    + "ORDER BY Z_PK\(isBackward ? " DESC" : "") LIMIT ?",
                 [.integer(range.lowerBound), .integer(range.upperBound), .integer(Int64(limit))]
             ) { $0.integer(0) }
         }
-        let lowering = try lowering(of: entity, predicate, limit: limit)
+        let sort = isBackward ? [ObjectFetch.SortTerm("SELF", isAscending: false)] : []
+        let lowering = try lowering(of: entity, predicate, sort: sort, limit: limit)
         let key: SQLText = "\(name: FetchLowering.alias).Z_PK"
         let sql = try lowering.select(key, keys: range)
         return try rows(sql.text, sql.values) { $0.integer(0) }
@@ -145,14 +168,14 @@ package struct ObjectReader {
     ///
     /// - Throws: `invalidPredicate`, `fetchUnsupported`; `modelNotFound` for a store without a model.
     func lowering(
-        of entity: EntityContents, _ predicate: MoultModel.Predicate, limit: Int = 0
+        of entity: EntityContents, _ predicate: MoultModel.Predicate, sort: [ObjectFetch.SortTerm] = [], limit: Int = 0
     ) throws -> FetchLowering {
         guard let layout = contents.layout else {
             throw MigrationError(
                 .modelNotFound, "The store contains no readable model, which a predicate needs.", place: probe.path,
                 remedy: "Name the model that made it: \(option: .model("PATH")).")
         }
-        var fetch = ObjectFetch(entityName: entity.name, predicate: predicate)
+        var fetch = ObjectFetch(entityName: entity.name, predicate: predicate, sort: sort)
         fetch.limit = limit
         return try FetchLowering(fetch, layout: layout, store: uuid, now: Date().timeIntervalSinceReferenceDate)
     }
@@ -161,10 +184,12 @@ package struct ObjectReader {
 
     /// Returns the highest key in the entity's table; nil if the table is empty. Deleted objects may leave gaps below
     /// it.
-    package func highestKey(of entity: EntityContents) throws -> Int64? { try outerKey("max", of: entity) }
+    package func highestKey(of entity: EntityContents) throws -> Int64? { try outerKey(of: entity, isHighest: true) }
 
-    private func outerKey(_ function: String, of entity: EntityContents, after key: Int64? = nil) throws -> Int64? {
-        let condition = key.map { " WHERE Z_PK > \($0)" } ?? ""
+    /// Returns the lowest key in the entity's table above another, or the highest one below it; nil if there is none.
+    private func outerKey(of entity: EntityContents, isHighest: Bool, beyond key: Int64? = nil) throws -> Int64? {
+        let (function, sign) = isHighest ? ("max", "<") : ("min", ">")
+        let condition = key.map { " WHERE Z_PK \(sign) \($0)" } ?? ""
         return try probe.connection.integer("SELECT \(function)(Z_PK) FROM \(entity.table.quotedName)\(condition)")
     }
 

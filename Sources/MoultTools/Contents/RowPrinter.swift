@@ -25,6 +25,8 @@ package struct RowOutput {
 package struct RowPrinter {
     private let format: RowFormat
     private let columns: [String]
+    /// The forms of the columns in JSON; nil for values as they are.
+    private let forms: [QueryForm?]
     private let output: RowOutput
     private var csv: CSVWriter
     private var waiting: [[String]] = []
@@ -37,15 +39,11 @@ package struct RowPrinter {
     private static let sample = 500
     private static let widest = 60
 
-    init(_ format: RowFormat, columns: [String], isExact: Bool, _ output: RowOutput) {
-        (self.format, self.columns, self.output) = (format, columns, output)
+    private init(_ format: RowFormat, of query: StoreQuery, isExact: Bool, _ output: RowOutput) throws {
+        (self.format, columns, self.output) = (format, query.columns, output)
+        forms = format == .json || format == .jsonl ? try query.forms() : []
         csv = CSVWriter(isExact: isExact)
-        switch format {
-        case .csv: output.exactly(csv.line(columns.map { .text($0) }))
-        case .json:
-            output.exactly("{\"format\":1,\"columns\":\(JSONValue(columns).compact),\"rows\":[")
-        case .table, .jsonl: break
-        }
+        if format == .csv { output.exactly(csv.line(columns.map { .text($0) })) }
     }
 
     /// Prints the rows of a query on the views of a store.
@@ -74,33 +72,45 @@ package struct RowPrinter {
     static func print(
         _ query: StoreQuery, _ format: RowFormat, isExact: Bool, _ output: RowOutput, while continues: () -> Bool
     ) throws -> Int {
-        var printer = RowPrinter(format, columns: query.columns, isExact: isExact, output)
-        try query.forEachRow { row in
-            printer.print(row)
-            return continues()
+        var printer = try RowPrinter(format, of: query, isExact: isExact, output)
+        do {
+            try query.forEachRow { row in
+                printer.print(row)
+                return continues()
+            }
+        } catch {
+            // The document of the error follows. Without a row, it is the only one.
+            if format == .json, printer.count > 0 { printer.end() }
+            throw error
         }
         printer.end()
         return printer.guarded
     }
 
     /// The number of texts that were given a leading apostrophe.
-    var guarded: Int { csv.guarded }
+    private var guarded: Int { csv.guarded }
 
-    mutating func print(_ row: [SQLiteValue]) {
+    /// The beginning of a JSON document.
+    private var head: String { "{\"format\":1,\"columns\":\(JSONValue(columns).compact),\"rows\":[" }
+
+    private mutating func print(_ row: [SQLiteValue]) {
         switch format {
         case .csv: output.exactly(csv.line(row.map { $0.readable(usual: nil) }))
-        case .json: output.exactly((count == 0 ? "" : ",") + JSONValue.array(row.map(\.readableDocument)).compact)
+        case .json:
+            let values = zip(row, forms).map { $0.document(in: $1) }
+            output.exactly((count == 0 ? head : ",") + JSONValue.array(values).compact)
         case .jsonl:
-            let members = zip(columns, row).map { JSONValue.Member($0, $1.readableDocument) }
+            let values = zip(row, forms).map { $0.document(in: $1) }
+            let members = zip(columns, values).map { JSONValue.Member($0, $1) }
             output.exactly(JSONValue.object(members).compact + "\n")
         case .table: printLine(row.map { shown($0.readable(usual: nil).shown) })
         }
         count += 1
     }
 
-    mutating func end() {
+    private mutating func end() {
         switch format {
-        case .json: output.exactly("]}\n")
+        case .json: output.exactly((count == 0 ? head : "") + "]}\n")
         case .table:
             flush()
             if count == 0 { output.line("There are no rows.") }
@@ -171,21 +181,17 @@ package struct RowPrinter {
     }
 }
 
-extension ObjectReader {
-    /// Returns a query over the store's views.
-    ///
-    /// - Throws: `usage` with SQLite's message if the text is not a query.
-    package func query(_ sql: String) throws -> StoreQuery { try StoreQuery(sql, over: probe) { contents } }
-
-    /// The views that a query can name.
-    package var views: [StoreViews.View] { StoreViews(contents).views }
-}
-
 extension SQLiteValue {
-    /// The value as JSON. Bytes are shown as the document that they contain, otherwise in base64.
-    fileprivate var readableDocument: JSONValue {
-        guard case .blob(let bytes) = self else { return document }
-        return ReadableData.document(of: bytes, usual: nil) ?? document
+    /// Returns the value as JSON, in the form of its column. Bytes are shown as the document that they contain, otherwise
+    /// in base64.
+    fileprivate func document(in form: QueryForm?) -> JSONValue {
+        switch (self, form) {
+        case (.integer(0), .boolean): .bool(false)
+        case (.integer(1), .boolean): .bool(true)
+        case (.text(let text), .json): ReadableData.json(Array(text.utf8)) ?? document
+        case (.blob(let bytes), _): ReadableData.document(of: bytes, usual: nil) ?? document
+        default: document
+        }
     }
 
     /// The value in readable form.
@@ -197,50 +203,6 @@ extension SQLiteValue {
         case .text(let text): text
         case .blob(let bytes):
             bytes.count > 24 ? "x'\(Array(bytes.prefix(24)).hexadecimal)…'" : "x'\(bytes.hexadecimal)'"
-        }
-    }
-}
-
-/// A user's query on the views of a store. It cannot write.
-package struct StoreQuery {
-    private let probe: ReadOnlyStore
-    private let statement: Statement
-    /// The names of the result's columns, without duplicates.
-    package let columns: [String]
-
-    /// - Throws: `usage` with SQLite's message if the text is not a query.
-    package init(_ sql: String, over probe: ReadOnlyStore, versions: ModelVersions?) throws {
-        try self.init(sql, over: probe) { try StoreContents(probe, in: versions) }
-    }
-
-    /// - Parameter contents: returns the contents of the store for the views, which the first query of a probe makes.
-    /// - Throws: `usage` with SQLite's message if the text is not a query.
-    init(_ sql: String, over probe: ReadOnlyStore, contents: () throws -> StoreContents) throws {
-        self.probe = probe
-        if try probe.connection.integer("SELECT count(*) FROM sqlite_temp_master") == 0 {
-            try probe.connection.register(StoreViews.dateFunction)
-            try StoreViews(contents(), isForMoult: true).make(on: probe.connection, isTemporary: true)
-            try probe.connection.execute("PRAGMA query_only = ON")
-        }
-        do {
-            statement = try probe.connection.query(sql)
-        } catch let error as MigrationError where error.code == .usage {
-            throw try contents().explaining(error, in: sql)
-        }
-        guard statement.parameterCount == 0 else {
-            throw MigrationError(
-                .usage, "The query has parameters, such as ? or :name, which have no values here.",
-                remedy: "Write the values into the query: numbers as they are, texts in apostrophes.")
-        }
-        var names = DistinctNames()
-        columns = (0..<statement.columnCount).map { [statement] in names.next(statement.columnName($0)) }
-    }
-
-    /// Calls `body` for each row until it returns false.
-    package func forEachRow(_ body: ([SQLiteValue]) throws -> Bool) throws {
-        defer { statement.reset() }
-        while try probe.connection.step(query: statement) {
-            guard try body(statement.row) else { return }
         }
     }
 }

@@ -16,24 +16,41 @@ package struct StoreViews: Sendable {
         package let meaning: String
         /// The names of its columns.
         package let columns: [String]
-        fileprivate let select: String
+        /// The form of each column in JSON.
+        private let forms: [QueryForm?]
+        private let select: String
 
         /// Returns the statement that creates the view.
         package func statement(isTemporary: Bool) -> String {
             "CREATE \(isTemporary ? "TEMP " : "")VIEW \(name.quotedName) AS\n-- \(meaning.printable)\n\(select)"
         }
+
+        /// The statement that creates an empty table in place of the view. The declared types are those of
+        /// ``QueryForm``.
+        var emptyTable: String {
+            let list = zip(columns, forms).map { "\($0.quotedName) \($1?.rawValue ?? "")" }
+            return "CREATE TEMP TABLE \(name.quotedName) (\(list.joined(separator: ", ")))"
+        }
     }
 
     package let views: [View]
 
-    /// The SQL function of ``StoreQuery`` that gives dates the form that they have in every other output.
-    static let dateFunction = SQLiteFunction("moult_date", argumentCount: 1, isCallableFromSchema: true) { arguments in
-        DateText.text(sinceReferenceDate: arguments.real(0)).map { .text($0) } ?? .null
-    }
+    /// The SQL functions of ``StoreQuery`` that give dates and JSON the form that they have in every other output; NULL
+    /// for any other value.
+    static let functions = [
+        SQLiteFunction("moult_date", argumentCount: 1, isCallableFromSchema: true) { arguments in
+            DateText.text(sinceReferenceDate: arguments.real(0)).map { .text($0) } ?? .null
+        },
+        SQLiteFunction("moult_json", argumentCount: 1, isCallableFromSchema: true) { arguments in
+            guard arguments.storageClass(0) == .blob else { return .null }
+            return arguments.withBytes(0) { ReadableData.text(ofJSON: $0) }.map { .text($0) } ?? .null
+        },
+    ]
 
     /// Creates the views. A name that the store already uses gets a number: `Post_2` in a store with a table `POST`.
     ///
-    /// - Parameter isForMoult: whether the connection has ``dateFunction``. Other programs get dates in milliseconds.
+    /// - Parameter isForMoult: whether the connection has ``functions``. Other programs get dates in milliseconds, and
+    ///   JSON as it is stored.
     package init(_ contents: StoreContents, isForMoult: Bool = false) {
         var names = DistinctNames(taken: contents.taken)
         var views: [View] = []
@@ -72,6 +89,7 @@ extension StoreViews.View {
             meaning
             + (DistinctNames.isReserved(entity.name) ? " SQLite reserves names that begin with sqlite_." : "")
         columns = entity.columns.map(\.name)
+        forms = entity.columns.map(\.form)
         let last = entity.columns.count - 1
         let lines = entity.columns.enumerated().map { place, column in
             "  \(column.sql(folder, isForMoult)) AS \(column.name.quotedName)\(place == last ? "" : ",") -- \(column.meaning.printable)"
@@ -85,6 +103,7 @@ extension StoreViews.View {
         self.name = name
         meaning = join.meaning + "."
         columns = join.columns
+        forms = columns.map { _ in nil }
         let sources = [join.ownColumn, join.otherColumn] + (join.orderColumn.map { [$0] } ?? [])
         let list = zip(sources, join.columns).map { "\($0.quotedName) AS \($1.quotedName)" }
         select =
@@ -128,12 +147,27 @@ extension EntityContents.Column {
             return "CASE WHEN typeof(\(column)) = 'blob' AND length(\(column)) = 16 THEN "
                 + "\(parts.joined(separator: " || '-' || ")) ELSE \(column) END"
         case .binary, .transformable:
-            guard let folder else { return column }
+            guard let folder else { return json(column, isForMoult) }
             // The first byte tells an inline value from the name of a file.
-            return "CASE substr(\(column), 1, 1) WHEN x'01' THEN substr(\(column), 2) WHEN x'02' THEN "
+            let inline = json("substr(\(column), 2)", isForMoult)
+            return "CASE substr(\(column), 1, 1) WHEN x'01' THEN \(inline) WHEN x'02' THEN "
                 + "\((folder + "/").quotedLiteral) || CAST(substr(\(column), 2, length(\(column)) - 2) AS TEXT) ELSE \(column) END"
         default: return column
         }
+    }
+
+    /// Returns the expression for bytes: the text of a JSON array or object, and other bytes as they are.
+    private static func json(_ bytes: String, _ isForMoult: Bool) -> String {
+        guard !isForMoult else { return "ifnull(moult_json(\(bytes)), \(bytes))" }
+        let text = "CAST(\(bytes) AS TEXT)"
+        return "CASE WHEN typeof(\(bytes)) = 'blob' AND ltrim(\(text), char(9, 10, 13, 32)) GLOB '[[{]*' "
+            + "AND instr(\(bytes), x'00') = 0 AND json_valid(\(text)) THEN \(text) ELSE \(bytes) END"
+    }
+
+    /// The form of the column's values in JSON; nil for values as they are.
+    fileprivate var form: QueryForm? {
+        guard case .attribute(_, let type, _) = source else { return nil }
+        return type == .boolean ? .boolean : type.usualForm == nil ? nil : .json
     }
 }
 

@@ -28,6 +28,8 @@ package struct ExportWriter {
         package var parts: [Written] = []
         /// The number of texts that were given a leading apostrophe (``CSVWriter``).
         package var guarded = 0
+        /// The sub-entities of the chosen entities that were not chosen.
+        package var leftOut: [String] = []
     }
 
     private let format: Format
@@ -60,8 +62,15 @@ package struct ExportWriter {
             let outcome = try ReadOnlyStore.read(store, system: system) { probe in
                 try system.removeTree(part)
                 let export = try StoreExport(selection, of: probe, versions: versions, format, holdingLists: isFile)
-                if isFile { return try file(export, at: part, named: Path.name(of: path), like: store) }
-                return isStore ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
+                var outcome: Outcome
+                if isFile {
+                    outcome = try file(export, at: part, named: Path.name(of: path), like: store)
+                } else {
+                    outcome =
+                        isStore ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
+                }
+                outcome.leftOut = export.leftOut
+                return outcome
             }
             try system.synchronise(part)
             try StagedPath.end(part, as: path, isStore: isStore, system)
@@ -206,20 +215,22 @@ package struct ExportReport: ToolAnswer {
 
     /// The number of texts that were given a leading apostrophe.
     package var guarded: Int { outcome.guarded }
+    /// The sub-entities of the chosen entities that were not chosen.
+    package var leftOut: [String] { outcome.leftOut }
 
     /// Writes the objects of one entity as text.
     ///
     /// - Parameter write: takes each piece of the text, and returns whether to continue.
-    /// - Returns: the number of texts that were given a leading apostrophe.
+    /// - Returns: the number of texts that were given a leading apostrophe, and the sub-entities that were left out.
     package static func write(
         _ store: String, _ selection: ExportSelection, _ format: ExportFormat, isExact: Bool, versions: ModelVersions?,
         _ write: (String) -> Bool
-    ) throws -> Int {
+    ) throws -> (guarded: Int, leftOut: [String]) {
         let probe = try ReadOnlyStore(store)
         defer { probe.close() }
         return try probe.undisturbed {
             let export = try StoreExport(selection, of: probe, versions: versions, format, holdingLists: true)
-            guard let part = export.parts.first else { return 0 }
+            guard let part = export.parts.first else { return (0, export.leftOut) }
             var text = ExportText(part, format, isExact: isExact)
             _ = write(text.heading)
             try export.forEachRow(of: part) { row in
@@ -227,7 +238,7 @@ package struct ExportReport: ToolAnswer {
                 text.append(row, to: &line)
                 return write(String(decoding: line, as: UTF8.self))
             }
-            return text.guarded
+            return (text.guarded, export.leftOut)
         }
     }
 

@@ -34,6 +34,8 @@ package struct StoreExport {
     }
 
     package let parts: [ExportPart]
+    /// The sub-entities of the chosen entities that were not chosen, so that their objects are left out.
+    package let leftOut: [String]
     private let probe: ReadOnlyStore
 
     /// - Parameters:
@@ -75,6 +77,12 @@ package struct StoreExport {
             parts.append(ExportPart(join, keys: keys, name: names.next(forTable: name), isWhole: selection.isWhole))
         }
         self.parts = parts
+        let model = contents.layout?.model
+        let below = Set(
+            selection.entities.compactMap { model?.entity($0) }.flatMap { entity in
+                (model?.descendants(of: entity) ?? []).filter { !$0.isAbstract }.map(\.name)
+            })
+        leftOut = below.subtracting(selection.entities).sorted()
         // Rows are counted only if progress is reported.
         guard WorkMeter.current != nil else { return }
         for part in parts {

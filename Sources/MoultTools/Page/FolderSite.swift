@@ -10,6 +10,7 @@ package actor FolderSite {
     private var access: Access
     /// The stores by name, each with its model; nil for the model inside the store.
     private var stores: [String: (path: String, model: String?, site: Site?)] = [:]
+    private let projects = KeptProjects()
     private let system = POSIXSystem()
 
     /// The most stores that a list shows, and the time for finding them, in nanoseconds.
@@ -69,7 +70,7 @@ package actor FolderSite {
         settings.store = store.path
         settings.models = store.model
         settings.words = words(store.path, settings.models)
-        let site = Site(settings, access: access, root: "/store/\(name)")
+        let site = Site(settings, access: access, projects, root: "/store/\(name)")
         stores[name]?.site = site
         return site
     }
@@ -80,7 +81,7 @@ package actor FolderSite {
     ///
     /// - Returns: the stores by path, and whether these are all.
     private func found() throws -> (entries: [FleetEntry], isComplete: Bool) {
-        let versions = try settings.models.map { try Project(models: $0, order: settings.order).versions }
+        let versions = settings.models == nil ? nil : try projects.project(settings).versions
         let look = try versions.map { try StoreLook($0, target: nil) } ?? StoreLook()
         let order = settings.order
         var read: [String: ModelVersions?] = [:]

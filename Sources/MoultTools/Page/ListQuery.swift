@@ -47,9 +47,9 @@ struct ListQuery: Sendable, Hashable {
 
     /// Returns the address of the list, or of a file with the same objects.
     ///
-    /// - Parameter after: the key after which the page begins; nil for the first page.
-    func address(_ path: String = "/objects", after: Int64? = nil) -> String {
-        MoultTools.address(path, fields + (after.map { [("after", String($0))] } ?? []))
+    /// - Parameter place: the place of the page, next to the object with a key.
+    func address(_ path: String = "/objects", at place: PagePlace<Int64> = .first) -> String {
+        MoultTools.address(path, fields + place.fields { [($0, String($1))] })
     }
 
     /// The fields of the address.

@@ -253,7 +253,7 @@ extension Site {
         .entities { gap: .25rem 1rem; }
         .links { padding-left: 1.25rem; }
         .trail { margin: 0; color: var(--quiet); }
-        .pages { display: flex; gap: 1rem; }
+        .pages { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 1rem 0; }
         .hint { color: var(--quiet); }
         .error, .warning, main > ul, main > p { overflow-wrap: anywhere; }
         .error, .warning { border-left: 4px solid; border-radius: 4px; padding: .5rem 1rem; margin: 1rem 0; }

@@ -33,11 +33,9 @@ extension Site {
             let lists: [HTML] = try reader.joins(of: entity.name).map { join in
                 let links = try reader.links(join, of: key, limit: 20)
                 let more: HTML =
-                    links.next == nil
-                    ? ""
-                    : """
-                    <p><a href="\(Self.links(entity.name, key, join.relationship, links.next))">More</a></p>
-                    """
+                    links.next.map { next in
+                        "<p><a href=\"\(Self.links(entity.name, key, join.relationship, .after(next)))\">More</a></p>"
+                    } ?? ""
                 return """
                     <h2><bdi>\(join.relationship)</bdi> <small>to-many <bdi>\(join.destination)</bdi></small></h2>
                     \(try list(links, to: join.destination, reader))\(more)
@@ -66,21 +64,21 @@ extension Site {
                     .usage, "\(name) has no to-many relationship \(relationship).", place: name,
                     remedy: "Go back to the object.")
             }
-            var position: ObjectReader.Position?
-            if let after = request.query["after"].flatMap({ Int64($0) }) {
-                position = .init(order: request.query["order"].flatMap { Int64($0) } ?? 0, key: after)
+            let order = request.query["order"].flatMap { Int64($0) } ?? 0
+            let asked = PagePlace(request) { ObjectReader.Position(order: order, key: $0) }
+            let (place, links) = try filled(asked) {
+                try reader.links(join, of: key, at: $0, limit: Self.pageSize)
+            } isShort: {
+                $0.previous == nil && $0.keys.count < Self.pageSize
             }
-            let links = try reader.links(join, of: key, after: position)
-            let more: HTML =
-                links.next == nil
-                ? "" : "<a rel=\"next\" href=\"\(Self.links(name, key, relationship, links.next))\">Next page</a>"
+            let others = pageLinks(at: place, links.previous, links.next) { Self.links(name, key, relationship, $0) }
             return page(
                 "\(name) \(key) \(relationship)", at: .store,
                 """
                 <p class="trail"><a href="/">Store</a> › <a href="\(Self.objects(name))"><bdi>\(name)</bdi></a> › \
                 \(Self.link(name, key, "\(key)"))</p>
                 <h1><bdi>\(relationship)</bdi> <small>of \(name) \(key)</small></h1>
-                \(try list(links, to: join.destination, reader))<p class="pages">\(more)</p>
+                \(try list(links, to: join.destination, reader))\(others)
                 """)
         }
     }
@@ -96,14 +94,10 @@ extension Site {
     }
 
     private static func links(
-        _ entity: String, _ key: Int64, _ relationship: String, _ position: ObjectReader.Position?
+        _ entity: String, _ key: Int64, _ relationship: String, _ place: PagePlace<ObjectReader.Position>
     ) -> String {
-        address(
-            "/links",
-            [
-                "entity": entity, "key": String(key), "relationship": relationship,
-                "after": position.map { String($0.key) } ?? "", "order": position.map { String($0.order) } ?? "",
-            ])
+        let fields = place.fields { [($0, String($1.key)), ("order", String($1.order))] }
+        return address("/links", [("entity", entity), ("key", String(key)), ("relationship", relationship)] + fields)
     }
 }
 

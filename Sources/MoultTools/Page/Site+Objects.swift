@@ -12,12 +12,12 @@ extension Site {
     /// Returns a page with objects of an entity, including those of its sub-entities.
     func objectsPage(_ request: Request) throws -> HTML {
         let query = try ListQuery(request)
-        let after = request.query["after"].flatMap { Int64($0) }
+        let place = PagePlace(request) { $0 }
         return try read { reader in
             let entity = try reader.entity(query.entity)
             let found: HTML
             do {
-                found = try self.found(query, entity, after: after, reader)
+                found = try self.found(query, entity, at: place, reader)
             } catch let error as MigrationError
                 where [.invalidPredicate, .fetchUnsupported, .modelNotFound, .usage].contains(error.code)
             {
@@ -43,18 +43,19 @@ extension Site {
     }
 
     private func found(
-        _ query: ListQuery, _ entity: EntityContents, after: Int64?, _ reader: ObjectReader
+        _ query: ListQuery, _ entity: EntityContents, at place: PagePlace<Int64>, _ reader: ObjectReader
     ) throws -> HTML {
         let predicate = try query.predicate(reader)
-        let page: ObjectReader.Page
-        if let order = query.order {
-            page = try reader.page(of: entity, in: order, after: after, matching: predicate, limit: Self.pageSize)
-        } else {
+        func read(_ place: PagePlace<Int64>) throws -> ObjectReader.Page {
+            if let order = query.order {
+                return try reader.page(of: entity, in: order, at: place, matching: predicate, limit: Self.pageSize)
+            }
             let start = system.monotonicNanoseconds
-            page = try reader.page(of: entity, after: after, matching: predicate, limit: Self.pageSize) {
+            return try reader.page(of: entity, at: place, matching: predicate, limit: Self.pageSize) {
                 system.monotonicNanoseconds - start > Self.searchTime
             }
         }
+        let (place, page) = try filled(place, read) { $0.previous == nil && $0.objects.count < Self.pageSize }
         let shown = try query.shown(of: entity)
         let isEmpty = Set(
             shown.filter { column in page.objects.allSatisfy { ($0.value(of: column.name) ?? .null) == .null } }
@@ -69,12 +70,12 @@ extension Site {
             : """
             <p class="hint">Hidden, because they are empty on this page: \
             \(shown.filter { hidden.contains($0.name) }.map(\.name).joined(separator: ", ")). \
-            <a href="\(query.with { $0.showsEmpty = true }.address(after: after))">Show empty columns</a></p>
+            <a href="\(query.with { $0.showsEmpty = true }.address(at: place))">Show empty columns</a></p>
             """
         return """
             \(filterList(query))\(try countLine(query, entity, predicate, reader))
             \(page.objects.isEmpty ? "<p>No object was found.</p>" : try objectTable(page, query, entity, columns, reader))
-            \(note)\(pageLinks(page, query, isFirst: after == nil))
+            \(note)\(pageLinks(page, query, at: place))
             """
     }
 
@@ -146,17 +147,13 @@ extension Site {
             """
     }
 
-    private func pageLinks(_ page: ObjectReader.Page, _ query: ListQuery, isFirst: Bool) -> HTML {
-        var links: [HTML] = []
-        var note: HTML = ""
-        if !isFirst { links.append("<a href=\"\(query.address())\">First page</a>") }
-        if let next = page.next {
-            let isUnfinished = page.objects.count < Self.pageSize
-            let label = isUnfinished ? "Continue searching" : "Next page"
-            links.append("<a rel=\"next\" href=\"\(query.address(after: next))\">\(label)</a>")
-            if isUnfinished { note = "<p>Read up to key \(next).</p>" }
-        }
-        return "\(note)<p class=\"pages\">\(links)</p>"
+    private func pageLinks(_ page: ObjectReader.Page, _ query: ListQuery, at place: PagePlace<Int64>) -> HTML {
+        let end = place.isBackward ? page.previous : page.next
+        let isUnfinished = page.objects.count < Self.pageSize && end != nil
+        let note: HTML =
+            isUnfinished ? "<p>Read \(place.isBackward ? "down" : "up") to key \(end ?? 0).</p>" : ""
+        let links = pageLinks(at: place, page.previous, page.next, isUnfinished: isUnfinished) { query.address(at: $0) }
+        return "\(note)\(links)"
     }
 
     static func link(_ entity: String, _ key: Int64, _ words: HTML) -> HTML {

@@ -82,8 +82,8 @@ extension Site {
         }
         return """
             <details\(isOpen ? " open" : "")><summary>Views</summary><ul class="views">\(items)</ul>
-            <p class="hint">Dates are ISO 8601 in UTC, Booleans 0 and 1, to-one relationships the key of the destination. The \
-            tables of the store can be queried, too.</p></details>
+            <p class="hint">Dates are ISO 8601 in UTC, Booleans 0 and 1, to-one relationships the key of the destination. Bytes \
+            that hold JSON are its text. The tables of the store can be queried, too.</p></details>
             """
     }
 

@@ -47,7 +47,7 @@ extension Site {
 
         """
 
-    /// Copies the values of an object, and runs a query by Ctrl+Enter.
+    /// Copies the values of an object, runs a query by Ctrl+Enter, and turns the pages of a list by the arrow keys.
     static let tableScript = """
         {
           for (const cell of document.querySelectorAll("td.value")) {
@@ -74,6 +74,14 @@ extension Site {
           const query = document.getElementById("sql");
           if (query) query.addEventListener("keydown", (event) => {
             if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) query.form.requestSubmit();
+          });
+          document.addEventListener("keydown", (event) => {
+            if (event.ctrlKey || event.altKey || event.metaKey || !["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+            // There, the arrows move something else.
+            if (event.target.closest("input, select, textarea, figure, .scroll") || !getSelection().isCollapsed) return;
+            const places = event.shiftKey ? ["first", "last"] : ["prev", "next"];
+            const link = document.querySelector(`.pages a[rel=${places[event.key === "ArrowLeft" ? 0 : 1]}]`);
+            if (link) link.click();
           });
         }
 

@@ -28,6 +28,7 @@ package actor Site {
 
     let settings: Settings
     private(set) var access: Access
+    private let projects: KeptProjects
     private var reading: (probe: ReadOnlyStore, reader: ObjectReader)?
     private(set) var job: Job?
     /// The action of the last confirmation, with the name in its form.
@@ -43,12 +44,12 @@ package actor Site {
     package init(_ settings: Settings, host: String) {
         self.settings = settings
         access = Access(host: host, session: settings.session)
-        root = ""
+        (projects, root) = (KeptProjects(), "")
     }
 
     /// Creates the site of one store of several, whose requests have been admitted.
-    init(_ settings: Settings, access: Access, root: String) {
-        (self.settings, self.access, self.root) = (settings, access, root)
+    init(_ settings: Settings, access: Access, _ projects: KeptProjects, root: String) {
+        (self.settings, self.access, self.projects, self.root) = (settings, access, projects, root)
     }
 
     /// The address that opens the site. It works once.
@@ -128,18 +129,8 @@ package actor Site {
 
     // MARK: - The store
 
-    /// Reads the project again for each request, because a model may have changed.
-    func project() throws -> Project {
-        var project: Project
-        do {
-            project = try Project(models: settings.models ?? settings.store, order: settings.order)
-        } catch let error as MigrationError where settings.models == nil && error.code == .modelNotFound {
-            project = try Project(MigrationRegistry { ModelVersions(versions: []) })
-        }
-        if let answers = settings.answers { try project.addAnswers(contentsOf: answers) }
-        if let rules = settings.rules { try project.addRules(contentsOf: rules) }
-        return project
-    }
+    /// Returns the project as its files are now: a model may have changed since the last request.
+    func project() throws -> Project { try projects.project(settings) }
 
     var options: RunOptions {
         var options = RunOptions()

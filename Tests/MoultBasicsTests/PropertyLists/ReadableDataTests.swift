@@ -89,6 +89,16 @@ struct ReadableDataTests {
         #expect(ReadableData.document(of: text, usual: .archive) == (try document(#"{"$archive":"AQID"}"#)))
     }
 
+    @Test func `the text of JSON has its shortest spelling, and the digits that a number cannot keep`() {
+        func text(_ bytes: [UInt8]) -> String? { bytes.withUnsafeBytes { ReadableData.text(ofJSON: $0) } }
+        #expect(text(Array(#" [1, "a\/b"] "#.utf8)) == #"[1,"a/b"]"#)
+        #expect(text(Array("[18446744073709551616]".utf8)) == "[18446744073709551616]")
+        for other in ["", "12", "\"text\"", "[1", "[1] 2", "[\u{0}]"] {
+            #expect(text(Array(other.utf8)) == nil, "\(other)")
+        }
+        #expect(text([0x5B, 0x22, 0xFF, 0x22, 0x5D]) == nil)
+    }
+
     // MARK: - The witness
 
     private static func python(_ program: String) throws -> String {

@@ -54,6 +54,23 @@ struct ExportTests {
         try ExportWriter(format, isExact: true).write(store, selection, versions: nil, to: path)
     }
 
+    @Test func `an export of an entity names the sub-entities that it leaves out`() throws {
+        let store = try SampleStore(count: 2)
+        func leftOut(_ entities: [String], _ name: String) throws -> [String] {
+            try ExportWriter(.csv).write(
+                store.path, .init(entities: entities), versions: nil, to: store.folder.path + "/" + name
+            ).leftOut
+        }
+        #expect(try leftOut(["Dish"], "a") == ["Soup"])
+        #expect(try leftOut(["Soup"], "b").isEmpty)
+        #expect(try leftOut(["Dish", "Soup"], "c").isEmpty)
+        #expect(try leftOut([], "d").isEmpty)
+        let printed = try ExportReport.write(
+            store.path, ExportSelection(entities: ["Dish"]), .csv, isExact: false, versions: nil
+        ) { _ in true }
+        #expect(printed.leftOut == ["Soup"])
+    }
+
     @Test func `CSV, JSON Lines and the database hold the same, with every object of the store once`() throws {
         let store = try SampleStore()
         let folder = store.folder.path

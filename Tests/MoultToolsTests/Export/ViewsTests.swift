@@ -135,7 +135,8 @@ struct ViewsTests {  // tier: long
         for sql in [
             "", "  -- nothing", "DELETE FROM ZDISH", "DELETE FROM ZDISH RETURNING 1", "ATTACH 'x.sqlite' AS x", "BEGIN",
             "SELECT 1; SELECT 2", "SELEC 1", "SELECT * FROM Nothing", "PRAGMA journal_mode = DELETE",
-            "CREATE TEMP TABLE t (a)", "SELECT json('{')", "VACUUM INTO 'x.sqlite'",
+            "CREATE TEMP TABLE t (a)", "SELECT json('{')", "VACUUM INTO 'x.sqlite'", "SELECT 1\u{0}", "SELECT 1; \u{0}",
+            "\u{0}",
         ] {
             do {
                 _ = try rows(sql)
@@ -248,6 +249,8 @@ private struct ViewComparison {
             return shown.text?.replacingOccurrences(of: "-", with: "").lowercased() == text && shown.text?.count == 36
         case "x:":
             if case .blob(let bytes) = shown { return bytes.hexadecimal == text }
+            // JSON is shown as its text.
+            if let json = shown.text, Array(json.utf8).hexadecimal == text { return true }
             let bytes = try shown.text.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
             return bytes.map { Array($0).hexadecimal } == text
         case "o:":

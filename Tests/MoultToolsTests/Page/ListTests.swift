@@ -25,6 +25,45 @@ struct ListTests {
         let ascending = try forum.keys("SELECT Z_PK FROM \(table) ORDER BY \(value), Z_PK")
         #expect(try await visit.allKeys(list) == ascending && ascending.count == 130)
         #expect(try await visit.allKeys(list + "&order=descending") == ascending.reversed())
+        #expect(try await visit.allKeysBackwards(list) == ascending)
+        #expect(try await visit.allKeysBackwards(list + "&order=descending") == ascending.reversed())
+    }
+
+    @Test(arguments: ["", "&sort=writtenAt", "&where=SELF.text%20!=%20NULL", "&on=author&is=any&value="])
+    func `the pages of a list lead to the next, the previous, the first and the last one`(choice: String) async throws {
+        let forum = try ForumStore(count: 260)
+        _ = try forum.sql(
+            "DELETE FROM ZPOST WHERE Z_PK % 7 = 0 OR Z_PK BETWEEN 60 AND 120; UPDATE ZPOST SET ZAUTHOR = 1, ZTEXT = 'x';"
+                + "UPDATE ZPOST SET ZWRITTENAT = Z_PK / 9")
+        let expected = try forum.keys("SELECT Z_PK FROM ZPOST ORDER BY 1")
+        let visit = try await Visit.begun(forum.settings())
+        let list = "/objects?entity=Post" + choice
+        let first = try await visit.get(list)
+        #expect(keys(first) == Array(expected.prefix(50)))
+        #expect(link("prev", first) == nil && link("first", first) == nil)
+        let second = try await visit.get(try #require(link("next", first)))
+        #expect(keys(second) == Array(expected[50..<100]))
+        let last = try await visit.get(try #require(link("last", second)))
+        #expect(keys(last) == Array(expected.suffix(50)))
+        #expect(link("next", last) == nil && link("last", last) == nil)
+        let beforeLast = try await visit.get(try #require(link("prev", last)))
+        #expect(keys(beforeLast) == Array(expected.suffix(100).prefix(50)))
+        #expect(keys(try await visit.get(try #require(link("next", beforeLast)))) == Array(expected.suffix(50)))
+        #expect(keys(try await visit.get(try #require(link("prev", second)))) == Array(expected.prefix(50)))
+        #expect(keys(try await visit.get(try #require(link("first", last)))) == Array(expected.prefix(50)))
+        #expect(try await visit.allKeysBackwards(list) == expected)
+        // What is before the first page is the first page.
+        let early = try await visit.get("\(list)&before=\(expected[20])")
+        #expect(keys(early) == Array(expected.prefix(50)) && link("prev", early) == nil)
+    }
+
+    @Test func `a list of one page has no links to others`() async throws {
+        let forum = try ForumStore(count: 50)
+        let visit = try await Visit.begun(forum.settings())
+        for place in ["", "&page=last", "&before=9"] {
+            let page = try await visit.get("/objects?entity=Post\(place)")
+            #expect(keys(page).count == 50 && !page.contains("aria-label=\"Pages\""), "\(place)")
+        }
     }
 
     @Test func `a head sorts by its column, and once more in the other direction`() async throws {

@@ -68,18 +68,33 @@ struct PageTests {
 
     @Test func `long lists of links have pages too`() async throws {
         let forum = try ForumStore(count: 130)
-        _ = try forum.sql("UPDATE ZPOST SET ZAUTHOR = 1")
+        _ = try forum.sql("UPDATE ZPOST SET ZAUTHOR = 1, ZTHREAD = 1, Z_FOK_THREAD = 1000 - Z_PK")
         let visit = try await Visit.begun(forum.settings())
-        let user = try await visit.get("/object?entity=User&key=1")
-        let more = try #require(user.firstMatch(of: /<a href="(\/links[^"]*relationship=posts[^"]*)">More/)?.output.1)
-        var target: String? = more.replacingOccurrences(of: "&amp;", with: "&")
-        var found = user.matches(of: /<li><a href="\/object\?entity=Post&amp;key=(\d+)"/).map { String($0.output.1) }
-        while let address = target {
-            let page = try await visit.get(address)
-            found += page.matches(of: /<li><a href="\/object\?entity=Post&amp;key=(\d+)"/).map { String($0.output.1) }
-            target = next(page)
+        func listed(_ page: String) -> [Int] {
+            page.matches(of: /<li><a href="\/object\?entity=Post&amp;key=(\d+)"/).compactMap { Int($0.output.1) }
         }
-        #expect(found == (1...130).map(String.init))
+        // By key, and in the order of an ordered relationship.
+        for (entity, expected) in [("User", Array(1...130)), ("Thread", Array((1...130).reversed()))] {
+            let object = try await visit.get("/object?entity=\(entity)&key=1")
+            let more = object.firstMatch(of: /<a href="(\/links[^"]*relationship=posts[^"]*)">More/)?.output.1
+            var target = try #require(more?.replacingOccurrences(of: "&amp;", with: "&")) as String?
+            var (found, page) = (listed(object), "")
+            while let address = target {
+                page = try await visit.get(address)
+                found += listed(page)
+                target = next(page)
+            }
+            #expect(found == expected, "\(entity)")
+            #expect(link("last", page) == nil)
+            let first = try await visit.get(try #require(link("first", page)))
+            #expect(listed(first) == Array(expected.prefix(50)))
+            let last = try await visit.get(try #require(link("last", first)))
+            #expect(listed(last) == Array(expected.suffix(50)))
+            let middle = try await visit.get(try #require(link("prev", last)))
+            #expect(listed(middle) == Array(expected[30..<80]))
+            let start = try await visit.get(try #require(link("prev", middle)))
+            #expect(listed(start) == Array(expected.prefix(50)) && link("prev", start) == nil)
+        }
     }
 
     @Test func `hostile names and values are text on every page`() async throws {

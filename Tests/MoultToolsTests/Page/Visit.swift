@@ -89,9 +89,12 @@ func keys(_ page: String) -> [Int64] {
 }
 
 /// The address of the next page; nil on the last.
-func next(_ page: String) -> String? {
-    page.firstMatch(of: /<a rel="next" href="([^"]*)"/).map {
-        $0.output.1.replacingOccurrences(of: "&amp;", with: "&")
+func next(_ page: String) -> String? { link("next", page) }
+
+/// The address that a page gives for another one: `first`, `prev`, `next` or `last`.
+func link(_ relation: String, _ page: String) -> String? {
+    page.components(separatedBy: "<a rel=\"\(relation)\" href=\"").dropFirst().first.map {
+        $0.prefix { $0 != "\"" }.replacingOccurrences(of: "&amp;", with: "&")
     }
 }
 
@@ -103,6 +106,18 @@ extension Visit {
             let page = try await get(address)
             found += keys(page)
             target = next(page)
+        }
+        return found
+    }
+
+    /// The keys of a list over all of its pages, which are read from the last to the first. The first page is full, so it
+    /// may repeat some of the second.
+    func allKeysBackwards(_ list: String) async throws -> [Int64] {
+        var (target, found): (String?, [Int64]) = (list + "&page=last", [])
+        while let address = target {
+            let page = try await get(address)
+            found = keys(page).filter { !found.contains($0) } + found
+            target = link("prev", page)
         }
         return found
     }

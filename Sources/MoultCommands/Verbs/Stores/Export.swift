@@ -34,18 +34,20 @@ extension Verb {
                 isCancelled: Interruption.heard)
             console.print(report)
             console.say(guarded: report.guarded)
+            console.say(leftOut: report.leftOut)
             return .done
         }
         guard format != .sqlite, selection.entities.count == 1 else {
             throw invocation.wrong("\(Program.name) export needs -o PATH, or one --entity to print as csv or jsonl.")
         }
-        console.say(
-            guarded: try ExportReport.write(
-                store, selection, console.isJSON ? .jsonl : format, isExact: isExact, versions: versions
-            ) {
-                console.exactly($0)
-                return console.outputError == nil
-            })
+        let written = try ExportReport.write(
+            store, selection, console.isJSON ? .jsonl : format, isExact: isExact, versions: versions
+        ) {
+            console.exactly($0)
+            return console.outputError == nil
+        }
+        console.say(guarded: written.guarded)
+        console.say(leftOut: written.leftOut)
         return .done
     }
 
@@ -159,5 +161,15 @@ extension Invocation {
             rules[parts[0]] = rule
         }
         return StandInRules(rules)
+    }
+}
+
+extension Console {
+    /// Prints which sub-entities an export of chosen entities leaves out.
+    fileprivate func say(leftOut names: [String]) {
+        guard !names.isEmpty else { return }
+        say(
+            "The objects of sub-entities are not included: \(names.joined(separator: ", ")). Export these with --entity."
+        )
     }
 }

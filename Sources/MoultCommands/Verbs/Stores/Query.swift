@@ -14,9 +14,12 @@ extension Verb {
         "query", "Run a SELECT over the views that moult views prints, and print the rows.",
         discussion: """
             The store is not changed: a statement that writes is refused. You can also query the tables of the store.
-            A blob that holds JSON, a property list or an archive of known classes is printed as that value. Others are
-            base64 in JSON, and x'…' in CSV and tables. Without SQL, or with - in its place, the query is read from
-            standard input. On a terminal, long values are cut, and a row that does not fit has a line for each value.
+            In the views, bytes that hold JSON are its text, so that LIKE and json_each work. A blob that holds a
+            property list or an archive of known classes is printed as that value. Others are base64 in JSON, and x'…'
+            in CSV and tables. In JSON, a Boolean attribute is true or false where it is a column of the result itself;
+            an expression, and a column of a UNION, is a number. Without SQL, or with - in its place, the query is read
+            from standard input. On a terminal, long values are cut, and a row that does not fit has a line for each
+            value.
             """,
         operands: [.store, sql], options: [rowFormat, .exact, .model, .order, jsonRows],
         examples: [
@@ -86,9 +89,9 @@ extension Verb {
             The output is a script that makes temporary views. Save it to a file, open the store with
             sqlite3 -readonly forum.sqlite, and enter .read FILE. Each entity has a view with its sub-entities. An
             entity that has sub-entities also has a view without them, NAME_only. Each to-many relationship has a view
-            ENTITY_RELATIONSHIP. Dates are ISO 8601 in UTC, UUIDs are text, to-one relationships are keys, and external
-            data is the path of its file. If the store contains no model, columns have the names that they have in its
-            tables.
+            ENTITY_RELATIONSHIP. Dates are ISO 8601 in UTC, UUIDs and JSON in bytes are text, to-one relationships are
+            keys, and external data is the path of its file. If the store contains no model, columns have the names that
+            they have in its tables.
             -o makes a copy of the store with permanent views, for the sqlite3 shell, pandas or Datasette.
             """,
         operands: [.store], options: [viewsOut, .model, .order],
