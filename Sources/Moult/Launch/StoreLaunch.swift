@@ -271,7 +271,7 @@ extension StoreLaunch {
         }
 
         /// The bytes that the fullest volume lacks.
-        var missingSpace: Int64 { (try? session?.missingSpace(system)) ?? 0 }
+        var missingSpace: Int64 { (try? session?.missingSpace()) ?? 0 }
 
         func undeclaredLosses() throws -> [MigrationLoss] {
             let foreseen = try session?.prepared.foreseenLosses() ?? []

@@ -125,9 +125,9 @@ package struct StoreSession: Sendable {
     package func check() throws { _ = try prepared.migration() }
 
     /// Returns the bytes that the fullest volume lacks for the migration; 0 if there is enough space.
-    package func missingSpace(_ system: any System) throws -> Int64 {
+    package func missingSpace() throws -> Int64 {
         guard let migration = try prepared.migration() else { return 0 }
-        let volumes = try migrator.needs(of: migration, on: prepared.store).volumes(system)
+        let volumes = try migrator.needs(of: migration, on: prepared.store)
         return max(0, volumes.map { $0.needed - $0.available }.max() ?? 0)
     }
 
