@@ -124,7 +124,7 @@ extension Journal {
 
 extension StoreRun.Operation {
     /// The work that needs the space of a run, as the subject of error messages.
-    var work: String {
+    package var work: String {
         switch self {
         case .migrate: "The migration"
         case .rollback: "The rollback"
