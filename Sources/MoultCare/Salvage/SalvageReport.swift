@@ -35,7 +35,7 @@ public struct SalvageReport: Sendable, Hashable {
             case key
             /// The values of the row must be unique, and another row has them.
             case rule
-            /// The row's page may belong to several tables, or its key was found twice.
+            /// The row's page fits no table or several, or its key was found twice.
             case page
         }
 
@@ -259,7 +259,7 @@ extension SalvageReport.Unplaced {
         case .number: "\(table): objects of \(detail) are in another table; \(rows)."
         case .key: "\(table): the table has no column \(detail); \(rows)."
         case .rule: "\(table): \(rows) with unique values that another row has already."
-        case .page: "\(rows) cannot be assigned to a table."
+        case .page: "\(rows) cannot be assigned to a table; moult_orphans has the reason of each."
         }
     }
 }
