@@ -14,15 +14,17 @@ package struct MissingLog {
     private let writer: Int
 
     /// Returns nil for a file that is not in WAL mode, and for one with a WAL, which may be empty.
-    ///
-    /// In WAL mode, the file format version is 2 in both bytes (the SQLite file format, section 1.3.3).
     package init?(of store: String, _ system: any System) throws {
-        guard try !system.exists(store + "-wal") else { return nil }
-        let header = try system.read(store, prefix: 100)
-        guard header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)), header[18...19] == [2, 2]
-        else { return nil }
+        guard try !system.exists(store + "-wal"), try Self.usesWAL(store, system) else { return nil }
         (self.store, self.system) = (store, system)
-        writer = header[96..<100].reduce(0) { $0 << 8 | Int($1) }
+        writer = try system.read(store, prefix: 100).dropFirst(96).reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// Whether the store uses WAL mode: the file format version is 2 in both bytes (the SQLite file format, section
+    /// 1.3.3).
+    package static func usesWAL(_ path: String, _ system: any System) throws -> Bool {
+        let header = try system.read(path, prefix: 20)
+        return header.starts(with: Array("SQLite format 3\0".utf8)) && header.dropFirst(18) == [2, 2]
     }
 
     /// Returns what says that the store had a WAL when it was last used, or was used on another machine; nil if nothing
