@@ -35,6 +35,62 @@ struct RecoveryVerbTests {  // tier: long
         #expect(try moult.run(Tool.path, ["repair", "forum.sqlite", "--only", ""] + model).exit == 2)
     }
 
+    @Test func `a repair that would clear most references says so, and does it with --accept-losses`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let model = ["--model", "Forum.xcdatamodeld"]
+        _ = try SQLiteShell.run(store(moult), "UPDATE ZPOST SET ZAUTHOR = 999")
+        let before = try SQLiteShell.run(store(moult), ".sha3sum")
+        for dry in [["--dry-run"], []] {
+            let refused = try moult.run(Tool.path, ["repair", "forum.sqlite"] + model + dry)
+            #expect(refused.exit == 3 && refused.errors.contains("200 of 200 references of Post.author"), "\(refused)")
+            #expect(refused.errors.contains("--accept-losses"), "\(refused.errors)")
+        }
+        #expect(try SQLiteShell.run(store(moult), ".sha3sum") == before)
+        #expect(try moult.run(Tool.path, ["repair", "forum.sqlite", "--accept-losses"] + model).exit == 0)
+        #expect(try SQLiteShell.run(store(moult), "SELECT count(ZAUTHOR) FROM ZPOST") == "0\n")
+    }
+
+    @Test func `a rehearsed repair names the room that the repair needs`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        try breakLinks(moult)
+        let repair = ["repair", "forum.sqlite", "--model", "Forum.xcdatamodeld"]
+        let dry = try moult.run(Tool.path, repair + ["--dry-run"])
+        #expect(dry.exit == 0 && dry.output.contains("The repair needs "), "\(dry)")
+        #expect(dry.output.contains(" are free)"), "\(dry)")
+        let foreseen = try moult.run(Tool.path, repair + ["--dry-run", "--json"]).document["space"]
+        let needed = try moult.run(Tool.path, repair + ["--json"]).document["space"]
+        func bytes(_ space: (any Sendable)?) -> [Int] {
+            (space as? [[String: any Sendable]] ?? []).compactMap { $0["bytes"] as? Int }
+        }
+        #expect(!bytes(foreseen).isEmpty && bytes(foreseen) == bytes(needed))
+    }
+
+    @Test func `rollback without a name leaves out what was made by hand, and names it if it is newer`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let model = ["--model", "Forum.xcdatamodeld"]
+        func made() throws -> String {
+            let made = try moult.run(Tool.path, ["backup", "create", "forum.sqlite", "--json"] + model).document
+            return try #require((made["backup"] as? [String: any Sendable])?["name"] as? String)
+        }
+        let before = try SQLiteShell.run(store(moult), ".dump")
+        let first = try made()
+        let refused = try moult("rollback", "forum.sqlite")
+        #expect(refused.exit == 3 && refused.errors.contains("\(first), was made by hand"), "\(refused)")
+        #expect(refused.errors.contains("moult rollback forum.sqlite --to \(first)"), "\(refused.errors)")
+        #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)
+        let newest = try made()
+        let back = try moult("rollback", "forum.sqlite")
+        #expect(back.exit == 0 && back.output.contains("The backup \(newest) is newer"), "\(back)")
+        #expect(back.output.contains("moult rollback forum.sqlite --to \(newest)") && !back.output.contains(first))
+        #expect(try SQLiteShell.run(store(moult), ".dump") == before)
+        // Without the history of runs, what a backup was made for decides.
+        try FileManager.default.removeItem(atPath: store(moult) + ".moult/runs.jsonl")
+        let again = try moult("rollback", "forum.sqlite", "--json").document
+        #expect(try SQLiteShell.run(store(moult), ".dump") == before)
+        #expect((again["restored"] as? [String: any Sendable])?["reason"] as? String == "migration")
+        #expect(again["newer"] as? String == newest)
+    }
+
     @Test func `a backup goes out as an archive and comes back in another folder`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult("backup", "create", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)

@@ -89,6 +89,33 @@ struct RuleVerbTests {  // tier: long
         #expect(try moult("runs", "forum.sqlite").output.split(separator: "\n").count == 2)
     }
 
+    @Test func `a fault of the store that a fix has ended does not count any more, and what is left does`() throws {
+        let (moult, store) = try Self.besideBrokenStore()
+        _ = try SQLiteShell.run(store, "UPDATE ZUSER SET ZNAME = NULL WHERE Z_PK IN (2, 5)")
+        try Self.write(
+            """
+            {"format": 1, "rules": [
+              {"name": "named", "entity": "User", "predicate": "name != nil", "fix": {"set": {"name": "'(unknown)'"}}}
+            ]}
+            """, moult)
+        let found = try moult.run(Tool.path, Self.validate)
+        #expect(found.exit == 1 && found.output.contains("User.name"), "\(found)")
+        // The store itself is as it was.
+        #expect(try moult.run(Tool.path, Self.validate + ["--fix", "--dry-run"]).exit == 1)
+        let fixed = try moult.run(Tool.path, Self.validate + ["--fix"])
+        #expect(fixed.exit == 0, "\(fixed)")
+        #expect(fixed.output.contains("fixed: [named] 2 objects changed"), "\(fixed.output)")
+        #expect(fixed.output.contains("The store is sound"), "\(fixed.output)")
+        #expect(fixed.output.contains("All hold after the fixes: 1 rule."), "\(fixed.output)")
+        #expect(!fixed.output.contains("User.name"), "\(fixed.output)")
+        #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZUSER WHERE ZNAME = '(unknown)'") == "2\n")
+        _ = try SQLiteShell.run(
+            store, "UPDATE ZUSER SET ZNAME = NULL WHERE Z_PK = 2; UPDATE ZTHREAD SET ZSUBJECT = NULL WHERE Z_PK = 3")
+        let rest = try moult.run(Tool.path, Self.validate + ["--fix"])
+        #expect(rest.exit == 1 && rest.output.contains("Thread.subject"), "\(rest)")
+        #expect(rest.output.contains("fixed: [named] 1 object changed") && rest.output.contains("not sound"))
+    }
+
     private static func backup(_ moult: Tool) throws -> String? {
         let folder = moult.folder.path + "/forum.sqlite.moult/backups"
         return try FileManager.default.contentsOfDirectory(atPath: folder).first.map { "\(folder)/\($0)" }

@@ -7,7 +7,7 @@ extension RepairReport {
         [
             "format": 1, "dryRun": .bool(isRehearsal), "run": JSONValue(run), "backup": JSONValue(backup?.name),
             "prunedBackups": JSONValue(prunedBackups), "count": .integer(count), "left": .integer(left),
-            "quarantined": .integer(quarantined),
+            "quarantined": .integer(quarantined), "space": .array(space.peak.map(\.document)),
             "findings": .array(
                 faults.map { fault in
                     [
@@ -26,7 +26,7 @@ extension RepairReport {
         guard isAttempted else {
             return found + [isWell ? "Nothing to repair." : "Nothing that a repair can fix; see above."]
         }
-        var lines = found + (outcome.map(doneLines) ?? ["Rehearsed and verified on a copy. The store is unchanged."])
+        var lines = found + (outcome.map(doneLines) ?? rehearsedLines)
         if left > 0 {
             let rows = style.yellow(Quantity.count(left, "row"))
             lines.append("\(rows) \(left == 1 ? "is" : "are") left: the right value is not known.")
@@ -38,6 +38,10 @@ extension RepairReport {
                     : String(advice: "Next: \(.repair, .dryRun) checks the rows."))
         }
         return lines
+    }
+
+    private var rehearsedLines: [String] {
+        ["Rehearsed and verified on a copy. The store is unchanged."] + (spaceSentence.map { [$0] } ?? [])
     }
 
     private func foundLines(_ style: TextStyle) -> [String] {

@@ -85,7 +85,7 @@ extension RollbackReport {
     package var document: JSONValue {
         [
             "format": 1, "run": .string(run), "restored": restored.document, "saved": saved?.document ?? .null,
-            "setAside": JSONValue(setAside), "seconds": .double(seconds),
+            "newer": JSONValue(newer?.name), "setAside": JSONValue(setAside), "seconds": .double(seconds),
         ]
     }
 
@@ -94,6 +94,14 @@ extension RollbackReport {
         var lines = ["Restored \(restored.name)\(version) in \(Quantity.duration(seconds))."]
         if let saved { lines.append("What was there is kept as the backup \(saved.name).") }
         if let setAside { lines.append("What was there could not be read. It is in \(setAside).") }
+        if let newer {
+            lines.append(
+                String(
+                    advice: """
+                        The backup \(newer.name) is newer, and no migration made it: \
+                        \(.rollback, .to(newer.name)) restores it.
+                        """))
+        }
         return lines
     }
 }

@@ -7,7 +7,8 @@ import MoultObjects
 public struct ValidationReport: Sendable {
     /// The name of the store's version.
     public let version: String
-    private let audit: StoreAudit
+    /// The findings in the store, after the fixes if these have changed it.
+    var audit: StoreAudit
     private let ruleFindings: [RuleFinding]
     /// The result of the fixes of rules; nil if none was requested or needed.
     public internal(set) var fixes: FixReport?
@@ -18,7 +19,7 @@ public struct ValidationReport: Sendable {
 
     /// Objects by entity, without those of its sub-entities.
     public var rowCounts: [String: Int64] { audit.rowCounts }
-    /// The faults of the store, and other findings.
+    /// The faults of the store, and other findings; after fixes, those that are left.
     public var findings: [Finding] { audit.findings }
     /// The rules of the app that do not hold, or could not be checked, before any fix; the code is the rule's name.
     public var rules: [Finding] { [Finding](ruleFindings) }
@@ -55,11 +56,12 @@ public struct ValidationReport: Sendable {
 
     private func ruleLines(_ style: TextStyle) -> [String] {
         guard !ruleFindings.isEmpty else { return [] }
-        let broken = ruleFindings.count(where: \.isBroken)
-        let number = Quantity.count(ruleFindings.count, "rule")
+        let broken = present.count(where: \.isBroken)
+        let number = Quantity.count(present.count, "rule")
+        let moment = fixes?.run == nil ? "" : " after the fixes"
         return broken == 0
-            ? ["\(style.green("All hold")): \(number)."]
-            : ["\(style.red("Broken")): \(broken) of \(number), \(ruleFindings.errors.count) of severity error."]
+            ? ["\(style.green("All hold"))\(moment): \(number)."]
+            : ["\(style.red("Broken"))\(moment): \(broken) of \(number), \(present.errors.count) of severity error."]
     }
 }
 

@@ -7,7 +7,7 @@ extension Project {
     ///
     /// - Parameters:
     ///   - store: the store's path.
-    ///   - full: whether to also look for reference cycles and wrong derived counts.
+    ///   - full: whether to also look for reference cycles.
     ///   - withValues: whether findings include the values of the faulty rows.
     ///   - source: the path of a store, such as a backup, whose object counts rules compare with; nil for none.
     /// - Throws: `storeUnknown` for a store of none of the versions; `usage` for a rule that does not fit the model;
@@ -46,7 +46,8 @@ extension Project {
     /// migration. Deletes no object: an object that cannot stay is quarantined.
     ///
     /// The report's errors: `storeCorrupted` for damaged pages, which `salvage(_:into:as:)` of MoultCare can read;
-    /// `quarantineTooLarge`, `storeUnknown`, `locked`, `insufficientStorage`.
+    /// `lossNotAccepted` if most references of a relationship would be cleared; `quarantineTooLarge`, `storeUnknown`,
+    /// `locked`, `insufficientStorage`.
     ///
     /// - Parameters:
     ///   - store: the store's path.

@@ -56,8 +56,15 @@ package struct StoreKeeper: Sendable {
             let request = StoreRequest(store, to: target, work, options, models: models, rules: rules)
             return try request.keeping(migrator).run(migration, on: store, observer)
         }
-        _ = try migrator.rehearse(migration, on: store, observer)
+        _ = try rehearse(migration, observer)
         return nil
+    }
+
+    /// Rehearses a migration, which is refused for lack of space as the run itself is.
+    private func rehearse(_ migration: Pass, _ observer: MigrationObserver) throws -> RehearsalOutcome {
+        let (migrator, operation) = (migrator, migration.operation)
+        try migrator.needs(of: migration, on: store).space.check(for: operation.work, offering: operation.ways, system)
+        return try migrator.rehearse(migration, on: store, observer)
     }
 
     /// Performs the work that a deferred migration has left.
@@ -144,7 +151,11 @@ package struct StoreKeeper: Sendable {
 
     /// Restores the named backup, or the backup of the last migration.
     package func rollback(to name: String? = nil, _ observer: MigrationObserver = .none) throws -> RollbackReport {
-        try restore(migrator.backup(named: name, of: store, in: knownVersions), observer)
+        let backup = try migrator.backup(named: name, of: store, in: knownVersions)
+        let newer = try name == nil ? migrator.newerByHand(than: backup, of: store) : nil
+        var report = try restore(backup, observer)
+        report.newer = newer
+        return report
     }
 
     /// Restores a backup in place of the store; the current state is backed up first.
@@ -216,17 +227,23 @@ package struct StoreKeeper: Sendable {
         _ observer: MigrationObserver = .none
     ) throws -> RepairReport {
         try heal(unlessRehearsal: isRehearsal)
-        let repair = try StoreRepair(store, at: try version(), rules: rules, trimmingHistory: limit, system: system)
+        let repair = try StoreRepair(
+            store, at: try version(), rules: rules, trimmingHistory: limit, accepting: options.acceptedLosses,
+            system: system)
         var report = repair.found
         report.isRehearsal = isRehearsal
         guard var migration = repair.migration else { return report }
         migration.allowsLargeQuarantine = options.allowsLargeQuarantine
         let names = rules == RepairRule.byDefault ? [] : rules.map(\.rawValue).sorted()
-        let outcome = try perform(
-            migration, .repair(names, before: limit?.name), isRehearsal: isRehearsal, observer)
+        let rehearsal = try isRehearsal ? rehearse(migration, observer) : nil
+        let outcome =
+            try isRehearsal
+            ? nil : perform(migration, .repair(names, before: limit?.name), isRehearsal: false, observer)
         report = repair.report
         (report.isRehearsal, report.isAttempted) = (isRehearsal, true)
         (report.outcome, report.leavesRows) = (outcome, repair.leavesRows)
+        report.space = rehearsal?.space ?? outcome?.space ?? report.space
+        report.spaceSentence = rehearsal.flatMap { SpaceRequirement.sentence($0.volumes, of: "The repair") }
         return report
     }
 
@@ -242,16 +259,19 @@ package struct StoreKeeper: Sendable {
         // Report rules that do not fit the model before reading the store.
         var names = RuleModelCheck(version.model)
         try names.check(check.rules, place: check.place)
-        let audit = try WorkMeter.part(upTo: check.rules.isEmpty ? 1 : 0.7) {
+        func audited() throws -> StoreAudit {
             try StoreAudit(
                 store, model: version.model, requiring: version, full: full, withValues: withValues, system: system)
         }
+        let audit = try WorkMeter.part(upTo: check.rules.isEmpty ? 1 : 0.7) { try audited() }
         let ruled = try RuleAudit(
             store, check.rules, version: version, source: compared, place: check.place, system: system)
         let findings = withValues ? ruled.findings.map(\.showingValues) : ruled.findings
         var report = ValidationReport(version.name, audit, rules: findings)
         if fixing { report.fixes = try fix(ruled, check.file, isRehearsal: isRehearsal, observer) }
         if withValues { report.fixes = report.fixes?.showingValues }
+        // The fixes may have ended what was found before them.
+        if report.fixes?.run != nil { report.audit = try audited() }
         return report
     }
 
@@ -271,7 +291,7 @@ package struct StoreKeeper: Sendable {
         guard var migration = try audit.mending() else { return nil }
         migration.allowsLargeQuarantine = options.allowsLargeQuarantine
         if isRehearsal {
-            let outcome = try migrator.rehearse(migration, on: store, observer)
+            let outcome = try rehearse(migration, observer)
             return FixReport(outcome.rules, quarantined: outcome.quarantined, nil)
         }
         return try perform(migration, .applyFixes, rules: rules, isRehearsal: false, observer).map {

@@ -177,7 +177,7 @@ public struct RunOptions: Sendable, Hashable, Codable {
     public var budget: Duration?
     /// The accepted losses, by the names of the older version, in addition to the registry's. A migration that would
     /// lose any other objects, values or links is refused, unless an answer, a mapping model or a stage declares the
-    /// loss.
+    /// loss. A repair that would clear more than half of a relationship's references, of 20 or more, is refused too.
     public var acceptedLosses = AcceptedLosses.none
     /// Whether the new store is compared with the old one, row by row; otherwise only its pages are checked.
     public var comparesStores = true

@@ -38,14 +38,14 @@ extension DiagnosisCheck {
     }
 
     /// Returns the faults that a repair would find, and the indexes that do not match their tables. Returns neither if
-    /// a repair must not touch the store; its rows and indexes are audited all the same.
+    /// a repair must not or cannot touch the store; its rows and indexes are audited all the same.
     private static func repairs(
         _ site: DiagnosisContext, _ version: ModelVersion
     ) throws -> (found: RepairReport, indexes: [IndexFault]?) {
         do {
             let repair = try StoreRepair(site.path, at: version, system: site.system)
             return (repair.found, repair.indexFaults)
-        } catch let error as MigrationError where [.cloudKit, .deferredWork].contains(error.code) {
+        } catch let error as MigrationError where [.cloudKit, .deferredWork, .metadataInvalid].contains(error.code) {
             return (RepairReport(), nil)
         }
     }

@@ -23,18 +23,10 @@ extension DiagnosisCheck {
     /// The check for a WAL that belongs to another store, or that is never checkpointed.
     static let sideFiles = DiagnosisCheck { site in
         guard try site.system.status(of: site.path)?.kind == .file else { return [] }
-        var findings: [Finding] = []
-        if let log = try WriteAheadLog(beside: site.path, site.system), log.isLog, let reason = try log.strangeness() {
-            findings.append(
-                site.finding(
-                    "stale-wal", reason.isCertain ? .error : .warning, place: site.path + "-wal",
-                    "The -wal next to the store may belong to another file: \(reason.sentence) SQLite would mix the two and report no error.",
-                    "Copy the store and its -wal again from where they came from, with their times (`cp -p`). Move the -wal "
-                        + "away (`mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)`) only if "
-                        + "the store is complete without it."))
-        }
+        var findings = try WriteAheadLog.findings(beside: site.path, site.system)
         findings += try DamagedSideFiles.findings(
             beside: site.path, site.system, remedy: "\(site.salvage) reads what is left of it")
+        findings += try MissingLog.findings(of: site.path, isReadable: site.isSound, site.system)
         let sizes = try ["", "-wal"].map { try site.system.status(of: site.path + $0)?.size ?? 0 }
         if sizes[1] > max(sizes[0], 64 << 20) {
             findings.append(

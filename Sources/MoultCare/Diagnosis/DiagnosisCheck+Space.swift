@@ -17,7 +17,8 @@ extension DiagnosisCheck {
         }
     }
 
-    /// Returns a note on a history that takes up a good part of the file.
+    /// Returns a note on a history of at least 1,000 rows that takes up a tenth of the file or 10 MiB. A file whose tables
+    /// SQLite cannot measure has it for the rows alone.
     private static func history(
         _ site: DiagnosisContext, _ snapshot: StoreSnapshot, _ pages: FreePages, _ connection: Connection
     ) throws -> Finding? {
@@ -30,7 +31,7 @@ extension DiagnosisCheck {
         let trees = tables + indexes.map(\.name)
         let bytes = try trees.reduce(Int64(0)) { $0 &+ (try connection.bytes(of: $1) ?? 0) }
         let file = max(pages.total &* pages.pageSize, 1)
-        guard bytes == 0 || bytes >= file / 10 else { return nil }
+        guard bytes == 0 || bytes >= file / 10 || bytes >= 10 << 20 else { return nil }
         let size = bytes == 0 ? "" : ": \(Quantity.bytes(bytes)), \(bytes &* 100 / file) % of the file"
         func seconds(_ value: SQLiteValue) -> Double? {
             switch value {

@@ -125,6 +125,9 @@ struct DamagedIdentity {
         try recovery.database.close()
     }
 
+    /// Whether the metadata can be read, so that the store says which version it is of.
+    var saysVersion: Bool { metadata?.hashes != nil }
+
     /// Returns the version, with its evidence; nil if neither the metadata nor the model inside the store can be read,
     /// or if the version they name cannot be found.
     func version(in versions: ModelVersions) -> (ModelVersion, SalvageReport.Evidence)? {

@@ -74,7 +74,7 @@ struct SalvageFilling {
             let rows = try old.map { try placement.place(table, from: $0) }
             meter?.advance()
             let counter = source.counter(of: table, in: layout.model)
-            reports.append(report(table.name, from: old?.name, rows, counter))
+            reports.append(report(table.name, from: old?.name, rows, counter, placement))
             if let old { seen.insert(old.name) }
         }
         let counterparts = Dictionary(damaged.joinTables.map { ($0.ends, $0) }, uniquingKeysWith: { first, _ in first })
@@ -82,12 +82,12 @@ struct SalvageFilling {
             let old = counterparts[join.ends]
             let rows = try old.map { try placement.place(join, from: $0) }
             meter?.advance()
-            reports.append(report(join.name, from: old?.name, rows, nil))
+            reports.append(report(join.name, from: old?.name, rows, nil, placement))
             if let old { seen.insert(old.name) }
         }
         for table in source.catalogue.tables.map(\.name) where seen.insert(table).inserted {
             try placement.placeNowhere(table)
-            let one = report(table, from: table, 0, nil)
+            let one = report(table, from: table, 0, nil, placement)
             if !one.lostKeys.isEmpty || !one.partialKeys.isEmpty { reports.append(one) }
         }
         return reports
@@ -98,11 +98,16 @@ struct SalvageFilling {
         layout.virtualTables.flatMap { table in ["_rowid", "_node", "_parent"].map { table.name + $0 } }
     }
 
-    private func report(_ name: String, from old: String?, _ rows: Int64?, _ counter: Int64?) -> SalvageReport.Table {
+    private func report(
+        _ name: String, from old: String?, _ rows: Int64?, _ counter: Int64?, _ placement: SalvagePlacement
+    ) -> SalvageReport.Table {
         guard let old, let rows, var report = losses.tables[old] else {
+            // A table of the name is there, and its rows are kept next to the new store.
+            let lacking = source.catalogue.table(name) == nil ? nil : placement.lackingKey(of: name)
             return SalvageReport.Table(
-                name: name, rows: 0, partialKeys: [], lostKeys: [], cause: "The damaged store has no such table.",
-                isMissing: true)
+                name: name, rows: 0, partialKeys: [], lostKeys: [],
+                cause: lacking.map { "The table has no column \($0)." } ?? "The damaged store has no such table.",
+                isMissing: lacking == nil)
         }
         report.name = name
         report.rows = rows

@@ -52,8 +52,19 @@ struct SalvagePlacement {
         return try connection.integer("SELECT count(*) FROM main.\(join.name.quotedName)") ?? 0
     }
 
-    /// Keeps a table that the version lacks.
-    mutating func placeNowhere(_ table: String) throws { try keep(table, .table, where: "1") }
+    /// Keeps a table that the version lacks, or one of it that lacks a column that its rows need.
+    mutating func placeNowhere(_ table: String) throws {
+        let lacking = lackingKey(of: table)
+        try keep(table, lacking == nil ? .table : .key, lacking, where: "1")
+    }
+
+    /// Returns the column without which the rows of a table of the version have no place; nil if nothing is lacking, or
+    /// for any other table.
+    func lackingKey(of table: String) -> String? {
+        guard layout.tables.contains(where: { $0.name.uppercased() == table.uppercased() }) else { return nil }
+        let present = Set((source.columns[table] ?? []).map { $0.name.uppercased() })
+        return ["Z_PK", "Z_ENT"].first { !present.contains($0) }
+    }
 
     /// Keeps the rows that may belong to several tables.
     mutating func keepOrphans(_ count: Int64) throws {
@@ -101,17 +112,26 @@ struct SalvagePlacement {
             """)
     }
 
-    /// Keeps rows of entities that the version lacks.
+    /// Keeps rows of entities that the version lacks, of entities of other tables, and of no known entity.
     private mutating func keepStrangers(of table: String, _ entity: String, _ condition: String) throws {
         let groups = try connection.rows(
-            "SELECT \(entity), count(*) FROM damaged.\(table.quotedName) WHERE \(condition) GROUP BY 1 ORDER BY 1"
-        ) { (number: $0.isNull(0) ? nil : $0.integer(0), rows: $0.integer(1)) }
+            """
+            SELECT quote(\(entity)), count(*) FROM damaged.\(table.quotedName) WHERE \(condition) GROUP BY 1 \
+            ORDER BY min(\(entity))
+            """
+        ) { (number: $0.text(0) ?? "", rows: $0.integer(1)) }
         guard !groups.isEmpty else { return }
-        try insert(table, .entity, nil, where: condition)
+        let names = Dictionary(source.numbers.map { ("\($0.value.number)", $0.key) }) { first, _ in first }
+        func lacks(_ name: String) -> Bool { layout.model.entity(name) == nil }
+        let lacking = names.filter { lacks($0.value) }.keys.joined(separator: ", ")
+        let isLacking = "ifnull(\(entity) IN (\(lacking)), 0)"
+        try insert(table, .entity, nil, where: "(\(condition)) AND \(isLacking)")
+        try insert(table, .number, nil, where: "(\(condition)) AND NOT \(isLacking)")
         for group in groups {
-            let name = source.numbers.first { $0.value.number == group.number }?.key
-            let detail = name ?? group.number.map { "Z_ENT \($0)" } ?? "Z_ENT NULL"
-            unplaced.append(.init(table: table, reason: .entity, detail: detail, rows: group.rows))
+            let name = names[group.number]
+            let reason: SalvageReport.Unplaced.Reason = name.map(lacks) == true ? .entity : .number
+            unplaced.append(
+                .init(table: table, reason: reason, detail: name ?? "Z_ENT \(group.number)", rows: group.rows))
         }
     }
 

@@ -29,15 +29,19 @@ public struct SalvageReport: Sendable, Hashable {
         package enum Reason: String, Sendable {
             /// The version has no such table, entity or column.
             case table, entity, column
-            /// A rule of the new table, such as a uniqueness constraint, refuses the row.
+            /// The row has the number of an entity of another table, or of no known entity.
+            case number
+            /// The table lacks a column that says which object a row is.
+            case key
+            /// The values of the row must be unique, and another row has them.
             case rule
-            /// The row's page may belong to several tables, or its key was found twice.
+            /// The row's page fits no table or several, or its key was found twice.
             case page
         }
 
         package var table: String
         package var reason: Reason
-        /// The column, or the number of the entity.
+        /// The column, the entity, or the number of no entity.
         package var detail: String?
         /// The number of rows, or of rows with a value in the column.
         package var rows: Int64
@@ -95,6 +99,8 @@ public struct SalvageReport: Sendable, Hashable {
     /// The name of the version whose tables the new store has.
     public package(set) var version: String
     package var evidence: Evidence = .named
+    /// Whether the damaged store says which version it is of, and the model does not have that version.
+    package var isOfOtherVersion = false
     /// The tables of the new store.
     public package(set) var tables: [Table]
     package var pages: Pages
@@ -128,9 +134,14 @@ public struct SalvageReport: Sendable, Hashable {
         case .metadata: return "The store is of version \(version), by its metadata."
         case .model: return "The store is of version \(version), by the model inside it."
         case .rows(let trials):
+            let unknown =
+                isOfOtherVersion
+                ? "The damaged store is of a version that the model does not have."
+                : "The damaged store does not say of which version it is."
+            guard !trials.isEmpty else { return "\(unknown) The model has only the version \(version)." }
             let others = trials.filter { $0.version != version }.map { "\($0.version): \(Quantity.count($0.rows))" }
             let most = trials.first { $0.version == version }?.rows ?? rows
-            return "The damaged store does not say of which version it is. Of the \(Quantity.count(trials.count)) "
+            return "\(unknown) Of the \(Quantity.count(trials.count)) "
                 + "versions of the model, \(version) places the most rows: \(Quantity.count(most)) "
                 + "(\(others.joined(separator: ", ")))."
         }
@@ -244,8 +255,11 @@ extension SalvageReport.Unplaced {
         case .table: "\(table): the version has no such table; \(rows)."
         case .entity: "\(table): the version has no entity \(detail); \(rows)."
         case .column: "\(table): the version has no column \(detail); \(rows) with a value."
-        case .rule: "\(table): a rule of the version refuses \(rows), such as a uniqueness constraint."
-        case .page: "\(rows) cannot be assigned to a table."
+        case .number where detail.hasPrefix("Z_ENT "): "\(table): \(detail) is the number of no known entity; \(rows)."
+        case .number: "\(table): objects of \(detail) are in another table; \(rows)."
+        case .key: "\(table): the table has no column \(detail); \(rows)."
+        case .rule: "\(table): \(rows) with unique values that another row has already."
+        case .page: "\(rows) cannot be assigned to a table; moult_orphans has the reason of each."
         }
     }
 }

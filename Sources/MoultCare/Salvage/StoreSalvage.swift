@@ -40,6 +40,7 @@ package struct StoreSalvage {
         let store = try system.resolve(store)
         if let encrypted = try ReadOnlyStore.encrypted(store, system) { throw encrypted }
         let foreign = ReadOnlyStore.foreignSideFile(of: store, system)
+        let missing = try MissingLog.findings(of: store, system)
         let unfinished = try StagedStore(at: path, taking: newPaths(of: store, path), system)
         defer { unfinished.remove() }
         let files = SalvageFiles(unfinished)
@@ -55,6 +56,7 @@ package struct StoreSalvage {
                 "Its rollback journal cannot be played back as a whole: rows may be as an unfinished transaction has "
                     + "left them. \(fault)")
         }
+        report.remarks += missing.map { "\($0.message) \($0.remedy)" }
         if let foreign { report.notes.insert("\(foreign.message) \(foreign.remedy)", at: 0) }
         for file in [files.new, files.aside] where try system.exists(file) { try system.synchronise(file) }
         try install(unfinished, files, of: store, &report)
@@ -108,12 +110,14 @@ package struct StoreSalvage {
         }
         if let version { return try make(version, .named).report }
         guard let versions else { return try make(nil, .model).report }
-        let known = try DamagedIdentity(of: files.damaged, place: store, system, check: check).version(in: versions)
-        if let (version, evidence) = known { return try make(version, evidence).report }
+        let identity = try DamagedIdentity(of: files.damaged, place: store, system, check: check)
+        if let (version, evidence) = identity.version(in: versions) { return try make(version, evidence).report }
         // Newest first, so that the newest wins among versions that place equally many rows.
         let candidates = Array(versions.versions.reversed())
         guard let newest = candidates.first, candidates.count > 1 else {
-            return try make(candidates.first, .named).report
+            var report = try make(candidates.first, .rows([])).report
+            report.isOfOtherVersion = identity.saysVersion
+            return report
         }
         var (trials, best): ([SalvageReport.Trial], (version: ModelVersion, made: Made)?) = ([], nil)
         for version in candidates {
@@ -127,7 +131,9 @@ package struct StoreSalvage {
             trials.append(.init(version: version.name, rows: made.report.rows))
             if best.map({ made.isBetter(than: $0.made) }) ?? true { best = (version, made) }
         }
-        return try make(best?.version ?? newest, .rows(trials)).report
+        var report = try make(best?.version ?? newest, .rows(trials)).report
+        report.isOfOtherVersion = identity.saysVersion
+        return report
     }
 
     /// A store in the making, and how well its version fits the recovered rows.

@@ -145,10 +145,10 @@ package struct CopiedStore {
         self.path = try ReadOnlyStore.checkFile(path, system)
         self.system = system
         let log = try WriteAheadLog(beside: self.path, system)
-        guard try log != nil || wasClosed || !Self.usesWAL(self.path, system) else {
+        guard try wasClosed || MissingLog(of: self.path, system) == nil else {
             throw Self.invalid(
                 "\(path) was in WAL mode, and there is no \(Path.name(of: path))-wal next to it: what the app wrote since "
-                    + "the last checkpoint is missing.", path,
+                    + "the last checkpoint may be missing.", path,
                 "Copy the -wal together with it, or use \(.makeBackup). If the app had closed the "
                     + "store before, pass \(option: .wasClosed).")
         }
@@ -169,13 +169,6 @@ package struct CopiedStore {
     /// Opens a private copy, which SQLite may recover from a dead process.
     func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
         try ReadOnlyStore.read(path, system: system) { try body($0.connection) }
-    }
-
-    /// Whether the store uses WAL mode: the file format version is 2 in both bytes (the SQLite file format, section
-    /// 1.3.3).
-    package static func usesWAL(_ path: String, _ system: any System) throws -> Bool {
-        let header = try system.read(path, prefix: 20)
-        return header.count == 20 && header[18] == 2 && header[19] == 2
     }
 
     private static func invalid(_ message: String, _ place: String, _ remedy: Remedy) -> MigrationError {

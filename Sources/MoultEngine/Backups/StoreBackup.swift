@@ -38,6 +38,11 @@ public struct StoreBackup: Sendable, Equatable {
     /// The reason for the backup: `migration`, `finish`, `repair`, `rollback`, `request` or `imported`; nil if unknown.
     public var reason: String? { manifest.reason?.rawValue }
 
+    /// Whether it was requested or imported, so that no run made it.
+    var isByHand: Bool { [.request, .imported].contains(manifest.reason) }
+    /// Whether a run made it that was about to change the store. A backup without a reason counts.
+    var isOfRun: Bool { !isByHand && manifest.reason != .rollback }
+
     package var support: String { Path.join(folder, StoreRecords.supportName(ofStore: manifest.storeName)) }
 
     /// Orders backups by time; two from the same millisecond by the number at the end of their names.

@@ -65,8 +65,8 @@ extension Migrator {
     }
 
     /// Returns the backup to restore: the named one, by its name, its path or its version (the newest), otherwise the
-    /// backup of the last run that changed the store. If no run has changed it, the newest backup: an older one would
-    /// undo more than the last run.
+    /// backup of the last run that changed the store. If no such run is known, the newest backup that one made: an older
+    /// one would undo more than the last run.
     ///
     /// - Parameters:
     ///   - wanted: a backup's name or path, or the name of a version; nil for the last run's.
@@ -89,8 +89,11 @@ extension Migrator {
                 if let newer = unreadable.max(by: { $0.name < $1.name }), newer.name > all.newest?.name ?? "" {
                     throw Self.unreadable(newer, "The newest backup", store)
                 }
-                if let backup = all.newest { return backup }
-                throw Self.noBackup("There is no backup of this store.", in: folders)
+                if let backup = all.filter(\.isOfRun).newest { return backup }
+                guard let other = all.newest else {
+                    throw Self.noBackup("There is no backup of this store.", in: folders)
+                }
+                throw Self.notOfRun(other, store)
             }
             if let backup = all.first(where: { $0.name == last.backup }) { return backup }
             if let damaged = unreadable.first(where: { $0.name == last.backup }) {
@@ -115,6 +118,22 @@ extension Migrator {
             ? "" : " Of \(unreadable.map(\.name).joined(separator: ", ")) the manifest cannot be read."
         throw Self.noBackup(
             "There is no backup \(wanted), and no backup of a version of that name.\(others)", in: folders)
+    }
+
+    /// Returns the newest backup by hand that is newer than another backup; nil if there is none.
+    package func newerByHand(than backup: StoreBackup, of store: String) throws -> StoreBackup? {
+        try backupFolders(of: store).contents().backups.filter { $0.isByHand && backup.isOlder(than: $0) }.newest
+    }
+
+    /// Returns the error for a store of which only backups exist that no change of it made.
+    private static func notOfRun(_ newest: StoreBackup, _ store: String) -> MigrationError {
+        let made = newest.manifest.reason == .imported ? "was imported" : "was made by hand"
+        let origin = newest.isByHand ? made : "holds what a rollback replaced"
+        return MigrationError(
+            .backupNotFound,
+            "No migration, and no other run that changes the store, has left a backup. The newest backup, "
+                + "\(newest.name), \(origin).", place: newest.folder,
+            remedy: "If you mean that one, use \(.rollback, .store(store), .to(newest.name)).")
     }
 
     /// Returns the error for an existing backup with an unreadable manifest. Its store may be intact.

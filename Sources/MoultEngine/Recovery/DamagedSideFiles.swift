@@ -182,6 +182,25 @@ package struct WriteAheadLog {
         init(_ sentence: String, isCertain: Bool = true) { (self.sentence, self.isCertain) = (sentence, isCertain) }
     }
 
+    /// Returns the finding about a WAL that is not the store's own, or may not be; empty if there is no such WAL.
+    package static func findings(beside store: String, _ system: any System) throws -> [Finding] {
+        guard let log = try WriteAheadLog(beside: store, system), log.isLog, let reason = try log.strangeness() else {
+            return []
+        }
+        return [
+            Finding(
+                code: "stale-wal", severity: reason.isCertain ? .error : .warning, place: log.path,
+                message:
+                    "The -wal next to the store may belong to another file: \(reason.sentence) SQLite would mix the "
+                    + "two and report no error.",
+                remedy: """
+                    Copy the store and its -wal again from where they came from, with their times (`cp -p`). Move the -wal \
+                    away (`mv \(log.path.shellQuoted) \((log.path + ".old").shellQuoted)`) only if the store is complete \
+                    without it.
+                    """)
+        ]
+    }
+
     /// Returns the reason why the WAL may not be the store's own; nil if there is none.
     package func strangeness() throws -> Strangeness? {
         guard isLog else { return Strangeness("it does not begin like a WAL.") }

@@ -10,6 +10,8 @@ public struct RollbackReport: Sendable, Equatable {
     public package(set) var restored: StoreBackup
     /// The backup of the previous state; nil if there was no readable store.
     public package(set) var saved: StoreBackup?
+    /// A newer backup that was made by hand or imported, if no backup was named; nil if there is none.
+    public package(set) var newer: StoreBackup?
     /// The folder with the files of an unreadable store; nil if there was none.
     public package(set) var setAside: String?
     package var seconds: Double
@@ -191,7 +193,7 @@ extension Migrator {
             try lock.connection.keepWALOnClose(false)
             try lock.connection.writeBackLog(system, isProven: false)
             try check(lock.connection, pages, outcome.restored)
-            try Quarantine(sidecar, system).forgetRestorations(since: outcome.restored.manifest.createdAt)
+            try Quarantine(sidecar, system).follow(rollbackTo: outcome.restored.name)
             try Recovery.keepAside(run, sidecar, system)
             if try system.exists(sidecar.setAside(run)) { outcome.setAside = sidecar.setAside(run) }
             outcome.seconds = system.now.seconds(since: startedAt)

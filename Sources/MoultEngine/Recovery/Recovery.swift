@@ -67,7 +67,9 @@ package enum Recovery {
             try removeNewExternalFiles(journal, sidecar, system)
             try quarantine.remove(run: journal.run)
         }
-        try forgetRestorations(journal, outcome, sidecar, system)
+        if outcome == .completed, journal.operation == .rollback, let name = journal.backup {
+            try quarantine.follow(rollbackTo: name)
+        }
         try removeLeftovers(sidecar, BackupFolder(journal.backups, system), system)
         if journal.operation == .rollback { try removeParts(below: sidecar.support, system) }
         let backup = try backup(madeBy: journal, system)
@@ -138,21 +140,6 @@ package enum Recovery {
         Result {
             try lock.settle()
             return try isNew(StoreState(lock.connection), journal)
-        }
-    }
-
-    /// Forgets restorations from the quarantine made after the restored backup: those objects are only in the
-    /// quarantine again.
-    private static func forgetRestorations(
-        _ journal: Journal, _ outcome: Outcome, _ sidecar: StoreRecords, _ system: any System
-    ) throws {
-        guard outcome == .completed, journal.operation == .rollback, let name = journal.backup else { return }
-        do {
-            let backup = try BackupFolder(journal.backups, system).backup(named: name)
-            try Quarantine(sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
-        } catch let error as MigrationError where [.backupNotFound, .backupInvalid].contains(error.code) {
-            // The store is restored. It must stay usable even if the backup has been removed since.
-            MigrationLog(sidecar, system).append("It is not known what was restored from the quarantine since: ", error)
         }
     }
 

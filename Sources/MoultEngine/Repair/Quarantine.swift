@@ -10,7 +10,8 @@ import Synchronization
 ///
 /// A run writes its objects, durably, before its commit. They count once it has committed: a run that fails removes
 /// them, and recovery removes those of a run that died. A restored object is recorded in the same way, in the table
-/// `restoration`; its entry stays, but is no longer listed.
+/// `restoration`; its entry stays, but is no longer listed. The table `undone` has the runs that a rollback has undone:
+/// neither what they removed nor what they restored counts.
 package struct Quarantine: Sendable {
     package typealias Entry = QuarantineEntry
 
@@ -101,11 +102,17 @@ package struct Quarantine: Sendable {
         } ?? false
     }
 
-    /// Lists entries again that were restored since a time: the store is as it was then.
-    func forgetRestorations(since time: Timestamp) throws {
-        try change { file, table in
-            guard table == "restoration" else { return }
-            try file.run("DELETE FROM restoration WHERE time >= ?", [.text(time.iso8601)])
+    /// Makes the list agree with a store that a backup has replaced.
+    ///
+    /// - Parameter backup: the backup's name.
+    func follow(rollbackTo backup: String) throws {
+        let undone = try UndoneRuns(RunHistory(sidecar, system).records(), restoring: backup).names
+        try withFile { file in
+            try file.execute("PRAGMA synchronous = EXTRA")
+            try file.transaction {
+                try file.execute("CREATE TABLE IF NOT EXISTS undone (run TEXT PRIMARY KEY); DELETE FROM undone")
+                for run in undone.sorted() { try file.run("INSERT INTO undone (run) VALUES (?)", [.text(run)]) }
+            }
         }
     }
 
@@ -155,11 +162,13 @@ package struct Quarantine: Sendable {
             guard tables.contains("quarantine") else { return }
             let unfinished = try countsUnfinished ? nil : Journal.read(sidecar, system)?.run
             let sql = "SELECT id, run, time, entity, key, reason, origin, object FROM quarantine"
+            let counts =
+                try file.catalogue().table("undone") == nil
+                ? "run IS NOT ?1" : "run IS NOT ?1 AND run NOT IN (SELECT run FROM undone)"
             let present =
-                tables.contains("restoration")
-                ? "AND id NOT IN (SELECT entry FROM restoration WHERE run IS NOT ?1)" : ""
+                tables.contains("restoration") ? "AND id NOT IN (SELECT entry FROM restoration WHERE \(counts))" : ""
             let given = [SQLiteValue(unfinished)] + values
-            try file.forEachRow("\(sql) WHERE run IS NOT ?1 \(present) \(rest)", given) { row in
+            try file.forEachRow("\(sql) WHERE \(counts) \(present) \(rest)", given) { row in
                 try body(
                     Entry(
                         id: row.integer(0), run: row.text(1) ?? "", time: row.text(2) ?? "",
@@ -224,6 +233,41 @@ package struct Quarantine: Sendable {
             COMMIT
             """)
         return file
+    }
+}
+
+/// The runs on a store that moved objects, and whose work a rollback has undone.
+struct UndoneRuns {
+    let names: Set<String>
+
+    /// - Parameters:
+    ///   - runs: the runs on the store, oldest first.
+    ///   - backup: the name of the backup that was restored after them.
+    init(_ runs: [StoreRun], restoring backup: String) {
+        var (all, present): (Set<String>, Set<String>) = ([], [])
+        // The runs whose work the store had before each run, which is what the backup of that run holds.
+        var states: [(run: StoreRun, present: Set<String>)] = []
+        func state(of backup: String) -> Set<String> {
+            if let state = states.last(where: { $0.run.backup == backup }) { return state.present }
+            // No run made it. Its name begins with the time. In one second, an object is listed rather than left out.
+            let time = String(backup.prefix { $0 != "-" })
+            let later = states.first { run, _ in
+                let end = run.endTime.filter { $0 != "-" && $0 != ":" }
+                return run.operation == .quarantine ? end >= time : end > time
+            }
+            return later?.present ?? present
+        }
+        for run in runs {
+            states.append((run, present))
+            guard [.done, .recovered].contains(run.result) else { continue }
+            if run.operation == .rollback {
+                if let restored = run.restored { present = state(of: restored) }
+            } else if run.operation == .quarantine || run.quarantined > 0 {
+                all.insert(run.run)
+                present.insert(run.run)
+            }
+        }
+        names = all.subtracting(state(of: backup))
     }
 }
 

@@ -44,6 +44,10 @@ public struct RepairReport: Sendable, Equatable {
     public package(set) var leavesRows = false
     /// The outcome of the run; nil if nothing was changed.
     package var outcome: MigrationOutcome?
+    /// The space that the run needs, or needed.
+    package var space = SpaceRequirement(parts: [])
+    /// A sentence about the space that the run will need; nil for a finished run.
+    package var spaceSentence: String?
     /// Whether everything was done on a copy that is not kept.
     package var isRehearsal = false
     /// Whether there was something to repair, so that the repair ran or was rehearsed.

@@ -1,4 +1,5 @@
 import MoultBasics
+import MoultModel
 import MoultObjects
 import MoultSQLite
 import MoultStore
@@ -272,6 +273,69 @@ enum QuarantineLimit {
                 Run \(.validate) with \(option: .values) to see what they have in common. If the table is damaged: \
                 \(MigrationError.damagedStoreRemedy) If the objects really are wrong, pass \
                 \(option: .allowLargeQuarantine).
+                """
+        )
+    }
+}
+
+/// The limit on the references of one relationship that a repair may clear without permission.
+///
+/// If most references of a relationship lead nowhere, the objects are usually what is wrong: their table has lost its
+/// rows, or the model is of another version.
+enum ReferenceLimit {
+    /// The number of references of a relationship below which a repair is never refused.
+    static let fewest: Int64 = 20
+
+    /// Checks the references that a repair has cleared; the old store is the schema `source`.
+    ///
+    /// - Parameters:
+    ///   - faults: everything that the repair has looked for.
+    ///   - report: the faults that it has found.
+    ///   - accepted: the relationships of which any number may be cleared.
+    /// - Throws: `lossNotAccepted`.
+    static func check(
+        _ faults: [RepairFault], _ report: RepairReport, _ connection: Connection, accepting accepted: AcceptedLosses
+    ) throws {
+        for fault in faults {
+            let place = fault.place.split(separator: ".").map(String.init)
+            guard let found = report.faults.first(where: { $0.rule == fault.rule && $0.place == fault.place }),
+                place.count == 2,
+                !accepted.contains(MigrationLoss(.links, .dropped, entity: place[0], property: place[1])),
+                let (cleared, all) = try references(of: fault, found, connection), all >= fewest, cleared > all / 2
+            else { continue }
+            throw refusal(fault.place, cleared, all)
+        }
+    }
+
+    /// Returns the number of cleared references and of all that were there; nil for a fault of another kind.
+    private static func references(
+        of fault: RepairFault, _ found: RepairReport.Fault, _ connection: Connection
+    ) throws -> (cleared: Int64, all: Int64)? {
+        switch fault.action {
+        case .clear(let link), .answer(let link, _):
+            let (table, column) = (link.table.quotedName, link.column.quotedName)
+            let all = "FROM source.\(table) AS s WHERE s.\(column) IS NOT NULL"
+            // An object that has gone to the quarantine has its references there.
+            let cleared = "EXISTS (SELECT 1 FROM main.\(table) AS m WHERE m.Z_PK = s.Z_PK AND m.\(column) IS NULL)"
+            return (
+                try connection.integer("SELECT count(*) \(all) AND \(cleared)") ?? 0,
+                try connection.integer("SELECT count(*) \(all)") ?? 0
+            )
+        case .unlink(let table, _) where fault.rule == .dangling:
+            return (found.count, try connection.integer("SELECT count(*) FROM source.\(table.quotedName)") ?? 0)
+        default: return nil
+        }
+    }
+
+    private static func refusal(_ place: String, _ cleared: Int64, _ all: Int64) -> MigrationError {
+        MigrationError(
+            .lossNotAccepted,
+            "The repair would clear \(cleared) of \(all) references of \(place), more than half. So many usually have one "
+                + "cause, such as a table that has lost its rows, or the model of another version.", place: place,
+            remedy: """
+                Make sure that the model is the store's own, and compare the numbers of objects with a backup. If the table \
+                is damaged: \(MigrationError.damagedStoreRemedy) If the references really lead nowhere: \
+                \(permit: .loss(place)).
                 """
         )
     }

@@ -29,6 +29,7 @@ package final class StoreRepair: Sendable {
     private let free: FreePages?
     /// The date before which persistent history is deleted.
     private let limit: HistoryLimit?
+    private let acceptedLosses: AcceptedLosses
     private let system: any System
 
     /// The indexes that do not match their tables.
@@ -42,11 +43,13 @@ package final class StoreRepair: Sendable {
     ///   - version: the version of the store.
     ///   - rules: the faults to look for.
     ///   - limit: the date before which persistent history is deleted, if the rules include it.
+    ///   - acceptedLosses: the relationships of which the repair may clear most references.
     /// - Throws: `storeCorrupted` for damaged pages, which repairing rows cannot fix; `cloudKit` and `deferredWork` for
     ///   a store that must not be changed.
     package init(
         _ store: String, at version: ModelVersion, rules: Set<RepairRule> = RepairRule.byDefault,
-        trimmingHistory limit: HistoryLimit? = nil, system: any System = POSIXSystem()
+        trimmingHistory limit: HistoryLimit? = nil, accepting acceptedLosses: AcceptedLosses = .none,
+        system: any System = POSIXSystem()
     ) throws {
         (self.store, binding, schema, unnamed, free, found) = try ReadOnlyStore.read(store, system: system) { probe in
             // An index that is the only evidence of rows is never rebuilt.
@@ -86,6 +89,7 @@ package final class StoreRepair: Sendable {
             return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, isWorthwhile ? free : nil, found)
         }
         (self.version, self.rules, self.limit, self.system) = (version, rules, limit, system)
+        self.acceptedLosses = acceptedLosses
     }
 
     private static func finding(_ free: FreePages, _ store: String) -> RepairReport.Fault {
@@ -168,8 +172,10 @@ package final class StoreRepair: Sendable {
             over: site.connection, model: model, external: site.external,
             keepsHistory: gaps.tables.isEmpty && gaps.columns.isEmpty, on: site.system)
         let run = try RepairRun(site, objects)
-        let report = try run.mend(RepairFaults(objects.layout, rules, gaps, before: limit).all)
+        let faults = RepairFaults(objects.layout, rules, gaps, before: limit).all
+        let report = try run.mend(faults)
         try QuarantineLimit.check(site, objects.layout)
+        try ReferenceLimit.check(faults, report, site.connection, accepting: acceptedLosses)
         try ChangeVerifier(site.connection, objects.layout).verify()
         try run.verifyCount(report)
         let late = try schema.waiting.map { try $0.make(site.connection) }
@@ -240,9 +246,10 @@ struct UnnamedFiles: Sendable {
 /// A search that counts the rows of a fault in one state of a store.
 struct RepairSearch {
     private let connection: Connection
-    private let objects: ObjectStore
+    private let objects: ObjectStore?
 
-    init(_ connection: Connection, _ objects: ObjectStore) {
+    /// - Parameter objects: the objects of the store; nil if no fault is that of a rule.
+    init(_ connection: Connection, _ objects: ObjectStore?) {
         self.connection = connection
         self.objects = objects
     }
@@ -251,7 +258,7 @@ struct RepairSearch {
         var finding = RepairReport.Fault(rule: fault.rule, place: fault.place, count: 0, keys: [])
         if case .trim = fault.action { finding.isTrimmed = true }
         if case .rule(let rule) = fault.action {
-            guard let found = try RuleCheck([rule], on: objects).run().first else { return finding }
+            guard let objects, let found = try RuleCheck([rule], on: objects).run().first else { return finding }
             finding.count = found.count
             finding.keys = found.examples.prefix(RepairReport.Fault.keyLimit).map(\.id.key)
             return finding

@@ -37,9 +37,10 @@ final class StepUndoLog {
     /// keeps its code.
     func failure(of step: Pass.Step, _ error: any Error) -> any Error {
         let known = error as? MigrationError
-        if let known, [.cancelled, .rulesBroken, .quarantineTooLarge, .verificationFailed].contains(known.code) {
-            return error
-        }
+        let own: [MigrationError.Code] = [
+            .cancelled, .rulesBroken, .quarantineTooLarge, .lossNotAccepted, .verificationFailed,
+        ]
+        if let known, own.contains(known.code) { return error }
         return MigrationError(
             known?.code == .insufficientStorage ? .insufficientStorage : .stageFailed,
             "The \(step.title) failed: \(known?.message ?? "It threw \(type(of: error)).")",

@@ -5,6 +5,12 @@ import MoultSQLite
 import MoultStore
 import MoultVerify
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Every fault of a store, found by reading it without changing a byte.
 package struct StoreAudit: Sendable {
     package private(set) var findings: [Finding]
@@ -16,7 +22,7 @@ package struct StoreAudit: Sendable {
     /// - Parameters:
     ///   - model: the model of the store's version.
     ///   - version: the version that the store had when it was looked up; nil to skip this check.
-    ///   - full: whether to also look for reference cycles and wrong derived counts.
+    ///   - full: whether to also look for reference cycles.
     ///   - withValues: whether findings include the values of the rows that they name.
     ///   - indexes: the indexes that do not match their tables, if known.
     /// - Throws: `locked` if another process has migrated the store since its version was looked up; what reading an
@@ -39,6 +45,10 @@ package struct StoreAudit: Sendable {
             }
             audit.findings += try DamagedSideFiles.findings(beside: probe.path, system)
             audit.findings += try Self.unnamedFiles(probe, system)
+            // Where the probe is connected to the file itself, reading it would drop the probe's lock.
+            guard probe.way != .readOnly else { return audit }
+            audit.findings += try MissingLog.findings(of: probe.path, system)
+            audit.findings += try WriteAheadLog.findings(beside: probe.path, system).filter { $0.severity == .error }
             return audit
         }
     }
@@ -88,41 +98,70 @@ package struct StoreAudit: Sendable {
                 (2 * rows, { try ValueVerifier(connection, layout, withValues: withValues).findings() }),
                 (rows, { try EnumAudit(layout: layout, connection: connection, withValues: withValues).findings() }),
             ]
-            if full {
-                pieces.append((rows, { try Self.contradictions(connection, external, layout, gaps.history, system) }))
+            // Values that deferred work has yet to compute are no fault.
+            if full || !snapshot.metadata.hasDeferredWork {
+                pieces.append((rows, { try Self.wrongCounts(connection, layout, gaps.history) }))
+            }
+            // Without an identifier its objects cannot be read.
+            if full, Self.identity(snapshot) == nil {
+                pieces.append((rows, { try Self.cycles(connection, external, layout, gaps.history, system) }))
             }
             found = try WorkMeter.each(pieces)
         }
         // The gaps describe missing indexes better: another index may replace one.
-        findings = snapshot.findings + layout.findings.filter { $0.code != "index-missing" } + gaps.findings + found
+        findings =
+            snapshot.findings + [Self.identity(snapshot)].compactMap { $0 }
+            + layout.findings.filter { $0.code != "index-missing" } + gaps.findings + found
         rowCounts = try snapshot.rowCounts(in: layout, over: connection)
     }
 
-    /// Returns the faults that otherwise only a repair looks for: objects that are their own ancestors, and wrong
-    /// derived counts.
-    private static func contradictions(
+    /// Returns the finding about a store whose identifier is not one; nil for any other store.
+    private static func identity(_ snapshot: StoreSnapshot) -> Finding? {
+        guard UUID(uuidString: snapshot.metadata.uuid) == nil else { return nil }
+        return Finding(
+            code: "uuid-invalid", severity: .error, place: "Z_METADATA.Z_UUID",
+            message: "The store's UUID is \"\(snapshot.metadata.uuid)\", which is not a UUID.",
+            remedy: MigrationError.damagedStoreRemedy)
+    }
+
+    /// Returns the derived counts that are wrong.
+    private static func wrongCounts(
+        _ connection: Connection, _ layout: StoreLayout, _ gaps: HistoryGaps
+    ) throws -> [Finding] {
+        try found([.counts], RepairSearch(connection, nil), layout, gaps) { fault in
+            Finding(
+                code: "derived-count", severity: .error, place: fault.place,
+                message: "\(Quantity.count(fault.count, "object")) with a \(fault.place) that is not the number of the "
+                    + "related objects.", remedy: "\(.repair) counts the objects again.")
+        }
+    }
+
+    /// Returns notes about objects that are their own ancestors. Core Data saves a cycle; only the app knows whether it
+    /// is valid.
+    private static func cycles(
         _ connection: Connection, _ external: ExternalStorage, _ layout: StoreLayout, _ gaps: HistoryGaps,
         _ system: any System
     ) throws -> [Finding] {
         let objects = try ObjectStore(
             over: connection, model: layout.model, external: external, isReadOnly: true, on: system)
-        let search = RepairSearch(connection, objects)
-        return try RepairFaults(layout, [.cycles, .counts], gaps).all.map(search.finding).filter { $0.count > 0 }
-            .map { fault in
-                let isCycle = fault.rule == .cycles
-                let count = Quantity.count(fault.count, "object")
-                var finding = Finding(
-                    // Core Data saves a cycle; only the app knows whether it is valid.
-                    code: isCycle ? "reference-cycle" : "derived-count", severity: isCycle ? .note : .error,
-                    place: fault.place,
-                    message: isCycle
-                        ? "\(count) on cycles of \(fault.place), whose objects are their own ancestors."
-                        : "\(count) with a \(fault.place) that is not the number of the related objects.",
-                    remedy: isCycle
-                        ? "\(.repair) cuts one link of each cycle." : "\(.repair) counts the objects again.")
-                finding.keys = fault.keys
-                return finding
-            }
+        return try found([.cycles], RepairSearch(connection, objects), layout, gaps) { fault in
+            Finding(
+                code: "reference-cycle", severity: .note, place: fault.place,
+                message:
+                    "\(Quantity.count(fault.count, "object")) on cycles of \(fault.place), whose objects are their "
+                    + "own ancestors.", remedy: "\(.repair) cuts one link of each cycle.")
+        }
+    }
+
+    private static func found(
+        _ rules: Set<RepairRule>, _ search: RepairSearch, _ layout: StoreLayout, _ gaps: HistoryGaps,
+        _ finding: (RepairReport.Fault) -> Finding
+    ) throws -> [Finding] {
+        try RepairFaults(layout, rules, gaps).all.map(search.finding).filter { $0.count > 0 }.map { fault in
+            var finding = finding(fault)
+            finding.keys = fault.keys
+            return finding
+        }
     }
 
     /// Returns notes about unnamed files, which only take up space.

@@ -75,6 +75,8 @@ extension Connection {
     }
 
     package static var version: String { String(cString: sqlite3_libversion()) }
+    /// The same version as a number, such as 3040001 for 3.40.1.
+    package static var versionNumber: Int { Int(sqlite3_libversion_number()) }
 
     // MARK: - Settings
 

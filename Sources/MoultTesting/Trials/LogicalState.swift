@@ -15,7 +15,7 @@ import MoultSQLite
 package struct LogicalState: Sendable, Hashable {
     /// A line for each entry of the schema and each row, sorted; a single line if there is no sound database.
     package var rows: [String]
-    /// A line for each quarantined object that was not restored.
+    /// A line for each quarantined object that is not in the store again.
     package var quarantine: [String]
 
     /// - Parameters:
@@ -122,8 +122,10 @@ package struct LogicalState: Sendable, Hashable {
         defer { connection.close() }
         let tables = try connection.catalogue().tables.map(\.name)
         guard tables.contains("quarantine") else { return [] }
-        let isLeft = tables.contains("restoration") ? "WHERE id NOT IN (SELECT entry FROM restoration)" : ""
-        let sql = "SELECT entity, key, reason, object FROM quarantine \(isLeft)"
+        let counts = tables.contains("undone") ? "run NOT IN (SELECT run FROM undone)" : "1"
+        let isLeft =
+            tables.contains("restoration") ? "AND id NOT IN (SELECT entry FROM restoration WHERE \(counts))" : ""
+        let sql = "SELECT entity, key, reason, object FROM quarantine WHERE \(counts) \(isLeft)"
         return try connection.rows(sql) { row in "\(row.row)" }.sorted()
     }
 }

@@ -91,7 +91,7 @@ package struct AnonymousCopy {
         try WorkMeter.part(upTo: 0.9) { try connection.run("VACUUM INTO ?", [.text(copy.new)]) }
         connection.close()
         try system.remove(work)
-        if try CopiedStore.usesWAL(probe.path, system) {
+        if try MissingLog.usesWAL(probe.path, system) {
             let new = try Connection(copy.new, mode: .readWrite, followsLinks: false)
             defer { new.close() }
             try new.execute("PRAGMA journal_mode = WAL")

@@ -104,7 +104,9 @@ extension Explanation {
             "The plan that was read and approved is not the one that would run.",
             "Make the plan again with \(.plan, .anyStore), read it, and migrate with the new file."),
         Explanation(
-            .lossNotAccepted, "A migration would lose data, and the loss is not declared.",
+            .lossNotAccepted,
+            "A migration would lose data, and the loss is not declared; or a repair would clear most references of a "
+                + "relationship.",
             "Rows or values would be gone without anyone having decided it.",
             "\(.plan, .anyStore) counts what would be lost. Keep the data by a stage or a mapping model, or declare the "
                 + "loss: \"acceptedLosses\" in moult.json for a place, \(option: .acceptLosses) for this run."),

@@ -27,6 +27,10 @@ extension Explanation {
             "A writer died before it had committed. SQLite leaves the torn transaction out, as it should.",
             "There is nothing to do."),
         Explanation(
+            "wal-missing", .store, "The store is in WAL mode, was used elsewhere, and has no -wal next to it.",
+            "If it was copied while an app had it open, what the app wrote since the last checkpoint is missing.",
+            "Copy the -wal together with the store. If the app had closed the store first, nothing is missing."),
+        Explanation(
             "large-wal", .doctor, "The -wal is larger than the store.",
             "A reader that never ends prevents it from being written back, and every read is slow.",
             "Close every app that has the store open."),
@@ -48,11 +52,12 @@ extension Explanation {
             "\(.pruneBackups, .anyStore) removes expired backups. \(.migrate, .anyStore, .frugal) keeps none; "
                 + "\(option: .backups("FOLDER")) puts it on another volume."),
         Explanation(
-            "mostly-free", .doctor, "More than a third of the file is empty pages.",
+            "mostly-free", .doctor, "A quarter of the file, or a tenth that is 10 MiB, is empty pages.",
             "The file is larger than it needs to be, and every copy and backup with it.",
             "\(.repair, .anyStore, .only(["space"])) gives them back."),
         Explanation(
-            "history-large", .doctor, "Persistent history has very many transactions.",
+            "history-large", .doctor,
+            "Persistent history has 1,000 rows or more, and takes up a tenth of the file or 10 MiB of it.",
             "Nothing deletes them by itself; they take space in the store and in every backup.",
             "\(.repair, .anyStore, .only(["history", "space"]), .before("DATE")) deletes what is older. Choose a date "
                 + "that every reader of the history has passed."),
@@ -73,6 +78,10 @@ extension Explanation {
             "external-file-missing", .store, "A row keeps its value in a file that is not there.",
             "The app reads no value, or fails.",
             "Put the store's support folder (.NAME_SUPPORT) back next to the store, or restore a backup."),
+        Explanation(
+            "uuid-invalid", .store, "The store's UUID in Z_METADATA is not a UUID.",
+            "Core Data identifies the store and its objects by it.",
+            "Restore a backup: \(.rollback, .anyStore). \(.salvage, .anyStore) makes a store with a UUID."),
         Explanation(
             "not-examined", .doctor, "A part of the store could not be examined.",
             "A fault in that part would not be seen.", "Correct the cause, then run \(.diagnose, .anyStore) again."),

@@ -62,6 +62,7 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
         if verb.hasPrefix("fleet"), verb != "fleet plan" {
             commands.append("moult fleet plan . --model Forum.xcdatamodeld -o fleet.jsonl")
         }
+        if verb == "rollback" { commands.append("moult migrate forum.sqlite --model Forum.xcdatamodeld") }
         if verb == "fleet rollback" { commands.append("moult fleet run fleet.jsonl") }
         if verb == "parity" {
             let report = "{\"format\":1,\"coreData\":\"Apple\",\"system\":\"macOS\",\"moult\":\"moult\",\"checks\":[]}"

@@ -42,7 +42,7 @@ final class PlantedStore {
 
     /// Until the rows have been looked at.
     func repair(_ rules: Set<RepairRule> = RepairRule.byDefault) throws -> RepairReport {
-        let repair = try StoreRepair(path, at: version, rules: rules)
+        let repair = try StoreRepair(path, at: version, rules: rules, accepting: .all)
         guard let migration = repair.migration else { return repair.found }
         _ = try Migrator().run(migration, on: path)
         return repair.leavesRows ? try self.repair() : repair.report

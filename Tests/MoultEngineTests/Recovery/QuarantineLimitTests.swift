@@ -39,6 +39,41 @@ struct QuarantineLimitTests {  // tier: long
         #expect(outcome.quarantined >= 9)
     }
 
+    @Test(arguments: [
+        ("DELETE FROM ZCOVER WHERE Z_PK <= 60", "Book.cover", "SELECT count(ZCOVER) FROM ZBOOK"),
+        ("DELETE FROM ZTAG WHERE Z_PK > 4", "Book.tags", "SELECT count(*) FROM Z_1TAGS"),
+    ])
+    func `a repair that would clear most references of a relationship is refused, and runs when it is told to`(
+        sql: String, place: String, references: String
+    ) throws {
+        let library = try LibraryStore()
+        try library.shell(sql)
+        let hash = try library.hash()
+        let repair = try StoreRepair(library.path, at: library.version)
+        let error = #expect(throws: MigrationError.self) {
+            try Migrator().run(try #require(repair.migration), on: library.path)
+        }
+        #expect(error?.code == .lossNotAccepted && error?.place == place, "\(String(describing: error))")
+        #expect(error?.message.contains("clear 60 of 100 references of \(place), more than half.") == true)
+        #expect(error?.remedy.contains("acceptedLosses = [\"\(place)\"]") == true, "\(error?.remedy ?? "")")
+        #expect(throws: MigrationError.self) {
+            try Migrator().rehearse(try #require(repair.migration), on: library.path)
+        }
+        #expect(try library.hash() == hash)
+        let told = try StoreRepair(library.path, at: library.version, accepting: [place])
+        _ = try Migrator().run(try #require(told.migration), on: library.path)
+        #expect(try library.line(references) == "40")
+    }
+
+    @Test func `half of the references, and all of a few, are cleared without being asked for`() throws {
+        let library = try LibraryStore()
+        try library.shell("DELETE FROM ZCOVER WHERE Z_PK <= 50; UPDATE ZSHELF SET ZPARENT = 77 WHERE ZPARENT NOT NULL")
+        let repair = try StoreRepair(library.path, at: library.version)
+        _ = try Migrator().run(try #require(repair.migration), on: library.path)
+        #expect(try library.line("SELECT count(ZCOVER) FROM ZBOOK") == "50")
+        #expect(try library.line("SELECT count(ZPARENT) FROM ZSHELF") == "0")
+    }
+
     @Test func `the fixes of rules have the same limit`() throws {
         let forum = try BrokenForum.closed()
         _ = try forum.shell("UPDATE ZTOPIC SET ZFORUM = NULL WHERE Z_PK > 50")

@@ -4,6 +4,7 @@ import MoultStore
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// What a repair says and what an audit finds afterwards are one: of faults made with the sqlite3 shell, alone and several
@@ -45,7 +46,7 @@ struct RepairAgreementTests {  // tier: long
         for place in trial { _ = try? library.shell(Self.damages[place]) }
         var report = RepairReport()
         for _ in 0..<2 {
-            let repair = try StoreRepair(library.path, at: library.version)
+            let repair = try StoreRepair(library.path, at: library.version, accepting: .all)
             report = repair.found
             guard let migration = repair.migration else { break }
             _ = try Migrator().run(migration, on: library.path)
@@ -64,5 +65,26 @@ struct RepairAgreementTests {  // tier: long
         let next = try StoreRepair(library.path, at: library.version)
         #expect(next.found.isWell == report.isWell && next.found.left == report.left)
         if report.isWell { #expect(next.migration == nil) }
+    }
+}
+
+/// A diagnosis and an audit are of one mind about a store, whatever is wrong with it.
+struct DiagnosisAgreementTests {  // tier: long
+    @Test(arguments: [
+        "SELECT 1", "UPDATE ZSHELF SET ZBOOKCOUNT = 99 WHERE Z_PK = 4", "UPDATE Z_METADATA SET Z_UUID = NULL",
+        "UPDATE ZTAG SET Z_ENT = 99 WHERE Z_PK = 9", "UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Tag'",
+        "UPDATE ZSHELF SET ZPARENT = Z_PK WHERE Z_PK = 3", "UPDATE ZBOOK SET ZTITLE = x'00ff' WHERE Z_PK = 3",
+        "DROP TABLE ZCOVER", "ALTER TABLE ZLOAN ADD COLUMN ZOWN", "UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 1",
+    ])
+    func `what one calls sound the other does too`(sql: String) throws {
+        let library = try LibraryStore()
+        try library.shell(sql)
+        let diagnosis = StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version]))
+        let errors = diagnosis.findings.filter { $0.severity > .note }.map(\.code)
+        for full in [false, true] {
+            let audit = try StoreAudit(library.path, model: library.version.model, full: full)
+            #expect(audit.isSound == diagnosis.isWell, "\(errors) \(audit.findings.map(\.code))")
+        }
+        #expect(!errors.contains("not-examined"), "\(errors)")
     }
 }

@@ -159,6 +159,17 @@ struct StoreSpaceTests {
         #expect(try library.line("SELECT count(*), max(Z_PK) FROM ATRANSACTION") == "1|2000")
     }
 
+    @Test func `a history of many rows that takes up less than a tenth of the file is not named`() throws {
+        let library = try library()
+        #expect(notes(library).contains { $0.code == "history-large" })
+        // What the history takes, by SQLite's own count of pages; twelve times as much of something else.
+        let size =
+            "SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_master WHERE tbl_name GLOB 'A*')"
+        let bytes = try #require(Int(try library.line(size)))
+        try library.shell("CREATE TABLE own (a); INSERT INTO own VALUES (zeroblob(\(12 * bytes)))")
+        #expect(!notes(library).contains { $0.code == "history-large" })
+    }
+
     private func ownerless(_ path: String, _ version: ModelVersion) -> [Finding] {
         StoreDiagnosis(path, versions: ModelVersions(versions: [version])).findings
             .filter { $0.code == "objects-without-owner" }

@@ -183,20 +183,49 @@ private final class LookingSystem: ForwardingSystem {
         #expect(try forum.shell("SELECT count(*) FROM ZTOPIC") == "98")
     }
 
-    @Test func `after a rollback what had gone back is listed again, and what is in the store is not put in twice`()
-        throws
-    {
+    /// The topics of the store and of the list are all hundred, whichever way the store has gone.
+    private static func expectAgreement(_ forum: BrokenForum, _ count: Int) throws {
+        let listed = try forum.quarantined().map(\.key)
+        #expect(listed.count == count)
+        #expect(try forum.shell("SELECT count(*) FROM ZTOPIC") == "\(100 - count)")
+        let keys = listed.map(String.init).joined(separator: ", ")
+        #expect(try forum.shell("SELECT count(*) FROM ZTOPIC WHERE Z_PK IN (\(keys))") == "0")
+    }
+
+    @Test func `after a rollback, and after the way forward again, the list has what the store lacks`() throws {
+        let forum = try BrokenForum.closed()
+        let before = try forum.logicalHash()
+        let migrator = Migrator()
+        let out = try Self.quarantine(forum, Self.homeless)
+        try Self.expectAgreement(forum, 10)
+        let own = try migrator.backUp(forum.path, version: "1")
+        let restoration = try Restoration(of: [1, 2], into: forum.path, at: ForumRules.version)
+        let back = try migrator.run(restoration.migration, on: forum.path)
+        try Self.expectAgreement(forum, 8)
+        let first = try migrator.rollback(forum.path, to: try #require(back.backup))
+        try Self.expectAgreement(forum, 10)
+        let second = try migrator.rollback(forum.path, to: try #require(first.saved))
+        try Self.expectAgreement(forum, 8)
+        let third = try migrator.rollback(forum.path, to: try #require(out.backup))
+        try Self.expectAgreement(forum, 0)
+        #expect(try forum.logicalHash() == before)
+        _ = try migrator.rollback(forum.path, to: try #require(second.saved))
+        try Self.expectAgreement(forum, 10)
+        _ = try migrator.rollback(forum.path, to: try #require(third.saved))
+        try Self.expectAgreement(forum, 8)
+        // No run made this one.
+        _ = try migrator.rollback(forum.path, to: own)
+        try Self.expectAgreement(forum, 10)
+    }
+
+    @Test func `what is in the store is not put in twice, even if an older list has it`() throws {
         let forum = try BrokenForum.closed()
         let before = try forum.logicalHash()
         let out = try Self.quarantine(forum, Self.homeless)
-        let migrator = Migrator()
-        let restoration = try Restoration(of: [1, 2], into: forum.path, at: ForumRules.version)
-        let back = try migrator.run(restoration.migration, on: forum.path)
-        #expect(try forum.quarantined().count == 8)
-        _ = try migrator.rollback(forum.path, to: try #require(back.backup))
-        #expect(try forum.quarantined().count == 10)
-        _ = try migrator.rollback(forum.path, to: try #require(out.backup))
-        #expect(try forum.logicalHash() == before)
+        _ = try Migrator().rollback(forum.path, to: try #require(out.backup))
+        #expect(throws: MigrationError.self) { try Self.restore(forum) }
+        // Earlier versions of Moult kept no list of the runs that a rollback undid.
+        _ = try SQLiteShell.run(forum.sidecar.quarantine, "DROP TABLE undone")
         let error = #expect(throws: MigrationError.self) { try Self.restore(forum) }
         #expect(
             error?.message.contains("None of 10 objects can be put back: of Topic 10, it is already in the store")

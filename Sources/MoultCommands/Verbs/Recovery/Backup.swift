@@ -135,7 +135,8 @@ extension Verb {
         "rollback", "Restore the backup of the last migration, or the one that you name.",
         discussion: """
             The backup is verified first, and the current state is backed up. The rows of the restored store are counted
-            and compared with the manifest. Without --backups, Moult looks next to the store and in the folders that its
+            and compared with the manifest. A backup that was made by hand or imported is restored only if you name it; a
+            newer one is named in the answer. Without --backups, Moult looks next to the store and in the folders that its
             history names.
             """,
         operands: [.store, wanted], options: [to, .model, .order, .backups, .events],

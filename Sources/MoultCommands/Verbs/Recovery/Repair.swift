@@ -23,11 +23,16 @@ extension Verb {
             all of this on a copy that is not kept, and names each fault. If more than a quarter of an entity's objects,
             and more than twelve, would go to the quarantine, the repair is refused unless you give
             --allow-large-quarantine: so many faults are more likely one fault of the table than a fault of each object.
+            For the same reason a repair that would clear more than half of the references of a relationship, of twenty or
+            more, is refused unless you give --accept-losses.
             Exits with 1 if a fault is left, or if moult validate finds a fault that no repair rule fixes; the remarks
             name it.
             For damaged pages use moult salvage, for rules of an app moult validate --rules --fix.
             """,
-        operands: [.store], options: [.model, only, before, .allowLargeQuarantine, .dryRun, .backups, .order, .events],
+        operands: [.store],
+        options: [
+            .model, only, before, .allowLargeQuarantine, acceptLosses, .dryRun, .backups, .order, .events,
+        ],
         examples: [
             "moult repair forum.sqlite --model Forum.xcdatamodeld --dry-run",
             "moult repair forum.sqlite --model Forum.xcdatamodeld --only dangling,key-counters",
@@ -56,6 +61,9 @@ extension Verb {
     private static func list(of rules: Set<RepairRule>) -> String {
         RepairRule.allCases.filter(rules.contains).map { "\($0.rawValue): \($0.fault)" }.joined(separator: "\n")
     }
+
+    private static let acceptLosses = Option.flag(
+        Option.acceptLosses.name, "Clear references even if they are more than half of those of a relationship.")
 
     fileprivate static let only = Option.value(
         "only", "RULES", "Only these repairs, separated by commas; by default all but cycles, one-sided and space.",
@@ -119,7 +127,7 @@ extension Verb {
         "validate", "Read a whole store and report every fault; with --rules, also what breaks the rules of an app.",
         discussion: """
             Checks pages, tables, indexes, persistent history, entity numbers, references and their inverses, values
-            that do not fit their type, required values, uniqueness and external files. Each fault is printed with the
+            that do not fit their type, required values, uniqueness, derived counts and external files. Each fault is printed with the
             keys of the first rows and, with --values, with what these rows hold. With --rules, the rules in a file are
             checked too. Exits with 0 if the store is sound and no rule of severity error is broken, otherwise with 1,
             or with 4 if the store cannot be read.
@@ -158,8 +166,7 @@ extension Verb {
     }
 
     private static let full = Option.flag(
-        "full",
-        "Also look for objects that are their own ancestors, and for derived @count attributes with a wrong count.")
+        "full", "Also look for objects that are their own ancestors, which Core Data allows.")
     private static let values = Option.flag("values", "Print what the faulty rows hold, not only their keys.")
     private static let source = Option.value(
         "source", "STORE", "A store, such as a backup, to compare the numbers of objects with.", completes: .files)
