@@ -117,7 +117,10 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
                         .init("excepted", documents(\.excepted)),
                         .init("unusedExceptions", .array(unused.map(\.document))),
                     ] : [])
-                + [.init("counts", all.countsDocument)]
+                + [
+                    .init("turnedOff", JSONValue(reports.first?.turnedOff ?? [])),
+                    .init("counts", all.countsDocument),
+                ]
                 + (correction == nil ? [] : [.init("fixes", .array(fixes.map(\.document)))]))
     }
 

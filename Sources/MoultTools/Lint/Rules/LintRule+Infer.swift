@@ -146,6 +146,17 @@ extension LintRule {
                         destinationEntity="Post" inverseName="author" inverseEntity="Post"/>
                         """)),
             check: .step(InferRules.inverses)),
+        LintRule(
+            "INFER009", .error, "Answer that fits no question",
+            meaning: """
+                A recorded answer names something that the versions do not have, or answers what is not asked. If it has \
+                no effect, the finding is a warning.
+                """,
+            onDevice: "Core Data reads no answers; Moult refuses the migration.",
+            remedy: "Remove the answer, or correct it.",
+            failing: LintExample(
+                from: title, to: headline, answers: [Answer(from: "App", to: "App 2", entity: "Note", is: .new)]),
+            corrected: LintExample(from: title, to: headline), check: .model(InferRules.unfitting)),
     ]
 
     private static func inverses(author: String, posts: String, other: String = "") -> String {
@@ -171,15 +182,17 @@ enum InferRules {
             .init(
                 ("elementID", question.candidates.first?.name ?? ""), isConditional: true,
                 others: question.candidates.dropFirst().map(\.name))
-        } + answeredRenames(step)
+        } + answeredRenames(step) + answeredReturns(step)
     }
 
     static func ambiguousIdentifiers(_ step: LintStep) -> [LintMatch] { questions(step, "INFER002") }
 
-    static func types(_ step: LintStep) -> [LintMatch] { questions(step, "INFER003") + refusals(step, "INFER003") }
+    static func types(_ step: LintStep) -> [LintMatch] {
+        questions(step, "INFER003") + refusals(step, "INFER003") + answeredDrops(step, "INFER003")
+    }
 
     static func destinations(_ step: LintStep) -> [LintMatch] {
-        questions(step, "INFER004") + refusals(step, "INFER004")
+        questions(step, "INFER004") + refusals(step, "INFER004") + answeredDrops(step, "INFER004")
     }
 
     static func missingDefaults(_ step: LintStep) -> [LintMatch] {
@@ -256,8 +269,52 @@ enum InferRules {
         }
     }
 
+    /// Returns matches for values and links that only an answer drops, because a type or a destination changes.
+    private static func answeredDrops(_ step: LintStep, _ rule: String) -> [LintMatch] {
+        guard !step.isRegistered, let plain = step.unanswered else { return [] }
+        let asked = plain.inferred.questions.filter { $0.finding.rule == rule }
+        return plain.answers.compactMap { answer in
+            guard answer.is == .drop, let question = asked.first(where: { $0.place == answer.place }) else {
+                return nil
+            }
+            return ofAnswer(
+                answer, step,
+                "\(question.statement) An answer drops its \(question.isOfLinks ? "links" : "values"), for Moult alone; "
+                    + "Core Data reads no answers.",
+                remedy: "Give it another name, without a renaming identifier, so that it starts empty in Core Data too."
+            )
+        }
+    }
+
+    /// Returns matches for what only an answer drops, although Core Data keeps it when it migrates a store straight to
+    /// the newer version.
+    private static func answeredReturns(_ step: LintStep) -> [LintMatch] {
+        step.returning.filter { $0.is == .drop }.map { answer in
+            let what = answer.property == nil ? "objects" : "values"
+            var match = LintMatch(
+                step.newer.name, answer.entity, answer.property,
+                "\(answer.from) to \(answer.to): \(answer.place) is removed and returns. An answer drops its old \(what), "
+                    + "for Moult alone; Core Data migrates a store of \(answer.from) straight to \(answer.to), and keeps "
+                    + "them.",
+                remedy: "Give it a name that \(answer.from) does not have.")
+            match.severity = .warning
+            return match
+        }
+    }
+
+    /// Returns matches for the answers that fit no question.
+    static func unfitting(_ subject: LintSubject) -> [LintMatch] {
+        subject.answerFaults.map { fault in
+            var match = LintMatch(
+                subject.versions.contains { $0.name == fault.answer.to } ? fault.answer.to : "", fault.answer.entity,
+                fault.answer.property, fault.message, remedy: fault.advice)
+            if !fault.isRefused { match.severity = .warning }
+            return match
+        }
+    }
+
     private static func ofAnswer(
-        _ answer: Answer, _ step: LintStep, _ message: String, remedy: Remedy, edit: LintMatch.Edit
+        _ answer: Answer, _ step: LintStep, _ message: String, remedy: Remedy, edit: LintMatch.Edit? = nil
     ) -> LintMatch {
         var match = LintMatch(
             step.newer.name, answer.entity, answer.property, "\(step.words): \(message)", remedy: remedy, edit: edit)
