@@ -31,13 +31,13 @@ enum LintPage {
 
             \(rule.meaning) On a device: \(rule.onDevice)
 
-            **What to do:** \(rule.remedy)
+            **Remedy:** \(rule.remedy)
 
-            **With this finding:**
+            **Failing:**
 
             \(markdown(rule.failing.parts()))
 
-            **Without it:**
+            **Corrected:**
 
             \(markdown(rule.corrected.parts(after: rule.failing)))
 

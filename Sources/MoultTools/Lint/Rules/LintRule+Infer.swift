@@ -18,7 +18,7 @@ extension LintRule {
             meaning: """
                 A property or an entity is added where a similar one is removed. Without a renaming identifier it counts \
                 as new and starts empty, so its values would be lost if it was renamed. Moult asks; Core Data does not. \
-                A rename by an answer is a warning: Core Data reads no answers.
+                What only an answer decides is a warning: Core Data reads no answers.
                 """,
             onDevice: "With Core Data: the values of the old property are gone after the migration.",
             remedy: "Set the renaming identifier (`elementID`) to the old name, or answer that it is new.",
@@ -85,7 +85,7 @@ extension LintRule {
             "INFER005", .error, "Required attribute without a default value",
             meaning: """
                 An attribute is new and required, or becomes required, and has no default value for the objects that \
-                exist. An object without a required value cannot be saved. A value from an answer is a warning: Core Data reads no answers.
+                exist. An object without a required value cannot be saved. A value from an answer is a warning.
                 """,
             onDevice: "The migration fails with error 134110 or 1570, the required value is missing.",
             remedy: "Give the attribute a default value, or make it optional.",

@@ -215,8 +215,8 @@ extension LintRule {
         LintRule(
             "OPEN012", .warning, "No current version",
             meaning: """
-                The bundle has several versions and no `.xccurrentversion`. Moult takes the newest version as the current \
-                one; which one Xcode takes is not documented.
+                The bundle has several versions and no `.xccurrentversion`. Moult takes the newest; which one Xcode takes \
+                is not documented.
                 """,
             onDevice: "The app may run with an older version of the model.",
             remedy: "Choose the current version in Xcode, and commit `.xccurrentversion`.",
@@ -227,7 +227,7 @@ extension LintRule {
             meaning: """
                 The folder of a version has no file `contents`. The version is left out, so no store of it is recognised.
                 """,
-            onDevice: "If the version is missing from the compiled model, its stores do not open.",
+            onDevice: "Its stores may not open.",
             remedy: "Restore the file from version control, or remove the folder.",
             failing: LintExample([v1, .init("App 2", nil)], current: "App"), corrected: LintExample([v1, v2]),
             check: .model(OpenRules.withoutContents)),
