@@ -153,26 +153,28 @@ struct FindingTests {
         #expect(dropped.first?.contains("straight to App 3, and keeps them") == true, "\(dropped)")
     }
 
-    @Test(arguments: [
-        (Answer(from: "App", to: "App 9", entity: "Post", property: "text", is: .new), "error", "no version App 9"),
-        (Answer(from: "App 3", to: "App", entity: "Post", property: "text", is: .keep), "error", "App 3 is not before"),
-        (Answer(from: "App 2", to: "App 3", entity: "Post", property: "gone", is: .drop), "error", "no property gone"),
-        (Answer(from: "App 2", to: "App 3", entity: "Post", property: "count", is: .keep), "error", "neither its type"),
-        (Answer(from: "App", to: "App 3", entity: "Post", property: "gone", is: .keep), "warning", "no Post.gone"),
-        (Answer(from: "App", to: "App 3", entity: "Gone", is: .drop), "warning", "App 3 has no Gone"),
-        (
-            Answer(from: "App", to: "App 3", entity: "Post", property: "count", is: .drop), "warning",
-            "nothing is removed after App and returns as Post.count of App 3"
-        ),
-    ])
-    func `an answer that fits no question is found, and the others still count`(
-        answer: Answer, severity: String, says: String
-    ) throws {
-        let drop = Answer(from: "App", to: "App 3", entity: "Post", property: "text", is: .drop)
-        let found = try inferred(Self.returning, [answer, drop])
-        let own = found.filter { $0.hasPrefix("INFER009 \(severity) \(answer.place): ") }
-        #expect(own.count == 1 && own.first?.contains(says) == true, "\(found)")
-        #expect(found.count == 2 && found.contains { $0.hasPrefix("INFER001 warning Post.text: ") }, "\(found)")
+    @Test func `an answer that fits no question is found, and the others still count`() throws {
+        func post(_ from: String, _ to: String, _ property: String, _ verdict: Answer.Verdict) -> Answer {
+            Answer(from: from, to: to, entity: "Post", property: property, is: verdict)
+        }
+        let drop = post("App", "App 3", "text", .drop)
+        for (answer, severity, says) in [
+            (post("App", "App 9", "text", .new), "error", "there is no version App 9"),
+            (post("App 3", "App", "text", .keep), "error", "App 3 is not before App"),
+            (post("App 2", "App 3", "gone", .drop), "error", "Post of App 3 has no property gone"),
+            (post("App 2", "App 3", "count", .keep), "error", "neither its type nor its destination changes"),
+            (post("App", "App 3", "gone", .keep), "warning", "App 3 has no Post.gone"),
+            (Answer(from: "App", to: "App 3", entity: "Gone", is: .drop), "warning", "App 3 has no Gone"),
+            (
+                post("App", "App 3", "count", .drop), "warning",
+                "nothing is removed after App and returns as Post.count of App 3"
+            ),
+        ] {
+            let found = try inferred(Self.returning, [answer, drop])
+            let own = found.filter { $0.hasPrefix("INFER009 \(severity) \(answer.place): ") }
+            #expect(own.count == 1 && own.first?.hasSuffix(" fits no question: \(says).") == true, "\(found)")
+            #expect(found.count == 2 && found.contains { $0.hasPrefix("INFER001 warning Post.text: ") }, "\(found)")
+        }
     }
 
     @Test func `an identifier that a later version drops is reported for every older version that skips it`() throws {
