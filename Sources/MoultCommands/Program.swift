@@ -30,9 +30,9 @@ package enum Program {
 }
 
 /// The process's environment. Foundation's own costs several milliseconds at startup.
-enum Environment {
+package enum Environment {
     /// Returns the variable's value, or nil if it is unset or empty.
-    static func value(_ name: String) -> String? {
+    package static func value(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 

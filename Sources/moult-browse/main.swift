@@ -13,16 +13,12 @@ import MoultTools
 
 func say(_ text: String, on stream: Int32) { _ = text.withCString { write(stream, $0, strlen($0)) } }
 
-/// Returns the value of an environment variable; nil if it is unset or empty.
-func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
-
 /// Returns the secret of a fixed address, so that a bookmark works after a restart; nil, with a word about it, if this
 /// user has no folder to keep it in.
 func keptSession(_ port: UInt16) -> String? {
     do {
-        guard let folder = variable("XDG_STATE_HOME") ?? variable("HOME").map({ $0 + "/.local/state" }) else {
-            return nil
-        }
+        let home = Environment.value("HOME").map { $0 + "/.local/state" }
+        guard let folder = Environment.value("XDG_STATE_HOME") ?? home else { return nil }
         return try KeptSession.secret(port: port, in: folder)
     } catch {
         let words = (error as? MigrationError).map { "\($0.message) \($0.remedy)" } ?? "\(error)"

@@ -176,8 +176,8 @@ enum FuzzSeeds {
         """
 
     private static let lock = """
-        {"format":1,"models":{"Forum.xcdatamodeld":[{"name":"Forum","checksum":"AAECAw==","fingerprint":"BAUG",
-        "entities":{"Post":"AAEC AwQF","User":"AAEC AwQF"}}]}}
+        {"format":1,"models":{"Forum.xcdatamodeld":[{"name":"Forum","checksum":"3brcwciKHLRZ7ItXhKSYq8wBwOMZngx78vMtILA2kuk=",
+        "fingerprint":"BAUG",        "entities":{"Post":"AAEC AwQF","User":"AAEC AwQF"}}]}}
         """
 
     private static let answers = """

@@ -120,6 +120,7 @@ struct ConfigurationTests {  // tier: long
             try "<model><entity name=\"Post\">\(title)<attribute name=\"n\" attributeType=\"String\"/></entity></model>"
                 .write(toFile: folder + "/contents", atomically: true, encoding: .utf8)
         }
+        try SchemaFiles.mark("App 2", inBundle: moult.folder.path + "/App.xcdatamodeld")
         func codes(_ configuration: String, _ arguments: String...) throws -> [String] {
             try write(configuration, moult)
             let document = try moult.run(Tool.path, ["lint", "--json"] + arguments).document

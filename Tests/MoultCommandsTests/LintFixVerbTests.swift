@@ -28,6 +28,7 @@ struct LintFixVerbTests {
         try FileManager.default.createDirectory(
             atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try SchemaFiles.markNewest(inBundle: moult.folder.path + "/App.xcdatamodeld")
     }
 
     private func read(_ version: Int, _ moult: Tool) throws -> Data {

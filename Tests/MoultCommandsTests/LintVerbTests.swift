@@ -22,6 +22,7 @@ struct LintVerbTests {
         let folder = "\(moult.folder.path)/App.xcdatamodeld/\(name).xcdatamodel"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try "<model>\n\(xml)\n</model>\n".write(toFile: folder + "/contents", atomically: true, encoding: .utf8)
+        try SchemaFiles.markNewest(inBundle: moult.folder.path + "/App.xcdatamodeld")
     }
 
     private func commit(_ moult: Tool) throws {
@@ -220,6 +221,30 @@ struct LintVerbTests {
         try expect(3, "another app", "--store", "forum.sqlite")
         try write("<<<<<<< HEAD\n<entity name=\"Post\"/>\n=======\n>>>>>>> work", version: 1, moult)
         try expect(4, "unresolved merge conflict")
+    }
+
+    @Test func `an answer that fits no question is a finding with the command that removes it`() throws {
+        let note = "<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>"
+        let moult = try besideApp(Self.title, Self.title + note)
+        try """
+        {"format": 1, "answers": [
+          {"from": "App", "to": "App 2", "entity": "Post", "property": "title", "is": "keep"}]}
+        """.write(toFile: moult.folder.path + "/App.answers.json", atomically: true, encoding: .utf8)
+        let result = try lint(moult)
+        #expect(result.exit == 1 && result.output.contains("error [INFER009]"), "\(result)")
+        #expect(result.output.contains("moult answer App.xcdatamodeld --forget Post.title"), "\(result)")
+        #expect(try moult("answer", "App.xcdatamodeld", "--forget", "Post.title").exit == 0)
+        #expect(try lint(moult).exit == 0)
+    }
+
+    @Test func `a bundle of several versions that marks none is a warning, until one is marked`() throws {
+        let moult = try besideApp(Self.title, "")
+        try FileManager.default.removeItem(atPath: moult.folder.path + "/App.xcdatamodeld/.xccurrentversion")
+        let result = try lint(moult)
+        #expect(result.exit == 0 && result.output.contains("warning [OPEN012]"), "\(result)")
+        #expect(result.output.contains("Moult takes App 2; Xcode may choose another one."), "\(result)")
+        try SchemaFiles.mark("App 2", inBundle: moult.folder.path + "/App.xcdatamodeld")
+        #expect(try !lint(moult).output.contains("OPEN012"))
     }
 
     @Test func `a repository of another user is refused with the command that allows it`() throws {

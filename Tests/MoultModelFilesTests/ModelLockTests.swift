@@ -88,6 +88,24 @@ import Testing
         #expect(try ModelVersions(contentsOf: bundle, order: order).versions.map(\.name) == order)
     }
 
+    @Test func `a lock whose entities do not give its checksum is refused at its line`() throws {
+        try lock()
+        let path = folder.path + "/moult.lock"
+        try SchemaFiles.changeHash(ofVersion: "Forum 2", inLock: path)
+        #expect(try ModelVersions(contentsOf: bundle).findings.map(\.code) == ["released-version-changed"])
+        try lock()
+        // As a merge would: the entity of one version in the other.
+        var lines = try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n")
+        let entities = lines.indices.filter { lines[$0].contains("\"Post\": ") }
+        let checksums = lines.indices.filter { lines[$0].contains("\"checksum\": ") }
+        try #require(entities.count == 3 && checksums.count == 3)
+        lines[entities[1]] = lines[entities[0]]
+        try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+        let error = try #require(throws: MigrationError.self) { try ModelVersions(contentsOf: bundle) }
+        #expect(error.code == .lockFileMismatch && error.place == "\(path):\(checksums[1] + 1)", "\(error)")
+        #expect(error.message.contains("has the version Forum 2 of Forum.xcdatamodeld, whose checksum"), "\(error)")
+    }
+
     @Test func `a lock that is none is refused`() throws {
         try "{\"format\":9}".write(toFile: folder.path + "/moult.lock", atomically: true, encoding: .utf8)
         let error = #expect(throws: MigrationError.self) { try ModelVersions(contentsOf: bundle) }

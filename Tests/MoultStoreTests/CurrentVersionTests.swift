@@ -83,6 +83,20 @@ import Testing
         #expect(try versions.target(named: "App 3") == versions.versions.count - 1)
     }
 
+    @Test func `a version without contents is named, and not passed over where it is the current one`() throws {
+        let folder = try bundle(Self.marker("App 2.xcdatamodel"))
+        let path = folder.path + "/App.xcdatamodeld"
+        for name in ["App 2", "App 3"] {
+            try FileManager.default.removeItem(atPath: "\(path)/\(name).xcdatamodel/contents")
+        }
+        let versions = try ModelVersions(contentsOf: path)
+        let empty = versions.findings.filter { $0.code == "version-without-contents" }
+        #expect(empty.map(\.place) == ["App 2", "App 3"].map { "\(path)/\($0).xcdatamodel" })
+        #expect(versions.versions.map(\.name) == ["App"])
+        #expect(throws: MigrationError.self) { try versions.target(named: nil) }
+        #expect(try versions.target(named: "App") == 0)
+    }
+
     @Test func `a lock file and a version that cannot be read are not missing`() throws {
         let folder = try bundle(nil)
         let path = folder.path + "/App.xcdatamodeld"

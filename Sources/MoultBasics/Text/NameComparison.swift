@@ -65,6 +65,14 @@ extension [String] {
     }
 }
 
+extension Sequence where Element: Hashable {
+    /// Returns each element once, at its first position.
+    package func unique() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
+
 /// Suggestions for a mistyped word.
 package enum Suggestion {
     /// Returns the candidate with the fewest edits from `typed`, if few; otherwise the first that begins with `typed`.
@@ -75,6 +83,14 @@ package enum Suggestion {
         let bare = typed.drop { $0 == "-" }
         return bare.count >= 3 ? candidates.first { $0.drop { $0 == "-" }.hasPrefix(bare) } : nil
     }
+
+    /// Returns a sentence, with a leading space, that asks for the nearest candidate; empty if none is near.
+    package static func sentence(for typed: String, among candidates: [String]) -> String {
+        sentence(nearest(to: typed, among: candidates))
+    }
+
+    /// Returns a sentence, with a leading space, that asks for a word; empty for nil.
+    package static func sentence(_ word: String?) -> String { word.map { " Did you mean \($0)?" } ?? "" }
 
     /// Returns the number of insertions, deletions, replacements and swaps of neighbours between two words.
     static func distance(_ left: String, _ right: String) -> Int {

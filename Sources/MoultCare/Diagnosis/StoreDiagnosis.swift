@@ -48,8 +48,7 @@ package struct StoreDiagnosis: Sendable {
             found[position].advice = found[position].advice.replacing(MigrationError.damagedStoreRemedy, with: damage)
         }
         found = Self.onceForEachFault(found).map { $0.naming(store: site.name, at: site.path) }
-        var seen: Set<Finding> = []
-        findings = found.filter { seen.insert($0).inserted }.enumerated().sorted {
+        findings = found.unique().enumerated().sorted {
             ($1.element.severity, $0.offset) < ($0.element.severity, $1.offset)
         }.map(\.element)
         version = site.version?.name

@@ -132,9 +132,8 @@ extension Invocation {
     package func version(named name: String, in versions: ModelVersions) throws -> ModelVersion {
         guard let position = versions.position(named: name) else {
             let names = versions.versions.flatMap(\.names)
-            let near = Suggestion.nearest(to: name, among: names).map { " Did you mean \($0)?" } ?? ""
             throw MigrationError(
-                .usage, "The model has no version \(name).\(near)",
+                .usage, "The model has no version \(name).\(Suggestion.sentence(for: name, among: names))",
                 remedy: "Its versions are: \(names.joined(separator: ", ")).")
         }
         return versions.versions[position].named(name)

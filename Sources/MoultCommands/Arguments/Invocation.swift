@@ -192,8 +192,7 @@ package struct Invocation: Sendable {
         let isOutput = ["-o", "--out"].contains(typed)
         let found = verb.options.first { $0.name == name } ?? (isOutput ? verb.outputOption : nil)
         guard let option = found else {
-            let near = Suggestion.nearest(to: typed, among: verb.options.map { "--\($0.name)" })
-            let hint = near.map { " Did you mean \($0)?" } ?? ""
+            let hint = Suggestion.sentence(for: typed, among: verb.options.map { "--\($0.name)" })
             throw wrong("\(Program.name) \(path) has no option \(typed).\(hint)", path)
         }
         let given = parts.count > 1 ? parts[1] : nil

@@ -49,7 +49,12 @@ final class ProgressDisplay: Sendable {
 
     private func show(_ progress: MigrationProgress) {
         console.beginRun()
-        guard !console.tellsEvents else { return console.tell("progress", progress.members) }
+        guard !console.tellsEvents else {
+            return console.tellProgress(
+                progress.phase.rawValue, fraction: progress.fraction, rows: progress.rows,
+                totalRows: progress.totalRows, bytes: progress.bytes, remaining: progress.estimatedTimeRemaining,
+                message: progress.message)
+        }
         state.withLock { state in
             let now = ContinuousClock.now
             if progress.rows > 0, state.firstRow == nil { state.firstRow = now }
@@ -112,15 +117,9 @@ extension Console {
         guard report.elapsed >= 1, !hasRun else { return }
         let word = report.activity == .read ? "read" : "write"
         guard !tellsEvents else {
-            return tell(
-                "progress",
-                [
-                    .init("phase", .string(word)), .init("fraction", .double(report.fraction)),
-                    .init("rows", .integer(report.rows)), .init("totalRows", .integer(report.totalRows)),
-                    .init("bytes", .integer(0)),
-                    .init("estimatedTimeRemaining", report.remaining.map(JSONValue.double) ?? .null),
-                    .init("message", .null),
-                ])
+            return tellProgress(
+                word, fraction: report.fraction, rows: report.rows, totalRows: report.totalRows,
+                remaining: report.remaining)
         }
         showBar(
             ProgressLine(
@@ -128,17 +127,20 @@ extension Console {
                 totalRows: Int(clamping: report.totalRows), elapsed: report.elapsed, elapsedOnRows: report.elapsed,
                 remaining: report.remaining))
     }
-}
 
-extension MigrationProgress {
-    /// The members of one report, for a program that reads them line by line.
-    fileprivate var members: [JSONValue.Member] {
-        [
-            .init("phase", .string(phase.rawValue)), .init("fraction", .double(fraction)),
-            .init("rows", .integer(rows)), .init("totalRows", .integer(totalRows)), .init("bytes", .integer(bytes)),
-            .init("estimatedTimeRemaining", estimatedTimeRemaining.map(JSONValue.double) ?? .null),
-            .init("message", JSONValue(message)),
-        ]
+    /// Prints one report for a program that reads them line by line.
+    fileprivate func tellProgress(
+        _ phase: String, fraction: Double, rows: Int64, totalRows: Int64, bytes: Int64 = 0, remaining: Double?,
+        message: String? = nil
+    ) {
+        tell(
+            "progress",
+            [
+                .init("phase", .string(phase)), .init("fraction", .double(fraction)), .init("rows", .integer(rows)),
+                .init("totalRows", .integer(totalRows)), .init("bytes", .integer(bytes)),
+                .init("estimatedTimeRemaining", remaining.map(JSONValue.double) ?? .null),
+                .init("message", JSONValue(message)),
+            ])
     }
 }
 

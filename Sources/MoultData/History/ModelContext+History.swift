@@ -137,9 +137,7 @@ private struct HistoryReading {
                     changeIdentifier: change.number, changedPersistentIdentifier: id,
                     transactionIdentifier: transaction))
         case .update:
-            var seen: Set<PartialKeyPath<Model>> = []
-            let paths = change.properties.compactMap { binding.keyPathsByName[$0] as? PartialKeyPath<Model> }
-                .filter { seen.insert($0).inserted }
+            let paths = change.properties.compactMap { binding.keyPathsByName[$0] as? PartialKeyPath<Model> }.unique()
             return .update(
                 DefaultHistoryUpdate<Model>(
                     changeIdentifier: change.number, changedPersistentIdentifier: id,

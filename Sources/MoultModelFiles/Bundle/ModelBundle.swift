@@ -64,6 +64,14 @@ package struct ModelBundle: Sendable {
             + [Finding](ofVersions: oldestFirst)
     }
 
+    /// The code of the finding about the folder of a version without contents.
+    package static let withoutContents = "version-without-contents"
+
+    /// Whether this is a source bundle of several versions that does not name its current one.
+    package var isUnmarked: Bool {
+        path.fileExtension == "xcdatamodeld" && versions.count > 1 && currentName == nil && currentFault == nil
+    }
+
     /// Returns the names of a folder's models: its bundles, preferably sources, or else its single versions; empty for
     /// an unreadable folder.
     package static func paths(in folder: String) -> [String] {

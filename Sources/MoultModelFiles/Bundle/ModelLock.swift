@@ -34,6 +34,9 @@ package struct ModelLock: Sendable, Equatable {
             }
         }
 
+        /// The checksum that the hashes of the entities give.
+        fileprivate var checksumOfEntities: [UInt8] { VersionHashes(read: entities.mapValues(\.hash)).checksum }
+
         init(name: String, checksum: [UInt8], fingerprint: [UInt8], entities: [String: Entity]) {
             (self.name, self.checksum, self.fingerprint, self.entities) = (name, checksum, fingerprint, entities)
         }
@@ -106,17 +109,23 @@ extension ModelLock {
         return folder == "/" ? "" : folder
     }
 
-    /// The contradiction in a lock that was edited or merged by hand; nil if there is none.
-    private var contradiction: String? {
+    /// The contradiction in a lock that was edited or merged by hand, with a text of its line; nil if there is none.
+    private var contradiction: (what: String, line: String)? {
         for (model, versions) in models.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
             let names = versions.map(\.name)
             if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
-                return "has the version \(twice) of \(model) twice"
+                return ("has the version \(twice) of \(model) twice", "\"name\": \"\(twice)\"")
+            }
+            if let edited = versions.first(where: { $0.checksum != $0.checksumOfEntities }) {
+                return (
+                    "has the version \(edited.name) of \(model), whose checksum is not that of its entities",
+                    edited.checksum.base64
+                )
             }
         }
         for (model, name) in current.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
             guard models[model]?.contains(where: { $0.name == name }) != true else { continue }
-            return "names \(name) as the current version of \(model), and does not have that version"
+            return ("names \(name) as the current version of \(model), and does not have that version", "\"current\"")
         }
         return nil
     }
@@ -229,7 +238,11 @@ extension ModelLock {
             let members = try document.object("models")
             for name in members?.unknown([]) ?? [] { models[name] = try members?.objects(name, Version.init) }
             self.init(models: models, current: try document.dictionary("current"))
-            if let contradiction { throw document.invalid(contradiction) }
+            if let contradiction {
+                var error = document.invalid(contradiction.what)
+                if let line = bytes.firstLine(with: contradiction.line) { error.place = "\(place):\(line)" }
+                throw error
+            }
         } catch var error as MigrationError {
             let isLater = error.code == .unsupported
             error.code = .lockFileMismatch

@@ -34,7 +34,8 @@ struct ModelSource {
         case (true?, _): self = try Self.folder(path)
         case (false?, _): self = try Self.lone(path)
         }
-        if files.count == 1 {
+        // A version that was left out may be the current one.
+        if files.count == 1, !findings.contains(where: { $0.code == ModelBundle.withoutContents }) {
             currentFault = nil
             currentName = currentName ?? files[0].name
         }
@@ -188,13 +189,24 @@ extension ModelSource {
     }
 
     private static func versions(in path: String) throws -> ModelSource {
-        let files = try ModelFolder.entries(of: path).compactMap(ModelFile.init(at:)).filter { !$0.isOtherJSON }
+        let entries = try ModelFolder.entries(of: path)
+        let files = entries.compactMap(ModelFile.init(at:)).filter { !$0.isOtherJSON }
         guard !files.isEmpty else {
             throw MigrationError(
                 .modelNotFound, "The folder contains no version of a model.", place: path,
                 remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, .omo, a model as JSON, or a folder of them.")
         }
-        return ModelSource(path: path, files: files)
+        let empty = entries.filter { $0.fileExtension == "xcdatamodel" && ModelFile(at: $0) == nil }
+        return ModelSource(path: path, files: files, findings: empty.map(Finding.withoutContents))
+    }
+}
+
+extension Finding {
+    fileprivate static func withoutContents(_ path: String) -> Finding {
+        Finding(
+            code: ModelBundle.withoutContents, severity: .warning, place: path,
+            message: "The version \(path.fileStem) has no contents and is left out, so no store of it is recognised.",
+            remedy: "Restore the file contents from version control, or remove the folder.")
     }
 }
 

@@ -136,11 +136,15 @@ struct SourceCheck {
 
     mutating func check(predicate text: String?, of element: ModelElement, called what: String) {
         guard let text else { return }
-        do { _ = try Predicate(parsing: text) } catch { fail(element, "\(what) does not parse: \(error.message)") }
+        do { _ = try Predicate(parsing: text) } catch { fail(element, what, error) }
     }
 
     mutating func check(expression text: String, of element: ModelElement, called what: String) {
-        do { _ = try Expression(parsing: text) } catch { fail(element, "\(what) does not parse: \(error.message)") }
+        do { _ = try Expression(parsing: text) } catch { fail(element, what, error) }
+    }
+
+    private mutating func fail(_ element: ModelElement, _ what: String, _ error: MigrationError) {
+        fail(element, "\(what) does not parse: \(error.message) (\(error.place))")
     }
 }
 

@@ -179,11 +179,3 @@ extension Object {
         kind.noteChange?(self, link.position)
     }
 }
-
-extension Array where Element: Hashable {
-    /// Returns each element once, at its first position.
-    func unique() -> [Element] {
-        var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
-    }
-}

@@ -77,7 +77,7 @@ package enum DerivedShape: Hashable {
             }
             return
         }
-        switch try? Expression(parsing: text) {
+        switch try? Expression(parsing: text.withOperatorFirst) {
         case .keyPath(let path, of: .evaluatedObject):
             self.init(path: path.split(separator: ".").map(String.init), isCanonical: false)
         case .function("canonical:", let arguments):
@@ -112,11 +112,8 @@ package enum DerivedShape: Hashable {
             self = .own(attribute: path[0], isCanonical: isCanonical)
         case (2, let second?) where !second.hasPrefix("@"):
             self = .value(relationship: path[0], attribute: second, isCanonical: isCanonical)
-        case (3, "@sum") where !isCanonical:
+        case (3, "@sum") where !isCanonical && !path[2].hasPrefix("@"):
             self = .sum(relationship: path[0], attribute: path[2])
-        // The operator may also stand at the end.
-        case (3, let attribute?) where !isCanonical && path[2] == "@sum" && !attribute.hasPrefix("@"):
-            self = .sum(relationship: path[0], attribute: attribute)
         default:
             return nil
         }

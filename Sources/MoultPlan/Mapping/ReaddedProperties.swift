@@ -41,7 +41,7 @@ struct ReaddedProperties {
         if let answer = answers.about(former, end).first(where: { $0.entity == entity && $0.property == property }) {
             usedAnswers.insert(answer)
             if answer.is == .keep, !canKeep {
-                throw answer.refused("the values that \(place) had in \(former.name) do not fit \(end.name)")
+                throw answer.refusedToKeep(in: end, from: former)
             }
             return answer.is
         }

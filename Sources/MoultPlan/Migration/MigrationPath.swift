@@ -24,7 +24,7 @@ package struct MigrationPath: Sendable, Equatable {
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none, registered: [RegisteredStage] = [],
         stops: Bool = false
     ) throws(MigrationError) {
-        try versions.checkNames(in: answers)
+        for answer in answers.list { try versions.check(answer) }
         try versions.checkDirection(from: from, to: to)
         var walker = PathWalker(versions: versions, answers: answers)
         edges = try walker.edges(from: from, to: to, registered: registered)
@@ -47,21 +47,20 @@ extension MigrationEdge {
 }
 
 extension ModelVersions {
-    fileprivate func checkNames(in answers: Answers) throws(MigrationError) {
-        for answer in answers.list {
-            guard let (from, to) = positions(of: answer) else {
-                let names = [answer.from, answer.to]
-                let unknown = names.first { position(named: $0) == nil }
-                throw answer.refused(
-                    unknown.map { "there is no version \($0)" }
-                        ?? "the versions \(names.joined(separator: " and ")) have other hashes")
-            }
-            // Such an answer is meant for a downgrade.
-            if from > to, answer.isForWayBack { continue }
-            guard from < to else { throw answer.refused("\(answer.from) is not before \(answer.to)") }
-            let isUnclear = versions[from].isInsideStore || versions[to].isInsideStore
-            guard answer.isBound || !isUnclear else { throw answer.unbound }
+    /// - Throws: `usage` for an answer about versions that do not exist, or in the wrong order.
+    func check(_ answer: Answer) throws(MigrationError) {
+        guard let (from, to) = positions(of: answer) else {
+            let names = [answer.from, answer.to]
+            let unknown = names.first { position(named: $0) == nil }
+            throw answer.refused(
+                unknown.map { "there is no version \($0)" }
+                    ?? "the versions \(names.joined(separator: " and ")) have other hashes")
         }
+        // Such an answer is meant for a downgrade.
+        if from > to, answer.isForWayBack { return }
+        guard from < to else { throw answer.refused("\(answer.from) is not before \(answer.to)") }
+        let isUnclear = versions[from].isInsideStore || versions[to].isInsideStore
+        guard answer.isBound || !isUnclear else { throw answer.unbound }
     }
 
     /// Throws the error of each of the four cases in which there is no edge.

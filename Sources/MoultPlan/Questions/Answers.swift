@@ -254,9 +254,19 @@ extension Answer {
 
     func refused(_ reason: String) -> MigrationError {
         MigrationError(
-            .usage, "The answer \(json) fits no question: \(reason).", place: place,
+            .usage, "\(refusal)\(reason).", place: place,
             remedy:
                 "Remove it with \(.answer, .anyModel, .forget(place)), or correct it in the answers file."
         )
     }
+
+    /// The error for the answer `keep`, if the values do not fit.
+    func refusedToKeep(in newer: ModelVersion, from older: ModelVersion) -> MigrationError {
+        refused("the values that \(place) had in \(older.name) do not fit \(newer.name)")
+    }
+
+    private var refusal: String { "The answer \(json) fits no question: " }
+
+    /// Whether the error is the refusal of this answer.
+    func isRefused(by error: MigrationError) -> Bool { error.message.hasPrefix(refusal) }
 }

@@ -34,7 +34,7 @@ package struct Question: Sendable, Hashable {
     /// Every possible answer, ready to be recorded.
     package var answers: [Answer]
     /// Whether a conversion concerns a relationship's links rather than an attribute's values.
-    var isOfLinks = false
+    package var isOfLinks = false
 
     package var place: String { [entity, property].compactMap { $0 }.joined(separator: ".") }
 

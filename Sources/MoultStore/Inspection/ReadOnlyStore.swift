@@ -252,7 +252,7 @@ package final class ReadOnlyStore {
         guard let name else { return model.entities }
         if let entity = model.entity(name) { return [entity] }
         let names = model.entities.map(\.name)
-        let near = Suggestion.nearest(to: name, among: names).map { " Did you mean \($0)?" } ?? ""
+        let near = Suggestion.sentence(for: name, among: names)
         throw MigrationError(
             .usage, "The model has no entity \(name).\(near)", place: name,
             remedy: "Its entities are: \(names.joined(separator: ", ")).")

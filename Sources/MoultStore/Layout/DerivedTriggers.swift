@@ -84,6 +84,20 @@ package enum DerivationShape: Hashable, Sendable {
     }
 }
 
+extension String {
+    /// The key path with a collection operator before the last property, as `lines.@sum.amount`, in place of one at its
+    /// end, as derivations are also written.
+    package var withOperatorFirst: String {
+        var parts = split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count >= 3, let last = parts.last, last.hasPrefix("@"), last != "@count",
+            !contains("("), !contains(" ")
+        else { return self }
+        parts.removeLast()
+        parts.insert(last, at: parts.count - 1)
+        return parts.joined(separator: ".")
+    }
+}
+
 /// A derived attribute's column, which generates the SQL of its triggers.
 struct DerivedColumn {
     private let layout: StoreLayout

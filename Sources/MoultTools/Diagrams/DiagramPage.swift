@@ -15,7 +15,7 @@ extension Diagram {
         let hasParts = !isFlow && boxes.count > 1
         // An entity keeps its address when others come and go.
         let addresses = boxes.reduce(into: [String]()) { addresses, box in
-            var name = box.title.addressFragment
+            var name = box.title.percentEncoded()
             while addresses.contains(name) { name += "_" }
             addresses.append(name)
         }

@@ -19,7 +19,7 @@ package struct Explanations: ToolAnswer {
         areFull = !found.contains { $0.group.name.lowercased() == word.lowercased() }
         guard found.isEmpty else { return }
         let codes = Explanation.all.map(\.code) + Explanation.groups.map(\.name)
-        let near = Suggestion.nearest(to: word, among: codes).map { " Did you mean \($0)?" } ?? ""
+        let near = Suggestion.sentence(for: word, among: codes)
         throw MigrationError.wrongRequest("\(word) is no code of a rule, an error or a finding.\(near)")
     }
 

@@ -13,6 +13,9 @@ extension Explanation {
             "Core Data and Moult would not agree about the newest version.",
             "Choose the current version in Xcode, or correct .xccurrentversion."),
         Explanation(
+            "version-without-contents", .model, "The folder of a version has no contents, and is left out.",
+            "Its stores are of no known version.", "Restore the file contents, or remove the folder."),
+        Explanation(
             "version-list-not-read", .model, "VersionInfo.plist cannot be read.",
             "The hashes in it are not compared with the models.", compileAgain),
         Explanation(

@@ -53,12 +53,12 @@ package struct Explanation: Sendable {
         let own = storeFindings + planFindings + modelFindings
         let known = Set(own.map(\.code))
         return LintRule.all.map(Explanation.init) + errors + own
-            + (Finding.codesOfRules + ModelChange.Kind.allCases.map(\.rawValue)).unique.filter { !known.contains($0) }
+            + (Finding.codesOfRules + ModelChange.Kind.allCases.map(\.rawValue)).unique().filter { !known.contains($0) }
             .map(Explanation.init(ofChange:))
     }()
 
     /// The groups, in the order of the list.
-    package static var groups: [Group] { all.map(\.group).unique }
+    package static var groups: [Group] { all.map(\.group).unique() }
 
     /// Returns the explanations that a word stands for: a code, Core Data's name or number of an error, or a group.
     /// Letter case does not matter.
@@ -135,12 +135,4 @@ extension LintRule.Category {
 extension String {
     /// The text up to its first full stop that ends a sentence.
     fileprivate var firstSentence: String { firstRange(of: ". ").map { self[..<$0.lowerBound] + "." } ?? self }
-}
-
-extension Sequence where Element: Hashable {
-    /// The elements without those that occurred before.
-    fileprivate var unique: [Element] {
-        var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
-    }
 }

@@ -2,7 +2,7 @@ extension LintExample {
     /// A block of an example, with a line that introduces it.
     package struct Part: Sendable {
         package let title: String
-        /// The XML or Swift; nil for a sentence alone.
+        /// The XML, Swift or JSON; nil for a sentence alone.
         package let code: String?
     }
 
@@ -17,7 +17,7 @@ extension LintExample {
         }.map(\.name)
         var parts: [Part] = []
         if other.map({ $0.released != released }) ?? true {
-            parts += released.map { Part(title: "\($0.name), as it was released", code: $0.xml.shortened) }
+            parts += released.map { Part(title: "\($0.name), as it was released", code: $0.xml?.shortened) }
             if let releasedCurrent {
                 parts.append(
                     Part(title: "The current version was \(releasedCurrent) when it was released.", code: nil))
@@ -28,9 +28,12 @@ extension LintExample {
             parts.append(Part(title: "\(names)\(isCompared ? " now" : ""): as above.", code: nil))
         }
         parts += versions.filter { !unchanged.contains($0.name) }.map {
-            Part(title: $0.name + (isCompared ? " now" : ""), code: $0.xml.shortened)
+            guard let xml = $0.xml else { return Part(title: "\($0.name) has no contents.", code: nil) }
+            return Part(title: $0.name + (isCompared ? " now" : ""), code: xml.shortened)
         }
+        if !isMarked { parts.append(Part(title: "There is no .xccurrentversion.", code: nil)) }
         if let current { parts.append(Part(title: "The current version is \(current).", code: nil)) }
+        for answer in answers { parts.append(Part(title: "An answer", code: answer.json)) }
         return parts
     }
 }

@@ -99,8 +99,7 @@ package struct LintFix: Sendable {
                 "  " + style.red("- \(correction.old.printable)"), "  " + style.green("+ \(correction.new.printable)"),
             ] + assumed.map(\.printable) + [""]
         }
-        let reasons = leftOut.map(\.reason).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
-        let others = reasons.flatMap { reason -> [String] in
+        let others = leftOut.map(\.reason).unique().flatMap { reason -> [String] in
             let left = leftOut.filter { $0.reason == reason }
             let places = left.prefix(10).map { "  [\($0.finding.rule.code)] " + style.dim($0.location.printable) }
             let more = left.count > 10 ? ["  and \(left.count - 10) more"] : []

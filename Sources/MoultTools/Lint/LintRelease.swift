@@ -94,21 +94,14 @@ package struct LintRelease: Sendable {
     /// revision.
     ///
     /// - Parameter allowsNew: whether the model may be missing from the revision; nothing of it was released then.
-    /// - Throws: `modelInvalid` for a lock file that cannot be read; `modelNotFound` for a named lock file without
+    /// - Throws: `lockFileMismatch` for a lock file that cannot be read; `modelNotFound` for a named lock file without
     ///   versions of the model; any error from ``GitRevision``.
     package static func all(
         of bundle: ModelBundle, lock path: String?, since revision: String?, allowsNew: Bool = false
     ) throws -> [LintRelease] {
         var releases: [LintRelease] = []
         if let path {
-            let lock: ModelLock
-            do {
-                lock = try ModelLock(json: try POSIXSystem().read(path), place: path)
-            } catch var error as MigrationError where error.code == .lockFileMismatch {
-                // For lint, an unreadable lock file is invalid input rather than a refusal.
-                error.code = .modelInvalid
-                throw error
-            }
+            let lock = try ModelLock(json: try POSIXSystem().read(path), place: path)
             guard let release = LintRelease(lock, of: bundle, place: path) else {
                 throw MigrationError(
                     .modelNotFound, "The lock file has no versions of this model.", place: path,

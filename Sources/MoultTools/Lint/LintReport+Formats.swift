@@ -135,7 +135,7 @@ extension LintException {
         let locations: [JSONValue] =
             paths.place(of: source.file).map { file in
                 let place: JSONValue = [
-                    "artifactLocation": ["uri": .string(file.relativeURI)],
+                    "artifactLocation": ["uri": .string(file.percentEncoded(keeping: "/"))],
                     "region": ["startLine": JSONValue(source.line)],
                 ]
                 return [["physicalLocation": place]]
@@ -182,7 +182,9 @@ extension LintRule {
 extension LintFinding {
     fileprivate func sarif(position: Int, place file: String, saysSuppressions: Bool) -> JSONValue {
         let pasted = xml.map { "\n\n\($0)" } ?? ""
-        var location: [JSONValue.Member] = [.init("artifactLocation", ["uri": .string(file.relativeURI)])]
+        var location: [JSONValue.Member] = [
+            .init("artifactLocation", ["uri": .string(file.percentEncoded(keeping: "/"))])
+        ]
         if let line { location.append(.init("region", ["startLine": JSONValue(line)])) }
         var whole: [JSONValue.Member] = [.init("physicalLocation", .object(location))]
         if !place.isEmpty { whole.append(.init("logicalLocations", [["fullyQualifiedName": .string(place)]])) }
@@ -198,17 +200,5 @@ extension LintFinding {
                 .init("locations", [.object(whole)]),
                 .init("partialFingerprints", ["moultLint/v1": .string(fingerprint)]),
             ] + (saysSuppressions ? [.init("suppressions", .array(suppressions))] : []))
-    }
-}
-
-extension String {
-    /// The text as a relative URI.
-    fileprivate var relativeURI: String {
-        utf8.map { byte in
-            let isPlain =
-                byte < 0x80 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)
-            return isPlain || Array("-._~/".utf8).contains(byte)
-                ? String(Unicode.Scalar(byte)) : "%" + [byte].hexadecimal.uppercased()
-        }.joined()
     }
 }

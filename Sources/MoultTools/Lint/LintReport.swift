@@ -22,7 +22,7 @@ package struct LintReport: Sendable {
     let gap: String?
     let rules: [LintRule]
     /// The codes of the rules that the project's configuration turns off.
-    private let turnedOff: [String]
+    let turnedOff: [String]
     /// The last step, for a picture of its changes.
     let lastStep: LintStep?
 

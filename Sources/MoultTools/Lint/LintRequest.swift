@@ -47,8 +47,8 @@ package struct LintRequest: Sendable {
     package func lint(accepting losses: AcceptedLosses) throws -> Lint {
         let codes = try ignored.map { code in
             if let rule = LintRule.named(code) { return rule.code }
-            let near = Suggestion.nearest(to: code.uppercased(), among: LintRule.all.map(\.code))
-            throw MigrationError.wrongRequest("There is no rule \(code).\(near.map { " Did you mean \($0)?" } ?? "")")
+            let near = Suggestion.sentence(for: code.uppercased(), among: LintRule.all.map(\.code))
+            throw MigrationError.wrongRequest("There is no rule \(code).\(near)")
         }
         let turnedOff = severities.filter { $0.value == nil }.keys
         var lint = Lint(

@@ -117,7 +117,10 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
                         .init("excepted", documents(\.excepted)),
                         .init("unusedExceptions", .array(unused.map(\.document))),
                     ] : [])
-                + [.init("counts", all.countsDocument)]
+                + [
+                    .init("turnedOff", JSONValue(reports.first?.turnedOff ?? [])),
+                    .init("counts", all.countsDocument),
+                ]
                 + (correction == nil ? [] : [.init("fixes", .array(fixes.map(\.document)))]))
     }
 
@@ -271,7 +274,7 @@ extension [LintReport] {
     fileprivate func unknown(_ place: String, of owner: String, at location: String, remedy: Remedy) -> MigrationError {
         let near = lazy.compactMap { $0.places?.nearest(to: place) }.first
         return MigrationError(
-            .usage, "No model has the place \(place) of \(owner).\(near.map { " Did you mean \($0)?" } ?? "")",
+            .usage, "No model has the place \(place) of \(owner).\(Suggestion.sentence(near))",
             place: location, remedy: remedy)
     }
 }

@@ -1,4 +1,5 @@
 import MoultBasics
+import MoultPlan
 
 /// A lint rule: its meaning and effect, its remedy, and the function that finds matches.
 ///
@@ -76,16 +77,16 @@ package struct LintRule: Sendable {
 package struct LintExample: Sendable {
     package struct Version: Sendable, Equatable {
         package let name: String
-        /// The XML between `<model>` and `</model>`.
-        package let xml: String
+        /// The XML between `<model>` and `</model>`; nil for a folder without contents.
+        package let xml: String?
 
-        package init(_ name: String, _ xml: String) {
+        package init(_ name: String, _ xml: String?) {
             self.name = name
             self.xml = xml
         }
 
         /// The whole file.
-        package var contents: String { "<model>\n\(xml)\n</model>\n" }
+        package var contents: String? { xml.map { "<model>\n\($0)\n</model>\n" } }
     }
 
     package let versions: [Version]
@@ -95,13 +96,18 @@ package struct LintExample: Sendable {
     package let released: [Version]
     /// The name of the current version at the release; nil for the last one.
     package let releasedCurrent: String?
+    /// Whether the bundle names its current version, if it has several.
+    package let isMarked: Bool
+    /// The recorded answers to questions about the versions.
+    package private(set) var answers: [Answer] = []
     /// The source of a SwiftData plan, for a rule about plans; nil for a rule about models.
     package let swift: String?
 
     package init(
-        _ versions: [Version], current: String? = nil, released: [Version] = [], releasedCurrent: String? = nil
+        _ versions: [Version], current: String? = nil, released: [Version] = [], releasedCurrent: String? = nil,
+        isMarked: Bool = true
     ) {
-        (self.versions, self.current) = (versions, current)
+        (self.versions, self.current, self.isMarked) = (versions, current, isMarked)
         (self.released, self.releasedCurrent) = (released, releasedCurrent)
         swift = nil
     }
@@ -109,7 +115,7 @@ package struct LintExample: Sendable {
     /// Creates an example from a part of a SwiftData plan.
     package init(swift: String) {
         (versions, released) = ([], [])
-        (current, releasedCurrent) = (nil, nil)
+        (current, releasedCurrent, isMarked) = (nil, nil, true)
         self.swift = swift
     }
 
@@ -117,7 +123,10 @@ package struct LintExample: Sendable {
     package init(_ xml: String) { self.init([Version("App", xml)]) }
 
     /// Creates an example with a version and the next one.
-    package init(from older: String, to newer: String) { self.init([Version("App", older), Version("App 2", newer)]) }
+    package init(from older: String, to newer: String, answers: [Answer] = []) {
+        self.init([Version("App", older), Version("App 2", newer)])
+        self.answers = answers
+    }
 }
 
 // Entities of the examples.

@@ -11,6 +11,8 @@ package struct LintSubject: Sendable {
     /// The versions in the model's files, oldest first.
     package let versions: [LintVersion]
     package let currentName: String?
+    /// Whether the model is a source bundle of several versions that does not name its current one.
+    let isUnmarked: Bool
     package let steps: [LintStep]
     package let releases: [LintRelease]
     /// The findings from reading the model.
@@ -21,6 +23,8 @@ package struct LintSubject: Sendable {
     let declarations: [String: [String: LintDeclaration]]
     /// The versions as the planner has them: those of equal hashes are one.
     let nodes: ModelVersions
+    /// The answers that fit no question.
+    let answerFaults: [AnswerFault]
     /// The findings of a plan for a store about its rows; empty without a store.
     let rowFindings: [Finding]
 
@@ -29,7 +33,7 @@ package struct LintSubject: Sendable {
     ///   - rows: the rows of a store; nil for none.
     ///   - planFindings: the findings that the plan of an app's own tool reports about itself; nil without a plan.
     ///   - declarations: the declarations in the tool's source, by version and entity.
-    /// - Throws: `usage` if an answer matches no question.
+    /// - Throws: any error from comparing the versions.
     package init(
         _ bundle: ModelBundle, answers: Answers = .none, registered: [RegisteredStage] = [],
         releases: [LintRelease] = [], rows: StoreRows? = nil, planFindings: [Finding]? = nil,
@@ -40,12 +44,15 @@ package struct LintSubject: Sendable {
         (self.planFindings, self.declarations) = (planFindings, declarations)
         rowFindings = rows?.findings ?? []
         currentName = bundle.currentName
+        isUnmarked = bundle.isUnmarked
         // The rules make the comparison with the lock file themselves.
         readerFindings = bundle.findings.filter { !Self.lockCodes.contains($0.code) }
         let nodes = ModelVersions(bundle)
         self.nodes = nodes
         let start = rows.flatMap { nodes.position(named: $0.version) }
-        var migrations = try nodes.steps(answers: answers).enumerated().map { place, step in
+        let judged = try JudgedSteps(nodes, answers: answers, registered: registered)
+        answerFaults = judged.faults
+        var migrations = judged.steps.enumerated().map { place, step in
             let (older, newer) = (nodes.versions[place], nodes.versions[place + 1])
             let isOnTheWay = start.map { place >= $0 } ?? false
             return LintStep(
@@ -57,7 +64,8 @@ package struct LintSubject: Sendable {
         }
         for place in migrations.indices {
             let (older, newer) = (migrations[place].older, migrations[place].newer)
-            migrations[place].unanswered = try UnansweredStep(older, newer, answers.about(older, newer))
+            migrations[place].unanswered = try UnansweredStep(older, newer, judged.fitting.about(older, newer))
+            migrations[place].returning = nodes.versions[..<place].flatMap { judged.fitting.about($0, newer) }
         }
         var unnoticed: [LintStep] = []
         for node in nodes.versions { unnoticed += try LintStep.all(amongNamesakesOf: node) }
@@ -139,6 +147,8 @@ package struct LintStep: Sendable {
     let rows: [String: Int64]
     /// The step as Core Data sees it, which reads no answers; nil without answers about it.
     var unanswered: UnansweredStep?
+    /// The answers about what an earlier version than the older one had, and what returns in the newer one.
+    var returning: [Answer] = []
 
     /// Returns the steps between versions of equal hashes, which no store takes.
     fileprivate static func all(amongNamesakesOf node: ModelVersion) throws(MigrationError) -> [LintStep] {

@@ -14,7 +14,11 @@ struct LintTrial {
     private let open: Set<String>
     private let originals: [String: [UInt8]]
     /// The contents of each version that may change.
-    private var contents: [String: [UInt8]] = [:]
+    private var contents: [String: [UInt8]] = [:] {
+        didSet { for (name, bytes) in contents where bytes != oldValue[name] { trees[name] = try? ModelTree(bytes) } }
+    }
+    /// The XML of these contents.
+    private var trees: [String: ModelTree] = [:]
     private(set) var corrections: [LintFix.Correction] = []
     private(set) var leftOut: [LintFix.LeftOut] = []
     /// The findings that the corrections so far have repaired.
@@ -31,6 +35,7 @@ struct LintTrial {
         }
         originals = files.compactMapValues { try? system.read($0) }
         contents = originals
+        trees = originals.compactMapValues { try? ModelTree($0) }
     }
 
     /// The files that have changed.
@@ -58,15 +63,18 @@ struct LintTrial {
             findings = try self.findings(in: contents)
         }
         let rivals = rivals(findings)
+        let known = Set(findings.map(\.key))
         for finding in findings where finding.exception == nil && finding.xml != nil {
             // The finding may be of a copy.
             let file = target.bundle.files[finding.version] ?? finding.file
             let place = "\(file)\(finding.line.map { ":\($0)" } ?? ""): \(finding.place)"
-            leftOut.append(LintFix.LeftOut(finding: finding, location: place, reason: reason(for: finding, rivals)))
+            let reason = reason(for: finding, rivals, known)
+            leftOut.append(LintFix.LeftOut(finding: finding, location: place, reason: reason))
         }
     }
 
-    private func reason(for finding: LintFinding, _ rivals: Set<[String]>) -> String {
+    /// - Parameter known: the keys of all findings that are left.
+    private func reason(for finding: LintFinding, _ rivals: Set<[String]>, _ known: Set<[String]>) -> String {
         guard let edit = finding.edit else { return "" }
         if target.releases.isEmpty, !open.contains(finding.version) {
             return "Nothing says whether \(finding.version) was released."
@@ -79,21 +87,20 @@ struct LintTrial {
             return "There are several possibilities: \(names)."
         }
         if rivals.contains(finding.assumption) { return "Another property may have been this one, too." }
-        return outcome(of: finding)
+        return outcome(of: finding, known)
     }
 
     /// Returns a sentence about the findings that the correction alone would leave or lead to.
-    private func outcome(of finding: LintFinding) -> String {
+    private func outcome(of finding: LintFinding, _ known: Set<[String]>) -> String {
         guard let edit = finding.edit else { return "" }
         let candidate: Candidate = (finding.element, [finding], edit)
         if changes(of: candidate).isEmpty { return "The file has the correction already, or not this element." }
-        guard let before = try? findings(in: contents), let after = try? findings(in: changed(by: [candidate])) else {
+        guard let after = try? findings(in: changed(by: [candidate])) else {
             return "With the correction, the model could not be read."
         }
         if after.contains(where: { $0.claim == finding.claim }) {
             return "The correction alone would leave this finding."
         }
-        let known = Set(before.map(\.key))
         let others = after.filter { !known.contains($0.key) }.map { "[\($0.rule.code)] at \($0.place)" }
         return others.isEmpty
             ? "The correction alone would not hold with the others."
@@ -151,7 +158,7 @@ struct LintTrial {
     // MARK: Files
 
     private func startTag(of element: Element) -> (tag: StartTag, element: XMLElement, bytes: [UInt8])? {
-        guard let bytes = contents[element[0]], let tree = try? ModelTree(bytes),
+        guard let bytes = contents[element[0]], let tree = trees[element[0]],
             let found = tree.element(element[1], element[2].isEmpty ? nil : element[2]),
             // The lookup returns the entity for a property that the file does not have.
             found.attribute("name") == (element[2].isEmpty ? element[1] : element[2]),

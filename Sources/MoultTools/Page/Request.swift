@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// An HTTP request from a browser.
 package struct Request: Sendable {
     package let method: String
@@ -16,7 +18,7 @@ package struct Request: Sendable {
     /// - Returns: nil for a target or a form with an invalid encoding, and for a body that is too long.
     package init?(_ method: String, _ target: String, headers: [(String, String)], body: [UInt8] = []) {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let path = parts.first?.utf8.percentDecoded(plusIsBlank: false), path.hasPrefix("/"),
+        guard let path = parts.first?.percentDecoded(), path.hasPrefix("/"),
             let query = (parts.count > 1 ? Array(parts[1].utf8) : []).fields, body.count <= Self.formLimit
         else { return nil }
         (self.method, self.path, self.query, fields) = (method, path, query.firsts, query)
@@ -78,62 +80,12 @@ extension [(name: String, value: String)] {
     }
 }
 
-extension Collection<UInt8> {
-    /// Returns nil for an invalid escape, and for bytes that are not UTF-8.
-    fileprivate func percentDecoded(plusIsBlank: Bool) -> String? {
-        var bytes: [UInt8] = []
-        var rest = self[...]
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = rest.popFirst()?.hexadecimalDigit, let low = rest.popFirst()?.hexadecimalDigit else {
-                    return nil
-                }
-                bytes.append(high << 4 | low)
-            case UInt8(ascii: "+") where plusIsBlank: bytes.append(UInt8(ascii: " "))
-            default: bytes.append(byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexadecimalDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-}
-
 /// Returns the address of a page with its query.
 func address(_ path: String, _ fields: KeyValuePairs<String, String> = [:]) -> String {
     address(path, fields.map { ($0, $1) })
 }
 
 func address(_ path: String, _ fields: [(String, String)]) -> String {
-    let query = fields.map { "\($0.percentEncoded)=\($1.percentEncoded)" }.joined(separator: "&")
+    let query = fields.map { "\($0.percentEncoded())=\($1.percentEncoded())" }.joined(separator: "&")
     return query.isEmpty ? path : "\(path)?\(query)"
-}
-
-extension String {
-    /// The text as the place in a page that an address ends with.
-    var addressFragment: String { percentEncoded }
-
-    fileprivate var percentEncoded: String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
 }

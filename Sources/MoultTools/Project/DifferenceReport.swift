@@ -91,7 +91,7 @@ package struct VersionProposal: ToolAnswer {
         func named(_ name: String) throws -> ModelVersion {
             if let version = bundle.versions.first(where: { $0.name == name }) { return version }
             let names = bundle.versions.map(\.name)
-            let near = Suggestion.nearest(to: name, among: names).map { " Did you mean \($0)?" } ?? ""
+            let near = Suggestion.sentence(for: name, among: names)
             throw MigrationError.wrongRequest(
                 "The model has no version \(name).\(near) Its versions are: \(names.joined(separator: ", ")).")
         }

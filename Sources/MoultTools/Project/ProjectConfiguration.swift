@@ -182,8 +182,8 @@ extension ProjectConfiguration {
     }
 
     private func hint(_ text: String, _ known: [String]) -> String {
-        Suggestion.nearest(to: text, among: known).map { " Did you mean \($0)?" }
-            ?? " There are: \(known.joined(separator: ", "))."
+        let near = Suggestion.sentence(for: text, among: known)
+        return near.isEmpty ? " There are: \(known.joined(separator: ", "))." : near
     }
 
     /// Returns an error at the line of a key.

@@ -155,6 +155,13 @@ import Testing
         #expect(found[0].hasPrefix("\(line): error: ") && found[0].contains(" does not parse: "), "\(found)")
     }
 
+    @Test func `a misspelt operator is pointed at, and the one that was meant is named`() throws {
+        let request = "<fetchRequest name=\"All\" entity=\"Boat\" predicateString=\"name BEGINWITH 'a'\"/>"
+        let found = try faults("\(Self.boat)\n</entity>\n\(request)")
+        #expect(found.count == 1, "\(found)")
+        #expect(found[0].hasSuffix("expected. Did you mean BEGINSWITH? (character 5)"), "\(found)")
+    }
+
     @Test func `all errors are told, in the order of the lines`() throws {
         let found = try faults(
             """

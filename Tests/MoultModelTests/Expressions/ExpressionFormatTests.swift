@@ -61,7 +61,55 @@ import Testing
         text: String, place: Int, meant: String
     ) throws {
         let error = try #require(throws: MigrationError.self) { try Predicate(parsing: text) }
-        #expect(error.place == "character \(place)" && "\(error.remedy)".contains("Did you mean \(meant)?"), "\(error)")
+        #expect(error.place == "character \(place)" && error.message.contains("Did you mean \(meant)?"), "\(error)")
+    }
+
+    /// The word with each letter left out, and with another one at each place.
+    private static func misspelt(_ word: String) -> [String] {
+        let letters = Array(word)
+        let shorter = letters.indices.map { String(letters[..<$0] + letters[($0 + 1)...]) }
+        return shorter + (0...letters.count).map { String(letters[..<$0] + ["X"] + letters[$0...]) }
+    }
+
+    @Test(arguments: ["BEGINSWITH", "BETWEEN", "CONTAINS", "ENDSWITH", "IN", "LIKE", "MATCHES", "AND", "OR"])
+    func `every operator with a letter too few or too many is pointed at, and named`(`operator`: String) throws {
+        let before = ["AND", "OR"].contains(`operator`) ? "name == 1 " : "name "
+        for word in Self.misspelt(`operator`).flatMap({ [$0, $0.lowercased()] }) {
+            for text in ["\(before)\(word) 'x' == 1", "\(before)\(word) {1}"] {
+                let error = try #require(throws: MigrationError.self) { try Predicate(parsing: text) }
+                #expect(error.place == "character \(before.count)", "\(text): \(error)")
+                #expect(error.message.hasSuffix(" Did you mean \(`operator`)?"), "\(text): \(error)")
+            }
+        }
+    }
+
+    @Test func `the operators of the test are all that are words`() {
+        let words = Predicate.Operator.allCases.map(\.symbol).filter { $0.allSatisfy(\.isLetter) }
+        #expect(words.sorted() == ["BEGINSWITH", "BETWEEN", "CONTAINS", "ENDSWITH", "IN", "LIKE", "MATCHES"])
+    }
+
+    @Test(arguments: ["ALL", "ANY", "NONE", "NOT", "SOME"])
+    func `every word before a comparison with a letter too few or too many is pointed at, and named`(
+        prefix: String
+    ) throws {
+        // NO is a value.
+        for word in Self.misspelt(prefix) where word != "NO" {
+            let error = try #require(throws: MigrationError.self) { try Predicate(parsing: "\(word) pages.number > 3") }
+            #expect(error.place == "character 0", "\(word): \(error)")
+            #expect(error.message.hasSuffix(" Did you mean \(prefix)?"), "\(word): \(error)")
+        }
+    }
+
+    @Test(arguments: [
+        ("name STARTSWITH 'x'", 5, "STARTSWITH stands where an operator is expected."), ("name", 0, "there is a value"),
+        ("a AND b == 1", 0, "there is a value"), ("name LIKE[in] 'x'", 10, "in stands where c, d, n or l is expected."),
+    ])
+    func `a word that is near to none is pointed at too, and no operator is named where none can stand`(
+        text: String, place: Int, says: String
+    ) throws {
+        let error = try #require(throws: MigrationError.self) { try Predicate(parsing: text) }
+        #expect(error.place == "character \(place)" && error.message.contains(says), "\(error)")
+        #expect(!error.message.contains("Did you mean"), "\(error)")
     }
 
     @Test(arguments: [

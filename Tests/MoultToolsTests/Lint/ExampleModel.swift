@@ -1,6 +1,7 @@
 import Foundation
 import MoultModel
 import MoultModelFiles
+import MoultPlan
 import MoultTools
 import TestSupport
 
@@ -11,20 +12,22 @@ struct ExampleModel {
 
     init(_ example: LintExample) throws {
         folder = try ScratchFolder()
-        try Self.write(example.versions, current: example.current, to: path)
+        try Self.write(example.versions, current: Self.current(of: example), to: path)
+    }
+
+    /// The version that Xcode would mark: the last one unless the example names another; nil for a single version.
+    private static func current(of example: LintExample) -> String? {
+        guard example.isMarked, example.versions.count > 1 else { return example.current }
+        return example.current ?? example.versions.last?.name
     }
 
     static func write(_ versions: [LintExample.Version], current: String?, to path: String) throws {
         for version in versions {
             let model = "\(path)/\(version.name).xcdatamodel"
             try FileManager.default.createDirectory(atPath: model, withIntermediateDirectories: true)
-            try version.contents.write(toFile: model + "/contents", atomically: true, encoding: .utf8)
+            try version.contents?.write(toFile: model + "/contents", atomically: true, encoding: .utf8)
         }
-        guard let current else { return }
-        try """
-        <?xml version="1.0" encoding="UTF-8"?>
-        <plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>\(current).xcdatamodel</string></dict></plist>
-        """.write(toFile: path + "/.xccurrentversion", atomically: true, encoding: .utf8)
+        if let current { try SchemaFiles.mark(current, inBundle: path) }
     }
 
     /// A repository whose only commit has the released versions, and the bundle as it is now.
@@ -34,7 +37,7 @@ struct ExampleModel {
         try write(example.released, current: example.releasedCurrent, to: model)
         try Repository(folder.path).commitAll()
         try FileManager.default.removeItem(atPath: model)
-        try write(example.versions, current: example.current, to: model)
+        try write(example.versions, current: current(of: example), to: model)
         return (folder, model)
     }
 
@@ -42,20 +45,22 @@ struct ExampleModel {
     static func findings(_ example: LintExample, _ lint: Lint) throws -> [LintFinding] {
         guard !example.released.isEmpty else {
             let model = try ExampleModel(example)
-            return try findings(at: model.path, lint)
+            return try findings(at: model.path, lint, answers: try Answers(example.answers))
         }
         let (folder, model) = try released(example)
         defer { withExtendedLifetime(folder) {} }
         return try findings(at: model, lint, since: "HEAD")
     }
 
-    static func findings(at path: String, _ lint: Lint, since revision: String? = nil) throws -> [LintFinding] {
+    static func findings(
+        at path: String, _ lint: Lint, since revision: String? = nil, answers: Answers = .none
+    ) throws -> [LintFinding] {
         let bundle = try ModelBundle(contentsOf: path)
         let releases = try revision.map { revision in
             let commit = try GitRevision(revision, around: path)
             return [LintRelease(try commit.model(of: bundle), at: commit)]
         }
-        let subject = try LintSubject(bundle, releases: releases ?? [])
+        let subject = try LintSubject(bundle, answers: answers, releases: releases ?? [])
         return lint.findings(in: subject, path: path)
     }
 }

@@ -119,6 +119,64 @@ struct FindingTests {
         #expect(try found(text + (valued.xml ?? ""), []).isEmpty)
     }
 
+    /// The findings about inference of versions, as `RULE severity place`.
+    private func inferred(_ versions: [String], _ answers: [Answer]) throws -> [String] {
+        let all = versions.enumerated().map { LintExample.Version($0 == 0 ? "App" : "App \($0 + 1)", Self.post($1)) }
+        let model = try ExampleModel(LintExample(all))
+        return try ExampleModel.findings(at: model.path, Lint(), answers: try Answers(answers))
+            .filter { $0.rule.category == .infer }.map { "\($0.rule.code) \($0.severity) \($0.place): \($0.message)" }
+    }
+
+    @Test func `values that only an answer drops are a warning, until the model says it too`() throws {
+        let older = "<attribute name=\"rating\" optional=\"YES\" attributeType=\"String\"/>"
+        let newer = older.replacing("String", with: "Integer 32")
+        let drop = Answer(from: "App", to: "App 2", entity: "Post", property: "rating", is: .drop)
+        let found = try inferred([older, newer], [drop])
+        #expect(found.count == 1 && found.first?.hasPrefix("INFER003 warning Post.rating: ") == true, "\(found)")
+        #expect(found.first?.contains("An answer drops its values, for Moult alone") == true, "\(found)")
+        #expect(try inferred([older, newer.replacing("rating", with: "stars")], []) == [])
+    }
+
+    private static let text = "<attribute name=\"text\" optional=\"YES\" attributeType=\"String\"/>"
+    private static let count = "<attribute name=\"count\" optional=\"YES\" attributeType=\"Integer 16\"/>"
+    /// Versions in which `text` is removed and returns.
+    private static let returning = [text + count, count, count + text]
+
+    @Test func `what returns is kept by Core Data, so that an answer that drops it is a warning`() throws {
+        func found(_ verdict: Answer.Verdict) throws -> [String] {
+            try inferred(
+                Self.returning, [Answer(from: "App", to: "App 3", entity: "Post", property: "text", is: verdict)])
+        }
+        #expect(try found(.keep) == [])
+        let dropped = try found(.drop)
+        #expect(dropped.count == 1 && dropped.first?.hasPrefix("INFER001 warning Post.text: ") == true, "\(dropped)")
+        #expect(dropped.first?.contains("straight to App 3, and keeps them") == true, "\(dropped)")
+    }
+
+    @Test func `an answer that fits no question is found, and the others still count`() throws {
+        func post(_ from: String, _ to: String, _ property: String, _ verdict: Answer.Verdict) -> Answer {
+            Answer(from: from, to: to, entity: "Post", property: property, is: verdict)
+        }
+        let drop = post("App", "App 3", "text", .drop)
+        for (answer, severity, says) in [
+            (post("App", "App 9", "text", .new), "error", "there is no version App 9"),
+            (post("App 3", "App", "text", .keep), "error", "App 3 is not before App"),
+            (post("App 2", "App 3", "gone", .drop), "error", "Post of App 3 has no property gone"),
+            (post("App 2", "App 3", "count", .keep), "error", "neither its type nor its destination changes"),
+            (post("App", "App 3", "gone", .keep), "warning", "App 3 has no Post.gone"),
+            (Answer(from: "App", to: "App 3", entity: "Gone", is: .drop), "warning", "App 3 has no Gone"),
+            (
+                post("App", "App 3", "count", .drop), "warning",
+                "nothing is removed after App and returns as Post.count of App 3"
+            ),
+        ] {
+            let found = try inferred(Self.returning, [answer, drop])
+            let own = found.filter { $0.hasPrefix("INFER009 \(severity) \(answer.place): ") }
+            #expect(own.count == 1 && own.first?.hasSuffix(" fits no question: \(says).") == true, "\(found)")
+            #expect(found.count == 2 && found.contains { $0.hasPrefix("INFER001 warning Post.text: ") }, "\(found)")
+        }
+    }
+
     @Test func `an identifier that a later version drops is reported for every older version that skips it`() throws {
         let text = "<attribute name=\"text\" optional=\"YES\" attributeType=\"String\"/>"
         let body = "<attribute name=\"body\" optional=\"YES\" attributeType=\"String\" elementID=\"text\"/>"

@@ -31,13 +31,13 @@ enum LintPage {
 
             \(rule.meaning) On a device: \(rule.onDevice)
 
-            **What to do:** \(rule.remedy)
+            **Remedy:** \(rule.remedy)
 
-            **With this finding:**
+            **Failing:**
 
             \(markdown(rule.failing.parts()))
 
-            **Without it:**
+            **Corrected:**
 
             \(markdown(rule.corrected.parts(after: rule.failing)))
 
@@ -47,7 +47,7 @@ enum LintPage {
     private static func markdown(_ parts: [LintExample.Part]) -> String {
         parts.map { part in
             guard let code = part.code else { return part.title }
-            let language = code.hasPrefix("<") ? "xml" : "swift"
+            let language = code.hasPrefix("<") ? "xml" : code.hasPrefix("{") ? "json" : "swift"
             return "\(part.title):\n\n```\(language)\n\(code)\n```"
         }.joined(separator: "\n\n")
     }

@@ -11,7 +11,7 @@ struct PlanAgreementTests {
     private static let codes = LintRule.all.filter {
         $0.failing.swift == nil && $0.failing.versions.count > 1 && ["INFER", "DATA"].contains($0.category.rawValue)
             // Moult goes from version to version; this is of Core Data, which skips those in between.
-            && $0.code != "DATA013"
+            && $0.code != "DATA013" && $0.failing.answers.isEmpty
     }.map(\.code)
     /// What a plan only says of the rows of a store.
     private static let ofRows: Set = ["DATA009", "DATA011"]

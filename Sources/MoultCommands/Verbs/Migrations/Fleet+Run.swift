@@ -109,7 +109,7 @@ extension Invocation {
     private func leaf(_ name: String) throws -> (words: [String], verb: Verb) {
         let words = (name == "backup" ? "backup create" : name).split(separator: " ").map(String.init)
         guard let (words, verb) = Verb.all.flatMap(\.leaves).first(where: { $0.words == words }) else {
-            let near = Suggestion.nearest(to: name, among: Verb.all.map(\.name)).map { " Did you mean \($0)?" } ?? ""
+            let near = Suggestion.sentence(for: name, among: Verb.all.map(\.name))
             throw wrong("There is no verb \(name).\(near)")
         }
         let own = verb.operands.filter { !$0.isOptional }

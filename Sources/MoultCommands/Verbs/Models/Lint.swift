@@ -90,7 +90,7 @@ extension Invocation {
     ) throws -> Word where Word.RawValue == String {
         if let word = Word(rawValue: text) { return word }
         let names = Word.allCases.map(\.rawValue)
-        let near = Suggestion.nearest(to: text, among: names).map { " Did you mean \($0)?" } ?? ""
+        let near = Suggestion.sentence(for: text, among: names)
         throw wrong("--\(option.name) takes \(names.joined(separator: ", ")), not \(text).\(near)")
     }
 

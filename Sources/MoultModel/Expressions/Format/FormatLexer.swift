@@ -222,9 +222,7 @@ extension MigrationError {
     /// Returns the error for a fault in an expression or predicate, at the position of a Unicode scalar from 0.
     static func format(_ message: String, at scalar: Int, near word: String? = nil) -> MigrationError {
         MigrationError(
-            .invalidPredicate, "The expression cannot be parsed: \(message).", place: "character \(scalar)",
-            remedy: """
-                \(word.map { "Did you mean \($0)?" } ?? "Correct it there.") It must be in Core Data's predicate format.
-                """)
+            .invalidPredicate, "The expression cannot be parsed: \(message).\(Suggestion.sentence(word))",
+            place: "character \(scalar)", remedy: "Correct it there. It must be in Core Data's predicate format.")
     }
 }

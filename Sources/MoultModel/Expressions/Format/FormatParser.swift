@@ -41,7 +41,7 @@ struct FormatParser {
         _ parse: (inout FormatParser) throws(MigrationError) -> Result
     ) throws(MigrationError) -> Result {
         let result = try parse(&self)
-        guard token == .end else { throw unexpected("the end") }
+        guard token == .end else { throw unexpected("the end", orOperator: true) }
         return result
     }
 
@@ -65,8 +65,11 @@ struct FormatParser {
 
     func condition(_ node: Node, at place: Int) throws(MigrationError) -> Predicate {
         guard case .predicate(let predicate) = node else {
-            // A word after the value may be a misspelt operator.
-            if nearOperator != nil { throw unexpected("an operator") }
+            if let word = misspeltPrefix(of: node) {
+                throw .format("\(word.found) stands where a condition is expected", at: place, near: word.meant)
+            }
+            // A word after the value stands where the operator is.
+            if case .word = token, !has("AND", "OR") { throw unexpected("an operator", orOperator: true) }
             throw .format("there is a value where a condition is expected", at: place)
         }
         return predicate
@@ -94,9 +97,9 @@ struct FormatParser {
     var following: FormatLexer.Token { position + 1 < tokens.count ? tokens[position + 1].token : .end }
     var place: Int { (position < tokens.count ? tokens[position] : tokens.last)?.place ?? 0 }
 
-    func has(_ spellings: String...) -> Bool { has(spellings) }
+    func has(_ spellings: String...) -> Bool { has(token, spellings) }
 
-    private func has(_ spellings: [String]) -> Bool {
+    private func has(_ token: FormatLexer.Token, _ spellings: [String]) -> Bool {
         switch token {
         case .sign(let sign): spellings.contains(sign)
         case .word(let word): spellings.contains(word.uppercased())
@@ -105,18 +108,19 @@ struct FormatParser {
     }
 
     mutating func take(_ spellings: String...) -> Bool {
-        guard has(spellings) else { return false }
+        guard has(token, spellings) else { return false }
         position += 1
         return true
     }
 
     mutating func expect(_ sign: String) throws(MigrationError) {
-        guard take(sign) else { throw unexpected(sign) }
+        guard take(sign) else { throw unexpected(sign, orOperator: true) }
     }
 
     private var tooDeep: MigrationError { .format("it is nested too deeply", at: place) }
 
-    func unexpected(_ expected: String) -> MigrationError {
+    /// - Parameter orOperator: whether an operator could stand here too, so that the word may be a misspelt one.
+    func unexpected(_ expected: String, orOperator: Bool = false) -> MigrationError {
         let found =
             switch token {
             case .end: "the text ends"
@@ -126,14 +130,25 @@ struct FormatParser {
             case .placeholder(let conversion): "%\(conversion) stands"
             case .constant(let constant): "\(constant.format) stands"
             }
-        return .format("\(found) where \(expected) is expected", at: place, near: nearOperator)
+        return .format("\(found) where \(expected) is expected", at: place, near: orOperator ? nearOperator : nil)
     }
+
+    private static let words =
+        (operators.keys.filter { $0.allSatisfy(\.isLetter) } + ["AND", "OR"]).sorted()
+    private static let prefixes = ["ALL", "ANY", "NONE", "NOT", "SOME"]
 
     /// The operator that the current word may mean; nil for another token.
     private var nearOperator: String? {
-        guard case .word(let word) = token, word.count > 2 else { return nil }
-        let words = Self.operators.keys.filter { $0.count > 1 && $0.allSatisfy(\.isLetter) } + ["AND", "OR"]
-        return Suggestion.nearest(to: word, among: words.sorted())
+        guard case .word(let word) = token, !Self.words.contains(word.uppercased()) else { return nil }
+        return Suggestion.nearest(to: word.uppercased(), among: Self.words)
+    }
+
+    /// The word before a comparison, such as NOT, that a name in front of one may mean; nil if none is near.
+    private func misspeltPrefix(of node: Node) -> (found: String, meant: String)? {
+        guard case .expression(.keyPath(let name, of: .evaluatedObject)) = node, case .word = token,
+            has(following, Array(Self.operators.keys) + ["."])
+        else { return nil }
+        return Suggestion.nearest(to: name.uppercased(), among: Self.prefixes).map { (name, $0) }
     }
 }
 
@@ -183,7 +198,7 @@ extension FormatParser {
         let start = place
         let node = try arithmetic()
         guard let (`operator`, options) = try takeOperator() else {
-            if modifier != .direct { throw unexpected("a comparison") }
+            if modifier != .direct { throw unexpected("a comparison", orOperator: true) }
             return node
         }
         let left = try value(node, at: start)

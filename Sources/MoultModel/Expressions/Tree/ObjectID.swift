@@ -1,3 +1,5 @@
+import MoultBasics
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -66,7 +68,7 @@ extension ObjectID: CustomStringConvertible {
     /// The URI in Core Data's form (`uriRepresentation()`): `x-coredata://UUID/Entity/p1`, and for a temporary identity
     /// `x-coredata:///Entity/tUUID1`, where the UUID is that of the process.
     public var description: String {
-        let name = entityName.percentEncoded
+        let name = entityName.percentEncoded()
         guard let store else { return "x-coredata:///\(name)/t\(Self.process.uuidString)\(key)" }
         return "x-coredata://\(store.uuidString)/\(name)/p\(key)"
     }
@@ -75,7 +77,7 @@ extension ObjectID: CustomStringConvertible {
     package init?(uri: String) {
         let parts = uri.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].lowercased() == "x-coredata:", parts[1].isEmpty,
-            let name = parts[3].percentDecoded, !name.isEmpty
+            let name = parts[3].percentDecoded(), !name.isEmpty
         else { return nil }
         if parts[2].isEmpty {
             let prefix = "t" + Self.process.uuidString
@@ -88,51 +90,4 @@ extension ObjectID: CustomStringConvertible {
             self.init(store: store, entityName: name, key: key)
         }
     }
-}
-
-extension StringProtocol {
-    /// The text with every byte that is not unreserved in a URI written as `%` and two digits.
-    fileprivate var percentEncoded: String {
-        if utf8.allSatisfy(\.isUnreserved) { return String(self) }
-        let digits = [Character]("0123456789ABCDEF")
-        return utf8.reduce(into: "") { text, byte in
-            if byte.isUnreserved {
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
-        }
-    }
-
-    /// The decoded text; nil if a `%` lacks its digits, or if the bytes are not UTF-8.
-    fileprivate var percentDecoded: String? {
-        guard utf8.contains(UInt8(ascii: "%")) else { return String(self) }
-        var bytes: [UInt8] = []
-        var rest = Array(utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, let high = digits.first?.hexadecimalDigit, let low = digits.last?.hexadecimalDigit
-            else { return nil }
-            bytes.append(high << 4 | low)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-}
-
-extension UInt8 {
-    fileprivate var isUnreserved: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-._~".utf8.contains(self)
-        }
-    }
-
-    fileprivate var hexadecimalDigit: UInt8? { Character(Unicode.Scalar(self)).hexDigitValue.map { UInt8($0) } }
 }

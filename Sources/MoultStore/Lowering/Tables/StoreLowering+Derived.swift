@@ -152,17 +152,3 @@ extension FormatLowering {
         return value
     }
 }
-
-extension String {
-    /// The key path with a collection operator before the last property, as `lines.@sum.amount`, in place of one at its
-    /// end, as derivations are also written.
-    fileprivate var withOperatorFirst: String {
-        var parts = split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count >= 3, let last = parts.last, last.hasPrefix("@"), last != "@count",
-            !contains("("), !contains(" ")
-        else { return self }
-        parts.removeLast()
-        parts.insert(last, at: parts.count - 1)
-        return parts.joined(separator: ".")
-    }
-}

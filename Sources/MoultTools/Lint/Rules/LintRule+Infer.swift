@@ -18,7 +18,7 @@ extension LintRule {
             meaning: """
                 A property or an entity is added where a similar one is removed. Without a renaming identifier it counts \
                 as new and starts empty, so its values would be lost if it was renamed. Moult asks; Core Data does not. \
-                A rename by an answer is a warning: Core Data reads no answers.
+                What only an answer decides is a warning: Core Data reads no answers.
                 """,
             onDevice: "With Core Data: the values of the old property are gone after the migration.",
             remedy: "Set the renaming identifier (`elementID`) to the old name, or answer that it is new.",
@@ -85,7 +85,7 @@ extension LintRule {
             "INFER005", .error, "Required attribute without a default value",
             meaning: """
                 An attribute is new and required, or becomes required, and has no default value for the objects that \
-                exist. An object without a required value cannot be saved. A value from an answer is a warning: Core Data reads no answers.
+                exist. An object without a required value cannot be saved. A value from an answer is a warning.
                 """,
             onDevice: "The migration fails with error 134110 or 1570, the required value is missing.",
             remedy: "Give the attribute a default value, or make it optional.",
@@ -146,6 +146,17 @@ extension LintRule {
                         destinationEntity="Post" inverseName="author" inverseEntity="Post"/>
                         """)),
             check: .step(InferRules.inverses)),
+        LintRule(
+            "INFER009", .error, "Answer that fits no question",
+            meaning: """
+                A recorded answer names something that the versions do not have, or answers what is not asked. If it has \
+                no effect, the finding is a warning.
+                """,
+            onDevice: "Core Data reads no answers; Moult refuses the migration.",
+            remedy: "Remove the answer, or correct it.",
+            failing: LintExample(
+                from: title, to: headline, answers: [Answer(from: "App", to: "App 2", entity: "Note", is: .new)]),
+            corrected: LintExample(from: title, to: headline), check: .model(InferRules.unfitting)),
     ]
 
     private static func inverses(author: String, posts: String, other: String = "") -> String {
@@ -171,15 +182,17 @@ enum InferRules {
             .init(
                 ("elementID", question.candidates.first?.name ?? ""), isConditional: true,
                 others: question.candidates.dropFirst().map(\.name))
-        } + answeredRenames(step)
+        } + answeredRenames(step) + answeredReturns(step)
     }
 
     static func ambiguousIdentifiers(_ step: LintStep) -> [LintMatch] { questions(step, "INFER002") }
 
-    static func types(_ step: LintStep) -> [LintMatch] { questions(step, "INFER003") + refusals(step, "INFER003") }
+    static func types(_ step: LintStep) -> [LintMatch] {
+        questions(step, "INFER003") + refusals(step, "INFER003") + answeredDrops(step, "INFER003")
+    }
 
     static func destinations(_ step: LintStep) -> [LintMatch] {
-        questions(step, "INFER004") + refusals(step, "INFER004")
+        questions(step, "INFER004") + refusals(step, "INFER004") + answeredDrops(step, "INFER004")
     }
 
     static func missingDefaults(_ step: LintStep) -> [LintMatch] {
@@ -206,64 +219,6 @@ enum InferRules {
     static func hierarchies(_ step: LintStep) -> [LintMatch] { refusals(step, "INFER007") }
 
     static func inverses(_ step: LintStep) -> [LintMatch] { refusals(step, "INFER008") }
-
-    // MARK: Answers
-
-    /// Returns matches for the renames that only an answer declares.
-    private static func answeredRenames(_ step: LintStep) -> [LintMatch] {
-        guard !step.isRegistered, let plain = step.unanswered else { return [] }
-        return plain.answers.compactMap { answer -> LintMatch? in
-            guard answer.is == .rename, let old = answer.old else { return nil }
-            let source = plain.correspondence.entitySources[answer.entity]
-            if let property = answer.property {
-                // Without the entity, its own answer is reported.
-                guard source != nil, plain.correspondence.propertySources[answer.entity]?[property] != old else {
-                    return nil
-                }
-            } else if source == old {
-                return nil
-            }
-            return ofAnswer(
-                answer, step,
-                "\(answer.place) is renamed from \(old) by an answer, for Moult alone; Core Data itself "
-                    + "loses the \(answer.property == nil ? "objects" : "values").",
-                remedy: "Set the renaming identifier: \(markup: "elementID=\"\(old.escapedForXML)\"", old).",
-                edit: .init(("elementID", old)))
-        }
-    }
-
-    /// Returns matches for new required attributes whose value only an answer gives.
-    private static func answeredValues(_ step: LintStep) -> [LintMatch] {
-        guard !step.isRegistered, let plain = step.unanswered else { return [] }
-        let refused = Set(plain.inferred.refusals.map(\.finding).filter { $0.rule == "INFER005" }.map(\.place))
-        // An attribute that becomes required may have a finding of its own.
-        let changed = Set(step.diff.changes.filter { $0.finding?.rule == "DATA006" }.map(\.place))
-        return plain.answers.compactMap { answer -> LintMatch? in
-            guard answer.is == .value, let value = answer.value, refused.contains(answer.place),
-                !changed.contains(answer.place)
-            else { return nil }
-            let attribute = step.newer.model.entity(answer.entity).flatMap { entity in
-                answer.property.flatMap { step.newer.model.attribute($0, of: entity) }
-            }
-            let example = attribute.flatMap { DefaultExample(for: $0) }
-            return ofAnswer(
-                answer, step,
-                "\(answer.place) is required and has no default value. An answer gives the existing "
-                    + "objects \(value), for Moult alone; Core Data itself fails with error 134110.",
-                remedy: example.map { "Set a default value, such as \($0.text), or optional=\"YES\"." }
-                    ?? "Set a default value with defaultValueString if the type has one, or optional=\"YES\".",
-                edit: example.map { .init(($0.name, $0.value)) } ?? .init(("optional", "YES")))
-        }
-    }
-
-    private static func ofAnswer(
-        _ answer: Answer, _ step: LintStep, _ message: String, remedy: Remedy, edit: LintMatch.Edit
-    ) -> LintMatch {
-        var match = LintMatch(
-            step.newer.name, answer.entity, answer.property, "\(step.words): \(message)", remedy: remedy, edit: edit)
-        match.severity = .warning
-        return match
-    }
 
     // MARK: Questions and refusals
 

@@ -212,5 +212,24 @@ extension LintRule {
                         [.lightweight(fromVersion: AppV1.self, toVersion: AppV2.self)]
                     }
                     """), check: .plan),
+        LintRule(
+            "OPEN012", .warning, "No current version",
+            meaning: """
+                The bundle has several versions and no `.xccurrentversion`. Moult takes the newest; which one Xcode takes \
+                is not documented.
+                """,
+            onDevice: "The app may run with an older version of the model.",
+            remedy: "Choose the current version in Xcode, and commit `.xccurrentversion`.",
+            failing: LintExample([v1, v2], isMarked: false), corrected: LintExample([v1, v2], current: "App 2"),
+            check: .model(OpenRules.currentUnnamed)),
+        LintRule(
+            "OPEN013", .warning, "Version without contents",
+            meaning: """
+                The folder of a version has no file `contents`. The version is left out, so no store of it is recognised.
+                """,
+            onDevice: "Its stores may not open.",
+            remedy: "Restore the file from version control, or remove the folder.",
+            failing: LintExample([v1, .init("App 2", nil)], current: "App"), corrected: LintExample([v1, v2]),
+            check: .model(OpenRules.withoutContents)),
     ]
 }

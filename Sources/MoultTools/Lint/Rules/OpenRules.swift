@@ -162,6 +162,28 @@ enum OpenRules {
             remedy: "Restore the file .xccurrentversion of the bundle, or choose the current version in Xcode again.")
     }
 
+    /// Returns a match for a bundle of several versions without a mark. If a release had one, that is reported instead.
+    static func currentUnnamed(_ subject: LintSubject) -> [LintMatch] {
+        guard subject.isUnmarked, subject.releases.allSatisfy({ noLongerNamed($0, subject) == nil }) else { return [] }
+        return [
+            LintMatch(
+                "", nil, nil,
+                "The bundle has \(Quantity.count(subject.versions.count, "version")), and no .xccurrentversion says which "
+                    + "one is current. Moult takes \(subject.versions.last?.name ?? ""); Xcode may choose another one.",
+                remedy: "Choose the current version in Xcode (File inspector, Model Version, Current), and commit the "
+                    + "file .xccurrentversion.")
+        ]
+    }
+
+    /// Returns a match for each folder of a version that was left out.
+    static func withoutContents(_ subject: LintSubject) -> [LintMatch] {
+        subject.readerFindings.filter { $0.code == ModelBundle.withoutContents }.map { finding in
+            var match = LintMatch("", nil, nil, finding.message, remedy: finding.advice)
+            match.line = (finding.place, 1)
+            return match
+        }
+    }
+
     // MARK: Messages
 
     /// Returns the changes from a released version to the current one; none if the released model is not available.

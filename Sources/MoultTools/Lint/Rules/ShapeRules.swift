@@ -5,7 +5,8 @@ import MoultModelFiles
 /// The rules about a single version, for errors and risks in it.
 enum ShapeRules {
     static func notRead(_ subject: LintSubject) -> [LintMatch] {
-        subject.readerFindings.filter { $0.code != "current-version-missing" }.map { finding in
+        let others = ["current-version-missing", ModelBundle.withoutContents]
+        return subject.readerFindings.filter { !others.contains($0.code) }.map { finding in
             let place = Place(finding.place)
             let version = subject.versions.last { $0.file == place.file }
             var match = LintMatch(

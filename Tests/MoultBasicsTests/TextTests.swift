@@ -1,0 +1,30 @@
+import MoultBasics
+import Testing
+
+@Suite struct TextTests {
+    /// The escapes are those of Python's `urllib.parse.quote`, without and with `safe="/"`.
+    @Test(arguments: [
+        ("a b/ç~._-%+😀", "a%20b%2F%C3%A7~._-%25%2B%F0%9F%98%80", "a%20b/%C3%A7~._-%25%2B%F0%9F%98%80"),
+        ("Größe & Co", "Gr%C3%B6%C3%9Fe%20%26%20Co", "Gr%C3%B6%C3%9Fe%20%26%20Co"), ("x\ny", "x%0Ay", "x%0Ay"),
+        ("plain", "plain", "plain"), ("", "", ""),
+    ])
+    func `a text in an address is escaped, and read back`(text: String, escaped: String, path: String) {
+        #expect(text.percentEncoded() == escaped)
+        #expect(text.percentEncoded(keeping: "/") == path)
+        #expect(escaped.percentDecoded() == text && path.percentDecoded() == text)
+    }
+
+    @Test func `an escape without its digits and bytes that are not UTF-8 are refused, and plus may be a blank`() {
+        for text in ["%", "a%4", "%G0", "%0G", "%FF", "%C3"] { #expect(text.percentDecoded() == nil, "\(text)") }
+        #expect("a+b%2B".percentDecoded() == "a+b+" && "a+b%2B".percentDecoded(plusIsBlank: true) == "a b+")
+    }
+
+    @Test func `each element of a list is kept once, at its first position`() {
+        #expect([3, 1, 3, 2, 1].unique() == [3, 1, 2])
+    }
+
+    @Test func `a sentence asks for the nearest word, and is empty if none is near`() {
+        #expect(Suggestion.sentence(for: "Usre", among: ["Post", "User"]) == " Did you mean User?")
+        #expect(Suggestion.sentence(for: "Car", among: ["Post", "User"]).isEmpty && Suggestion.sentence(nil).isEmpty)
+    }
+}
