@@ -43,7 +43,9 @@ extension String {
     }
 
     /// The number of terminal columns that the text fills.
-    package var columns: Int { reduce(0) { $0 + $1.columns } }
+    package var columns: Int {
+        utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? utf8.count : reduce(0) { $0 + $1.columns }
+    }
 }
 
 extension Character {
