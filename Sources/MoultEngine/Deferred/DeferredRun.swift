@@ -117,10 +117,7 @@ extension DeferredRun {
         let observer = taskObserver(task)
         // Triggers and views keep their text unchanged.
         try connection.execute("PRAGMA legacy_alter_table = ON")
-        defer {
-            connection.onProgress(nil)
-            try? connection.execute("PRAGMA legacy_alter_table = OFF")
-        }
+        defer { try? connection.execute("PRAGMA legacy_alter_table = OFF") }
         try connection.registerCoreDataStubs()
         do {
             known = try connection.transaction { try perform(task, of: work, script, observer) }
@@ -153,8 +150,9 @@ extension DeferredRun {
         try run(script.making, observer.spanning(0...parts.made))
         var observer = observer
         if let rebuilt = script.rebuilt {
-            watch(observer.spanning(parts.made...parts.proven), rows: task.rows)
-            try RebuildVerifier(connection, rebuilt).verify()
+            try observer.spanning(parts.made...parts.proven).watching(
+                connection, as: .change, rows: { _ in task.rows },
+                during: { try RebuildVerifier(connection, rebuilt).verify() })
             // Count the rows only once.
             observer.onProgress = { [onProgress = observer.onProgress] progress in
                 var progress = progress

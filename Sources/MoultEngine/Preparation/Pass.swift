@@ -92,7 +92,7 @@ package struct Pass: Sendable {
     /// Verifies the new store, as read from its file, and writes what must be in it from the commit on. Cancelling ends
     /// the verification at once.
     func verify(_ connection: Connection, _ timings: PhaseTimings, _ observer: MigrationObserver) throws {
-        let isLast = next == nil && steps.isEmpty
+        let isLast = next == nil && steps.isEmpty && !isCompacted
         try timings.measure(.verify) {
             let own = try Self.ownTables(of: connection)
             try connection.proveWrites()
@@ -100,7 +100,9 @@ package struct Pass: Sendable {
             guard try Self.ownTables(of: connection) == own else {
                 throw MigrationError.changedOnTheWay(connection.path)
             }
-            try observer.watching(connection, as: isLast ? .verify : nil) { try verification.run(on: connection) }
+            let phase: MigrationProgress.Phase? = isLast ? .verify : nil
+            if let phase { observer.report(phase, 0, rows: observer.totalRows) }
+            try observer.watching(connection, as: phase) { try verification.run(on: connection) }
         }
         try writeMetadataEntries(connection)
     }

@@ -61,7 +61,7 @@ package final class StoreRepair: Sendable {
             let schema = try WorkMeter.part(upTo: 0.3) {
                 try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
             }
-            let size = try snapshot.approximateRows(over: probe.connection)
+            let size = try TableSizes.metered(over: probe.connection)
             let rows =
                 try schema.breaksReading
                 ? []

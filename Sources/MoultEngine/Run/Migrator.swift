@@ -248,10 +248,9 @@ extension Migrator {
                 observer.report(.lock, 1, "\(finding.message) A copy of it is kept before the store is changed.")
             }
             for check in migration.preconditions { try check.check(probe.connection) }
-            let costs = try migration.script.costs(over: probe.connection)
+            let size = try StoreState(probe.connection).size
             let observer = observer.withTotalRows(of: migration).timed(
-                by: Estimate(
-                    migration, costs, size: try StoreState(probe.connection).size, keepsNothing: true), system)
+                by: try Estimate(migration, over: probe.connection, size: size, keepsNothing: true), system)
             let trail = StepUndoLog(store: probe.path, system: system)
             var outcome: RehearsalOutcome
             do {
@@ -299,8 +298,8 @@ extension Migrator {
             try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }
             size = try StoreState(copy.connection).size
         }
-        observer.report(.verify, 1, rows: max(observer.totalRows, rows))
-        observer.report(.done, 1, rows: max(observer.totalRows, rows))
+        observer.report(.verify, 1, rows: rows)
+        observer.report(.done, 1, rows: rows)
         return RehearsalOutcome(
             rows: rows, bytesBefore: before.size, bytesAfter: size,
             seconds: timings.all, space: space, volumes: try space.volumes(system), way: probe.way,
