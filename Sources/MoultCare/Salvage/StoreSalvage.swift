@@ -42,6 +42,8 @@ package struct StoreSalvage {
         let foreign = ReadOnlyStore.foreignSideFile(of: store, system)
         let unfinished = try StagedStore(at: path, taking: newPaths(of: store, path), system)
         defer { unfinished.remove() }
+        try SpaceRequirement(salvaging: StoreRecords(store: store), to: StoreRecords(store: path), system)
+            .check(for: "The salvage", system)
         let files = SalvageFiles(unfinished)
         let fault = try copy(store, to: files.damaged)
         var report: SalvageReport
@@ -158,9 +160,9 @@ package struct StoreSalvage {
         // SQLite would create the file with the permissions of the umask.
         try system.makeFile(files.recovered, .own)
         let meter = WorkMeter.current
+        var rows = 0
         let recovery = try PageRecovery(
             files.damaged, into: files.recovered, system, optionalTables: StoreSnapshot.historyTables,
-        var rows = 0
             highestKey: PrimaryKeyRow.highestSQL,
             check: {
                 rows += 1

@@ -258,10 +258,8 @@ extension DeferredRun {
 
     private func makeBackup(before tasks: [DeferredTask]) throws {
         guard needsBackup(before: tasks) else { return }
-        let (size, folder) = (try StoreState(connection).size, Path.folder(of: connection.path))
-        try SpaceRequirement(parts: [
-            .init(reason: "backup", folder: folder, bytes: size), .records(in: folder),
-        ]).check(for: "The deferred work", system)
+        let size = try StoreState(connection).size
+        try migrator.checkSpace(backingUp: connection, of: lock.sidecar, for: "The deferred work")
         backup = try migrator.backups(of: connection.path).make(
             of: lock, version: version.name, for: .finish, observer)
         observer.report(.backup, 1, bytes: size, backup.map { "Made the backup \($0.name)" })

@@ -150,7 +150,8 @@ package final class StoreRepair: Sendable {
         migration.operation = .repair
         migration.preconditions = [UnchangedStore(binding: binding, store: store)]
         if !unnamed.names.isEmpty { migration.unnamedFiles = UnnamedFiles(files: unnamed, system: system) }
-        migration.isCompacted = free != nil
+        migration.freePages = free
+        migration.newBytes = schema.newBytes
         guard !schema.isEmpty else { return migration }
         migration.script = StoreScript(statements: schema.statements)
         migration.verification = Verification(self)

@@ -254,7 +254,8 @@ extension Migrator {
             let trail = StepUndoLog(store: probe.path, system: system)
             var outcome: RehearsalOutcome
             do {
-                outcome = try rehearse(migration, probe, folder, trail, observer)
+                outcome = try rehearse(
+                    migration, probe, folder, isTemporary: scratch == nil, trail, observer)
             } catch {
                 var cause = error
                 // The copy is gone by the time anyone reads this error.
@@ -275,13 +276,16 @@ extension Migrator {
     }
 
     private func rehearse(
-        _ migration: Pass, _ probe: ReadOnlyStore, _ folder: String, _ trail: StepUndoLog,
+        _ migration: Pass, _ probe: ReadOnlyStore, _ folder: String, isTemporary: Bool, _ trail: StepUndoLog,
         _ observer: MigrationObserver
     ) throws -> RehearsalOutcome {
         let before = try StoreState(probe.connection)
         let sidecar = StoreRecords(store: probe.path)
         let space = try SpaceRequirement(
             migration, on: before, sidecar, options, backups: try backups(of: probe.path).folder, system)
+        try SpaceRequirement(
+            rehearsing: migration, on: before, in: folder, isTemporary: isTemporary, options, system
+        ).check(for: "The rehearsal", system)
         let timings = PhaseTimings(system)
         let source = Path.join(folder, "source")
         try timings.measure(.backup) {
