@@ -36,7 +36,7 @@ struct RoomTests {  // tier: long
     /// In a large store what is announced for small files does not hide what is missing for the pages.
     private static func large() throws -> [Kind] {
         let versions = try KillableVersions.make()
-        func make(_ store: String) throws {
+        @Sendable func make(_ store: String) throws {
             try SampleStore.make(at: store, of: versions, count: 10_000)
             _ = try SQLiteShell.run(store, "PRAGMA journal_mode = DELETE")
         }
