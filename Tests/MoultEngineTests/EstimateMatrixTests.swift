@@ -192,7 +192,7 @@ struct EstimateMatrixTests {
         if let migration = try prepared.migration() {
             let connection = try Connection(store, mode: .readOnly)
             let size = try StoreState(connection).size
-            let estimate = Estimate(migration, try migration.script.costs(over: connection), size: size)
+            let estimate = try Estimate(migration, over: connection, size: size)
             connection.close()
             let seconds = MigrationProgress.Phase.allCases.compactMap { phase in
                 estimate.seconds[phase].map { "\(phase.rawValue) \(two($0))" }

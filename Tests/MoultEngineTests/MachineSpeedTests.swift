@@ -73,17 +73,26 @@ struct MachineSpeedTests {
         #expect((errors.max() ?? .infinity) < 0.3, "\(errors.max() ?? 0)")
     }
 
+    @Test func `rows never decrease, and never exceed all rows, when code writes more than was expected`() {
+        let told = Mutex<[MigrationProgress]>([])
+        var observer = MigrationObserver(onProgress: { progress in told.withLock { $0.append(progress) } })
+            .timed(by: Estimate(Self.expected), HandSystem())
+        observer.totalRows = 40
+        observer.report(.change, 0.5, rows: 30)
+        observer.report(.change, 1, rows: 50)
+        observer.report(.verify, 1, rows: observer.totalRows)
+        observer.report(.done, 1, rows: 50)
+        let all = told.withLock { $0 }
+        #expect(all.map(\.rows) == [30, 50, 50, 50] && all.map(\.totalRows) == [40, 50, 50, 50])
+    }
+
     @Test func `a phase that tells nothing of itself comes ever closer to its end and never reaches it`() {
         let system = HandSystem()
         let clock = MachineSpeed(Estimate(Self.expected), system)
-        let parts = Mutex<[Double]>([])
         let begin = MigrationProgress(phase: .verify, fraction: 0.7, rows: 0, totalRows: 0, bytes: 0)
         _ = clock.timing(begin)
-        for _ in 0..<100 {
-            system.advance(by: 0.1)
-            parts.withLock { $0.append(clock.expectedPart(of: .verify)) }
-        }
-        let all = parts.withLock { $0 }
+        let expected = clock.expectedSeconds(of: 1, in: .verify, at: clock.now)
+        let all = (1...100).map { MachineSpeed.approach(Double($0) * 0.1 / expected) }
         #expect(all == all.sorted() && all.allSatisfy { $0 > 0 && $0 < 1 } && (all.last ?? 0) > 0.95)
     }
 }

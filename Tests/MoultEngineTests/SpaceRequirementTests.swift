@@ -51,6 +51,47 @@ struct SpaceRequirementTests {
         #expect(compacted.total > 3 * Self.store && compacted.total <= 7 * Self.store / 2 + Self.small)
     }
 
+    @Test func `giving pages back takes what is left of the store, not the whole file`() {
+        let work = needs { ($0.isCompacted, $0.freePages, $0.sorted) = (true, 6_000, 0) }
+        // The backup and the copy, and what is left of it; then the backup, and what is left twice.
+        let left = Self.store / 7
+        #expect(
+            work.total >= 2 * Self.store + left && work.total <= 2 * Self.store + left + Self.small, "\(work.total)")
+        #expect(work.peak.contains { $0.reason == "compaction" && $0.bytes == left })
+        // A rollback journal holds every old page.
+        let inJournal = needs { ($0.isCompacted, $0.freePages, $0.sorted, $0.usesWAL) = (true, 7_000, 0, false) }
+        #expect(inJournal.total >= 2 * Self.store && inJournal.total <= 2 * Self.store + Self.small)
+    }
+
+    @Test func `what a script sorts and changes is no more than it says`() {
+        let sorting = needs { ($0.isFrugal, $0.sorted) = (true, 1_000_000) }.total
+        #expect(sorting >= 2 * Self.store && sorting <= 2 * Self.store + 1_000_000 + Self.small, "\(sorting)")
+        let small = needs { ($0.staysInStore, $0.sorted, $0.changed) = (true, 0, 100) }.total
+        #expect(small >= Self.store + 100 * Self.page && small <= Self.store + 100 * Self.page + Self.small, "\(small)")
+        // No more than all pages change.
+        let whole = needs { ($0.staysInStore, $0.sorted, $0.changed) = (true, 0, 1_000_000) }.total
+        #expect(whole == needs { ($0.staysInStore, $0.sorted) = (true, 0) }.total)
+    }
+
+    @Test func `a folder for temporary files that is short is named, with what helps there`() throws {
+        guard let volume = try SmallVolume(kilobytes: 8_000) else { return }
+        let folder = try ScratchFolder()
+        let work = SpaceRequirement.Work(pages: 5_000, pageSize: Self.page, fileSize: 5_000 * Self.page)
+        let space = SpaceRequirement(
+            work, beside: StoreRecords(store: folder.path + "/a.sqlite"), backups: folder.path + "/b",
+            temporary: volume.path)
+        let error = #expect(throws: MigrationError.self) { try space.check(offering: [.frugal, .into], POSIXSystem()) }
+        let words =
+            "needs 11 MB of free space in the folder for temporary files, \(volume.path) (sorting of indexes 11 MB)"
+        #expect(error?.message.contains(words) == true, "\(String(describing: error))")
+        #expect(error?.place == volume.path)
+        let remedy = error?.remedy ?? ""
+        #expect(
+            remedy.hasPrefix("Free ")
+                && remedy.hasSuffix(" TMPDIR to a folder on another volume (11 MB of temporary files)."), "\(remedy)")
+        for word in ["keepsBackup", "backupFolder", "into"] { #expect(!remedy.contains(word), "\(remedy)") }
+    }
+
     @Test func `numbers beyond all measure do not trap`() {
         let huge = needs { ($0.pages, $0.growth, $0.keptCopies) = (.max / 8_192, .max / 4, 9) }
         #expect(huge.total > 0)

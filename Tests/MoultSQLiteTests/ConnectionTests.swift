@@ -90,13 +90,45 @@ struct ConnectionTests {
         #expect(try SQLiteShell.run(path(), "DROP TABLE t").isEmpty)
     }
 
-    @Test func `the progress handler ends a statement`() throws {
+    private static let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
+
+    @Test func `a watcher ends a statement, and hears of none after its work`() throws {
         let connection = try Connection(path(), mode: .create)
-        connection.onProgress(every: 1000) { false }
-        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
-        #expect(code { _ = try connection.integer(endless) } == .cancelled)
-        connection.onProgress(nil)
-        #expect(try connection.integer("SELECT 1") == 1)
+        let error = code { try connection.watched(by: { false }, during: { _ = try connection.integer(Self.endless) }) }
+        #expect(error == .cancelled)
+        let ending = Self.endless.replacing("i + 1 FROM n", with: "i + 1 FROM n LIMIT 100000")
+        #expect(try connection.integer(ending) == 5_000_050_000)
+    }
+
+    @Test func `watchers inside of each other and the meter all hear of a statement, and each can end it`() throws {
+        var heard: [String] = []
+        let work = try WatchedWork {
+            let connection = try Connection(path(), mode: .create)
+            let pieces: [WorkMeter.Piece<Void>] = [
+                (
+                    1_000,
+                    {
+                        let inner = {
+                            heard.append("inner")
+                            return true
+                        }
+                        let outer = {
+                            heard.append("outer")
+                            return heard.count < 200
+                        }
+                        let within = {
+                            try connection.watched(by: inner, during: { _ = try connection.integer(Self.endless) })
+                        }
+                        #expect(code { try connection.watched(by: outer, during: within) } == .cancelled)
+                        return []
+                    }
+                )
+            ]
+            _ = try WorkMeter.each(beats: 10_000, pieces)
+        }
+        #expect(Set(heard) == ["outer", "inner"] && heard.last == "outer")
+        let parts = work.reports.map(\.fraction)
+        #expect(parts.count > 50 && parts.first ?? 1 < 0.1, "\(parts)")
     }
 
     @Test func `a name is quoted as SQLite reads it`() throws {

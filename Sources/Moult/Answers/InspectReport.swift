@@ -192,14 +192,14 @@ extension StoreSnapshot {
 extension ObjectRow {
     /// One line of `dump`: `{"entity","pk","values":{property:value}}`, keys in byte order.
     package var document: JSONValue {
-        let members = zip(shape.properties.withoutRepetition, values).map { JSONValue.Member($0, $1.readable) }
+        let members = zip(shape.shownNames, values).map { JSONValue.Member($0, $1.readable) }
         return ["entity": .string(entityName), "pk": .integer(primaryKey), "values": .object(members)]
     }
 
     /// Returns the object for a person: its name, then one property on each line.
     package func lines(style: TextStyle) -> [String] {
         var table = TextTable([.left(""), .left("")])
-        for (name, value) in zip(shape.properties.withoutRepetition, values) { table.add("  " + name, value.text) }
+        for (name, value) in zip(shape.shownNames, values) { table.add("  " + name, value.text) }
         return [style.bold("\(entityName.printable) \(primaryKey)")] + table.lines(style: style)
     }
 }

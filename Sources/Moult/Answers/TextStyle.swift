@@ -43,7 +43,9 @@ extension String {
     }
 
     /// The number of terminal columns that the text fills.
-    package var columns: Int { reduce(0) { $0 + $1.columns } }
+    package var columns: Int {
+        utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? utf8.count : reduce(0) { $0 + $1.columns }
+    }
 }
 
 extension Character {
@@ -54,12 +56,13 @@ extension Character {
 extension Unicode.Scalar {
     /// East Asian wide characters and emoji fill two columns.
     fileprivate var columns: Int {
-        let wide: [ClosedRange<UInt32>] = [
-            0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
-            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
-        ]
-        return value >= 0x1100 && wide.contains { $0.contains(value) } ? 2 : 1
+        value >= 0x1100 && Self.wide.contains { $0.contains(value) } ? 2 : 1
     }
+
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+        0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
+    ]
 }
 
 extension Substring.UnicodeScalarView {

@@ -100,7 +100,7 @@ package struct MirroredStore: Sendable {
     }
 
     /// Interrupts a running statement of the connection when the work is cancelled.
-    func watch(_ connection: Connection) { connection.onProgress(every: 20_000) { [isCancelled] in !isCancelled() } }
+    func watch(_ connection: Connection) { connection.watch { [isCancelled] in !isCancelled() } }
 
     func checkCancelled() throws {
         guard isCancelled() else { return }

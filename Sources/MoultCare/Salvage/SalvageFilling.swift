@@ -29,7 +29,7 @@ struct SalvageFilling {
         for trigger in layout.triggers { try connection.execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
         var placement = SalvagePlacement(connection, source, layout)
         let tables = try connection.transaction {
-            let tables = try WorkMeter.part(upTo: 0.95) { try place(&placement) }
+            let tables = try WorkMeter.part(upTo: 0.7) { try place(&placement) }
             for fill in layout.virtualTables.compactMap(\.fillStatement) { try connection.execute(fill) }
             try placement.keepOrphans(losses.rowsAside)
             try setCounters(connection)
@@ -47,9 +47,17 @@ struct SalvageFilling {
                     + "The definitions are kept next to it, in \(RecoveredDatabase.schema).")
         }
         if !placement.keepsAnything { _ = try system.remove(files.aside) }
-        try connection.execute("PRAGMA main.synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")
-        try connection.proveWrites()
-        try connection.checkSoundness(place: files.new)
+        let rows = tables.reduce(0) { $0 + $1.rows }
+        let check: WorkMeter.Piece<Void> = (
+            rows,
+            {
+                try connection.execute("PRAGMA main.synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")
+                try connection.proveWrites()
+                try connection.checkSoundness(place: files.new)
+                return []
+            }
+        )
+        _ = try WorkMeter.each([check])
         return SalvageReport(
             store: files.new, version: version, tables: tables, pages: losses.pages,
             notes: source.notes + losses.notes, remarks: remarks, unplaced: placement.unplaced,
@@ -65,29 +73,31 @@ struct SalvageFilling {
     }
 
     private func place(_ placement: inout SalvagePlacement) throws -> [SalvageReport.Table] {
-        var reports: [SalvageReport.Table] = []
+        var places = placement
+        defer { placement = places }
         var seen = Set(StoreSnapshot.coreTables + StoreSnapshot.historyTables + shadows)
-        let meter = WorkMeter.current
-        WorkMeter.expect(pieces: layout.tables.count + layout.joinTables.count)
-        for table in layout.tables {
-            let old = damaged.table(forEntity: table.rootEntityName)
-            let rows = try old.map { try placement.place(table, from: $0) }
-            meter?.advance()
-            let counter = source.counter(of: table, in: layout.model)
-            reports.append(report(table.name, from: old?.name, rows, counter, placement))
-            if let old { seen.insert(old.name) }
+        func piece(
+            _ name: String, from old: String?, counter: Int64? = nil, _ place: @escaping () throws -> Int64?
+        ) -> WorkMeter.Piece<SalvageReport.Table> {
+            if let old { seen.insert(old) }
+            let size = old.flatMap { losses.tables[$0]?.rows } ?? 1
+            return (size, { [report(name, from: old, try place(), counter, places)] })
         }
         let counterparts = Dictionary(damaged.joinTables.map { ($0.ends, $0) }, uniquingKeysWith: { first, _ in first })
-        for join in layout.joinTables {
-            let old = counterparts[join.ends]
-            let rows = try old.map { try placement.place(join, from: $0) }
-            meter?.advance()
-            reports.append(report(join.name, from: old?.name, rows, nil, placement))
-            if let old { seen.insert(old.name) }
+        let tables = layout.tables.map { table in
+            let old = damaged.table(forEntity: table.rootEntityName)
+            return piece(table.name, from: old?.name, counter: source.counter(of: table, in: layout.model)) {
+                try old.map { try places.place(table, from: $0) }
+            }
         }
+        let joins = layout.joinTables.map { join in
+            let old = counterparts[join.ends]
+            return piece(join.name, from: old?.name) { try old.map { try places.place(join, from: $0) } }
+        }
+        var reports = try WorkMeter.each(tables + joins)
         for table in source.catalogue.tables.map(\.name) where seen.insert(table).inserted {
-            try placement.placeNowhere(table)
-            let one = report(table, from: table, 0, nil, placement)
+            try places.placeNowhere(table)
+            let one = report(table, from: table, 0, nil, places)
             if !one.lostKeys.isEmpty || !one.partialKeys.isEmpty { reports.append(one) }
         }
         return reports

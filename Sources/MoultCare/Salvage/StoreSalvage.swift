@@ -43,6 +43,8 @@ package struct StoreSalvage {
         let missing = try MissingLog.findings(of: store, system)
         let unfinished = try StagedStore(at: path, taking: newPaths(of: store, path), system)
         defer { unfinished.remove() }
+        try SpaceRequirement(salvaging: StoreRecords(store: store), to: StoreRecords(store: path), system)
+            .check(for: "The salvage", system)
         let files = SalvageFiles(unfinished)
         let fault = try copy(store, to: files.damaged)
         var report: SalvageReport
@@ -164,11 +166,15 @@ package struct StoreSalvage {
         // SQLite would create the file with the permissions of the umask.
         try system.makeFile(files.recovered, .own)
         let meter = WorkMeter.current
+        var rows = 0
         let recovery = try PageRecovery(
             files.damaged, into: files.recovered, system, optionalTables: StoreSnapshot.historyTables,
             highestKey: PrimaryKeyRow.highestSQL,
             check: {
-                meter?.pulse(1)
+                rows += 1
+                // Asking for the time takes longer than reading a row.
+                guard rows < 64 || rows & 63 == 0 else { return }
+                meter?.pulse(rows < 64 ? 1 : 64)
                 try check()
             }, hints: hints)
         let size = try system.status(of: files.damaged)?.size ?? 0

@@ -239,7 +239,8 @@ extension Invocation {
         // An app's own tool has its own model.
         if registry.models == nil, try needsModel(verb) {
             let models = try configuredModels(found)
-            if let model = models.count > 1 ? model(ofStoreAmong: models) : models.first {
+            let own = { self[Operand.store].flatMap { NearbyModels(paths: models).choice(for: $0, .reading).path } }
+            if let model = models.count > 1 ? own() : models.first {
                 if takesModel { give(model, for: Operand.model) }
                 if names.contains(Option.model.name) { give(model, for: Option.model) }
             } else {
@@ -256,16 +257,6 @@ extension Invocation {
 
     private func needsModel(_ verb: Verb) throws -> Bool {
         verb.takesModel ? self[Operand.model] == nil : self[value: .model] == nil
-    }
-
-    /// Returns the one model that has the version of the verb's store; nil without a store, and if none or several have
-    /// it.
-    private func model(ofStoreAmong models: [String]) -> String? {
-        guard let store = self[Operand.store] else { return nil }
-        let own = models.filter { path in
-            ((try? ModelVersions(contentsOf: path).position(ofStore: store)) ?? nil) != nil
-        }
-        return own.count == 1 ? own[0] : nil
     }
 
     private func configuredModels(_ configuration: ProjectConfiguration?) throws -> [String] {

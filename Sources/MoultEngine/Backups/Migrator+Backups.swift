@@ -57,6 +57,7 @@ extension Migrator {
         }
         defer { lock.release() }
         _ = try Recovery.heal(lock, system, keepsPaused: true)
+        try checkSpace(backingUp: lock.connection, of: lock.sidecar)
         return try backups(of: path).make(of: lock, version: version, for: reason, observer)
     }
 
@@ -75,6 +76,7 @@ extension Migrator {
             do {
                 defer { lock.release() }
                 try folder.removeDrafts(of: lock.sidecar)
+                try checkSpace(backingUp: lock.connection, of: lock.sidecar)
                 let files = try before.union(externalFiles(support))
                 draft = try folder.draft(of: lock, version: version, for: reason, copyingExternalData: true, observer)
                 let copied = try externalFiles(Path.join(draft.folder, Path.name(of: support)))
@@ -90,6 +92,19 @@ extension Migrator {
         throw MigrationError(
             .locked, "Another process kept removing files of external data while they were copied.", place: path,
             remedy: "Close the app that uses the store, or try again when it is less busy.")
+    }
+
+    /// - Parameters:
+    ///   - other: the backup that is restored afterwards.
+    ///   - work: the work that needs the space.
+    func checkSpace(
+        backingUp connection: Connection, of sidecar: StoreRecords, restoring other: StoreBackup? = nil,
+        for work: String = "The backup"
+    ) throws {
+        try SpaceRequirement(
+            backingUp: StoreState(connection), of: sidecar, to: backups(of: sidecar.store).folder,
+            restoring: other?.manifest, system
+        ).check(for: work, system)
     }
 
     private func externalFiles(_ support: String) throws -> Set<String> {
@@ -117,6 +132,7 @@ extension Migrator {
             let version = try StoreSnapshot(reader).metadata.versionIdentifiers.first ?? ""
             let folder = try backups(of: path)
             try folder.removeDrafts(of: sidecar)
+            try checkSpace(backingUp: reader, of: sidecar)
             let backup = try folder.proven(
                 folder.draft(
                     of: reader, named: Path.name(of: path), beside: path, version: version, for: .request,

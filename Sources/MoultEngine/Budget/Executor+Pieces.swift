@@ -103,17 +103,17 @@ extension Executor {
     private func verify(_ copy: WorkingCopy, _ pace: CallBudget, _ units: MigrationUnits) throws {
         try copy.connection.proveWrites()
         try copy.connection.forgetPages()
-        copy.connection.onProgress(every: 20_000) { [observer] in !observer.isCancelled() }
-        defer { copy.connection.onProgress(nil) }
-        let pieces = try migration.verification.pieces(copy.connection, isDivided: true)
-        try read(pages(of: copy, pace, units) + proofs(pace, units), pace) {
-            for piece in pieces.dropFirst(pace.checkpoint.verified) {
-                try verify(piece.unit.seconds > 0 ? piece.unit : units.verification, pace) {
-                    try piece.check(copy.connection)
+        try observer.watching(copy.connection) {
+            let pieces = try migration.verification.pieces(copy.connection, isDivided: true)
+            try read(pages(of: copy, pace, units) + proofs(pace, units), pace) {
+                for piece in pieces.dropFirst(pace.checkpoint.verified) {
+                    try verify(piece.unit.seconds > 0 ? piece.unit : units.verification, pace) {
+                        try piece.check(copy.connection)
+                    }
+                    // A single piece needs only the report at the end.
+                    guard pieces.count > 1 else { continue }
+                    observer.report(.verify, Double(pace.checkpoint.verified) / Double(pieces.count + 1))
                 }
-                // A single piece needs only the report at the end.
-                guard pieces.count > 1 else { continue }
-                observer.report(.verify, Double(pace.checkpoint.verified) / Double(pieces.count + 1))
             }
         }
         for check in pages(of: copy, pace, units) { try perform(check, .verify, pace) }

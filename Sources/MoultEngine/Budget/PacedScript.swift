@@ -25,7 +25,6 @@ struct PacedScript {
 
     /// - Throws: ``CallBudget/Stop`` when the time is over.
     func run(on connection: Connection) throws {
-        defer { connection.onProgress(nil) }
         var position = try position(of: connection)
         let places = try runner.places(on: connection)
         while statements.indices.contains(position.statement) {

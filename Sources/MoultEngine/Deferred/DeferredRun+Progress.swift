@@ -31,20 +31,4 @@ extension DeferredRun {
         }
         return observer
     }
-
-    /// Reports the progress of a table's proof, estimated from the time.
-    func watch(_ part: MigrationObserver, rows: Int64) {
-        let begun = system.monotonicNanoseconds
-        let expected = part.expectedSeconds(of: 1, at: begun)
-        var last = begun
-        connection.onProgress(every: 20_000) { [system] in
-            let now = system.monotonicNanoseconds
-            if now &- last > 50_000_000 {
-                last = now
-                part.report(
-                    .change, MachineSpeed.approach(system.seconds(since: begun, to: now) / expected), rows: rows)
-            }
-            return !part.isCancelled()
-        }
-    }
 }

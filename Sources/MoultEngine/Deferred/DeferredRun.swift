@@ -118,10 +118,7 @@ extension DeferredRun {
         let observer = taskObserver(task)
         // Triggers and views keep their text unchanged.
         try connection.execute("PRAGMA legacy_alter_table = ON")
-        defer {
-            connection.onProgress(nil)
-            try? connection.execute("PRAGMA legacy_alter_table = OFF")
-        }
+        defer { try? connection.execute("PRAGMA legacy_alter_table = OFF") }
         try connection.registerCoreDataStubs()
         do {
             known = try connection.transaction { try perform(task, of: work, script, observer) }
@@ -154,8 +151,9 @@ extension DeferredRun {
         try run(script.making, observer.spanning(0...parts.made))
         var observer = observer
         if let rebuilt = script.rebuilt {
-            watch(observer.spanning(parts.made...parts.proven), rows: task.rows)
-            try RebuildVerifier(connection, rebuilt).verify()
+            try observer.spanning(parts.made...parts.proven).watching(
+                connection, as: .change, rows: { _ in task.rows },
+                during: { try RebuildVerifier(connection, rebuilt).verify() })
             // Count the rows only once.
             observer.onProgress = { [onProgress = observer.onProgress] progress in
                 var progress = progress
@@ -261,10 +259,8 @@ extension DeferredRun {
 
     private func makeBackup(before tasks: [DeferredTask]) throws {
         guard needsBackup(before: tasks) else { return }
-        let (size, folder) = (try StoreState(connection).size, Path.folder(of: connection.path))
-        try SpaceRequirement(parts: [
-            .init(reason: "backup", folder: folder, bytes: size), .records(in: folder),
-        ]).check(for: "The deferred work", system)
+        let size = try StoreState(connection).size
+        try migrator.checkSpace(backingUp: connection, of: lock.sidecar, for: "The deferred work")
         backup = try migrator.backups(of: connection.path).make(
             of: lock, version: version.name, for: .finish, observer)
         observer.report(.backup, 1, bytes: size, backup.map { "Made the backup \($0.name)" })

@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultSQLite
 import MoultStore
 
@@ -38,11 +39,11 @@ extension Estimate {
     /// Estimates a migration of a store of `size` bytes.
     ///
     /// - Parameters:
-    ///   - costs: the seconds of each statement of the first pass.
+    ///   - connection: the connection to the store.
     ///   - keepsNothing: whether it is a rehearsal, without a commit.
-    init(_ migration: Pass, _ costs: [Double], size: Int64, keepsNothing: Bool = false) {
+    init(_ migration: Pass, over connection: Connection, size: Int64, keepsNothing: Bool = false) throws {
+        let work = try migration.work(over: connection, size: size).reduce(0, +)
         let size = Double(size)
-        let work = migration.work(costs).reduce(0, +)
         let isOfCatalogue = migration.script.isInPlace
         if isOfCatalogue || migration.staysInStore {
             let copied = migration.script.needsBackup ? size : 0
@@ -86,11 +87,20 @@ extension Estimate {
 }
 
 extension Pass {
-    /// Returns the seconds of each piece of this pass's phase `change`: the script, the policies, each step.
-    func work(_ costs: [Double]) -> [Double] {
+    /// Returns the seconds of each piece of this pass's phase `change`: the script, the policies, each step, and giving
+    /// back the free pages.
+    ///
+    /// - Parameters:
+    ///   - connection: the connection to the store or the copy, before the script has run.
+    ///   - size: the size of the store in bytes.
+    func work(over connection: Connection, size: Int64) throws -> [Double] {
+        let sizes = script.rows > 0 || !steps.isEmpty ? try TableSizes(over: connection) : nil
         let code = policies.map { [Double($0.objects) * CostModel.object] } ?? []
-        return [costs.reduce(CostModel.statement, +)] + code
-            + steps.map { _ in Double(max(script.rows, 1)) * CostModel.step }
+        // A step without statements before it, such as a repair, passes through all rows.
+        let rows = script.rows > 0 ? script.rows : sizes?.all ?? 0
+        return [script.costs(by: sizes).reduce(CostModel.statement, +)] + code
+            + steps.map { _ in Double(max(rows, 1)) * CostModel.step }
+            + (isCompacted ? [Double(size) * (CostModel.write + CostModel.copy)] : [])
     }
 }
 
@@ -153,6 +163,14 @@ struct TableSizes {
         let size = try connection.attempt { try StoreState(connection).size } ?? 0
         bytesOfRow = Double(size) / max(rows.values.reduce(0.0) { $0 + Double($1) }, 1)
     }
+
+    /// About how many rows all tables have. A damaged store may name any key.
+    var all: Int64 { rows.values.reduce(0) { $0 &+ min(max($1, 0), 1 << 40) } }
+
+    /// Returns the rows of all tables, as the size of pieces of metered work; 1 if no meter is there to ask.
+    static func metered(over connection: Connection) throws -> Int64 {
+        WorkMeter.current == nil ? 1 : try TableSizes(over: connection).all
+    }
 }
 
 /// The expected needs of a migration, before it begins.
@@ -170,8 +188,7 @@ extension Migrator {
     package func needs(of migration: Pass, on store: String) throws -> RunNeeds {
         try ReadOnlyStore.read(store, system: system) { probe in
             let state = try StoreState(probe.connection)
-            let estimate = Estimate(
-                migration, try migration.script.costs(over: probe.connection), size: state.size)
+            let estimate = try Estimate(migration, over: probe.connection, size: state.size)
             let space = try SpaceRequirement(
                 migration, on: state, StoreRecords(store: probe.path), options, backups: backups(of: probe.path).folder,
                 system)

@@ -37,10 +37,13 @@ package struct Pass: Sendable {
     package var span: ClosedRange<Double> = 0...1
     /// The number of working copies that are kept until the end, because steps may have to be undone on them.
     package var keptCopies = 0
-    /// Whether the free pages of the store are given back, once all else is done.
-    var isCompacted = false
+    /// The free pages of the store that are given back, once all else is done; nil to leave them.
+    var freePages: FreePages?
+    var isCompacted: Bool { freePages != nil }
     /// The amount by which the store may grow; nil if it keeps its size.
     var growth: StoreGrowth?
+    /// The most bytes by which a repair enlarges the store.
+    var newBytes: Int64 = 0
     /// The facts found in the rows when this was planned; nil if the rows were not read.
     package var rowFacts: BoundPlan.RowFacts?
     /// The checks made under the lock before any change, such as that the store is the one planned for.
@@ -81,6 +84,13 @@ package struct Pass: Sendable {
             && newExternalFiles.isEmpty
     }
 
+    /// The most bytes that are sorted at once; nil if only the size of the store bounds them, as with an app's code.
+    var sorted: Int64? {
+        guard policies == nil, steps.isEmpty, rules == nil, next == nil else { return nil }
+        let sorts = script.statements.contains { $0.kind == .createIndex }
+        return growth.map { $0.sorted(by: script) } ?? (sorts ? nil : 0)
+    }
+
     /// Reports the losses of the pass.
     ///
     /// - Throws: `lossNotAccepted`.
@@ -92,7 +102,7 @@ package struct Pass: Sendable {
     /// Verifies the new store, as read from its file, and writes what must be in it from the commit on. Cancelling ends
     /// the verification at once.
     func verify(_ connection: Connection, _ timings: PhaseTimings, _ observer: MigrationObserver) throws {
-        let isLast = next == nil && steps.isEmpty
+        let isLast = next == nil && steps.isEmpty && !isCompacted
         try timings.measure(.verify) {
             let own = try Self.ownTables(of: connection)
             try connection.proveWrites()
@@ -100,7 +110,9 @@ package struct Pass: Sendable {
             guard try Self.ownTables(of: connection) == own else {
                 throw MigrationError.changedOnTheWay(connection.path)
             }
-            try observer.watching(connection, as: isLast ? .verify : nil) { try verification.run(on: connection) }
+            let phase: MigrationProgress.Phase? = isLast ? .verify : nil
+            if let phase { observer.report(phase, 0, rows: observer.totalRows) }
+            try observer.watching(connection, as: phase) { try verification.run(on: connection) }
         }
         try writeMetadataEntries(connection)
     }

@@ -13,6 +13,8 @@ package struct SpaceRequirement: Sendable, Equatable {
         package var bytes: Int64
         /// The time during which the space is taken.
         var time = Time.whole
+        /// Whether the folder is the one for temporary files, which the environment variable `TMPDIR` names.
+        var isTemporary = false
 
         /// The time during which a part is taken. What is taken only before the commit is free again when the commit
         /// begins.
@@ -22,9 +24,16 @@ package struct SpaceRequirement: Sendable, Equatable {
             (self.reason, self.folder, self.bytes) = (reason, folder, bytes)
         }
 
-        fileprivate func taken(_ time: Time) -> Part {
+        func taken(_ time: Time) -> Part {
             var part = self
             part.time = time
+            return part
+        }
+
+        /// Returns the part in the folder for temporary files.
+        static func temporary(_ reason: String, in folder: String, bytes: Int64) -> Part {
+            var part = Part(reason: reason, folder: folder, bytes: bytes)
+            part.isTemporary = true
             return part
         }
 
@@ -71,6 +80,13 @@ package struct SpaceRequirement: Sendable, Equatable {
         package var fileSize: Int64
         /// The most bytes by which the new store can exceed the old one.
         package var growth: Int64 = 0
+        /// The most bytes that are sorted at once; nil if only the size of the store bounds them.
+        package var sorted: Int64?
+        /// The most pages that change in the store itself; nil if all may.
+        package var changed: Int64?
+        /// The number of pages that are free.
+        package var freePages: Int64 = 0
+        package var usesWAL = true
         /// The number of external data files, and their bytes.
         package var externalFiles: Int64 = 0
         package var externalBytes: Int64 = 0
@@ -102,18 +118,18 @@ package struct SpaceRequirement: Sendable, Equatable {
     package init(_ work: Work, beside sidecar: StoreRecords, backups: String, temporary: String) {
         let folder = Path.folder(of: sidecar.store)
         let (old, new) = (work.pages &* work.pageSize, work.pages &* work.pageSize &+ work.growth)
+        // What is left once the free pages are given back.
+        let left = work.isCompacted ? new &- min(work.freePages, work.pages) &* work.pageSize : new
         let hasCopy = !work.isInPlace && !work.staysInStore
-        parts = [
+        parts =
             work.isFrugal
-                ? Part(reason: "copy to read from", folder: backups, bytes: old)
+            ? [
+                Part(reason: "copy to read from", folder: backups, bytes: old)
                     .taken(work.isPaced ? .whole : .beforeCommit)
-                : Part(reason: "backup", folder: backups, bytes: old)
-        ]
-        if work.externalFiles > 0, !work.isFrugal {
-            parts.append(Part(reason: "backup of external data", folder: backups, bytes: work.externalSpace))
-        }
+            ] : Self.backup(work, in: backups)
         if hasCopy {
-            parts.append(Part(reason: "working copy", folder: folder, bytes: new))
+            let copy = Part(reason: "working copy", folder: folder, bytes: new)
+            parts += work.isCompacted ? [copy.taken(.beforeCommit)] : [copy]
             if work.hasFurtherPasses {
                 // It is removed once the next pass is verified.
                 parts.append(
@@ -125,13 +141,15 @@ package struct SpaceRequirement: Sendable, Equatable {
             }
             if work.isCompacted {
                 // SQLite writes the rows into a temporary file, and then back.
-                parts.append(Part(reason: "compaction", folder: temporary, bytes: old).taken(.beforeCommit))
+                parts.append(.temporary("compaction", in: temporary, bytes: left).taken(.beforeCommit))
+                parts.append(Part(reason: "compacted copy", folder: folder, bytes: left).taken(.commit))
             }
         }
-        if !work.isInPlace {
-            // The entries of an index are in its table too: together they are no larger than the store. On the store
-            // itself, they are sorted while the log grows.
-            let sorting = Part(reason: "sorting of indexes", folder: temporary, bytes: new / 2)
+        // The entries of an index are in its table too: together they are no larger than the store. On the store
+        // itself, they are sorted while the log grows.
+        let sorted = min(work.sorted ?? .max, new / 2)
+        if !work.isInPlace, sorted > 0 {
+            let sorting = Part.temporary("sorting of indexes", in: temporary, bytes: sorted)
             parts.append(hasCopy ? sorting.taken(.beforeCommit) : sorting)
         }
         if work.keptCopies > 0 {
@@ -139,16 +157,24 @@ package struct SpaceRequirement: Sendable, Equatable {
             let bytes = kept.overflow ? Int64.max : kept.partialValue
             parts.append(Part(reason: "copies for undoing steps", folder: folder, bytes: bytes))
         }
-        let log = Self.commitLog(pages: max(old, new) / max(work.pageSize, 1) + 1, pageSize: work.pageSize)
-        // The contents of the WAL must be written to the store's own file.
-        let commit = Part(
-            reason: "commit log", folder: folder, bytes: max(0, log &+ max(0, max(old, new) - work.fileSize)))
+        // A WAL holds the new pages, which then enlarge the store's own file. A rollback journal holds the old pages.
+        let pages = (work.usesWAL ? left : max(old, left)) / max(work.pageSize, 1) &+ 1
+        let changed = hasCopy ? pages : min(work.changed ?? pages, pages)
+        let log = Self.commitLog(pages: changed, pageSize: work.pageSize)
+        let commit = Part(reason: "commit log", folder: folder, bytes: max(0, log &+ max(0, left &- work.fileSize)))
         parts.append(hasCopy ? commit.taken(.commit) : commit)
         parts.append(.records(in: folder))
         guard !work.isFrugal else { return }
         var frugal = work
         (frugal.isFrugal, frugal.staysInStore) = (true, false)
         self.frugal = SpaceRequirement(frugal, beside: sidecar, backups: backups, temporary: temporary).parts
+    }
+
+    /// Returns the parts of a backup of a store with its external data.
+    static func backup(_ work: Work, in folder: String) -> [Part] {
+        let pages = Part(reason: "backup", folder: folder, bytes: work.pages &* work.pageSize)
+        guard work.externalFiles > 0 else { return [pages] }
+        return [pages, Part(reason: "backup of external data", folder: folder, bytes: work.externalSpace)]
     }
 
     /// Returns the space for a commit. Every new page passes through the WAL, or every old one through the rollback
@@ -189,9 +215,11 @@ package struct SpaceRequirement: Sendable, Equatable {
     ///   first volume that is too small.
     package func check(for work: String = "The migration", offering ways: [Way] = [], _ system: any System) throws {
         guard let short = try volumes(system).first(where: { !$0.isEnough }) else { return }
+        let place =
+            short.all.allSatisfy(\.isTemporary) ? " in the folder for temporary files, \(short.folder)" : ""
         throw MigrationError(
             .insufficientStorage,
-            "\(work) needs \(Quantity.bytesNeeded(short.needed)) of free space (\(Self.list(short.parts))), and "
+            "\(work) needs \(Quantity.bytesNeeded(short.needed)) of free space\(place) (\(Self.list(short.parts))), and "
                 + "\(Quantity.bytesFree(short.available)) are free.", place: short.folder,
             remedy: helpful(ways, on: short, system).reduce(
                 "Free \(Quantity.bytesNeeded(short.needed - short.available)) more"
@@ -201,18 +229,26 @@ package struct SpaceRequirement: Sendable, Equatable {
     /// Returns the options that would help.
     private func helpful(_ ways: [Way], on short: Volume, _ system: any System) -> [Remedy] {
         var words: [Remedy] = []
+        /// Returns the space that the volume must have for the parts that stay on it.
+        func needed(_ isElsewhere: (Part) -> Bool) -> Int64 {
+            SpaceRequirement(parts: short.all.filter { !isElsewhere($0) }).total
+        }
         let kept = short.all.filter { $0.reason.hasPrefix("backup") }
-        let backups = Self.sum(kept)
-        let withoutBackups = SpaceRequirement(parts: short.all.filter { !kept.contains($0) }).total
         if ways.contains(.frugal), let frugal, isEnoughWithoutBackup(system) {
             let needed = SpaceRequirement(parts: frugal).total
             words.append("use \(option: .frugal), which keeps no backup and needs \(Quantity.bytesNeeded(needed))")
         }
-        if backups > 0, withoutBackups <= short.available {
+        let backups = Self.sum(kept)
+        if backups > 0, needed(kept.contains) <= short.available {
             words.append(
                 "keep the backup on another volume: \(option: .backups("FOLDER")) (\(Quantity.bytesNeeded(backups)))")
         }
-        if ways.contains(.into) {
+        let temporary = Self.sum(SpaceRequirement(parts: short.all.filter(\.isTemporary)).peak)
+        if temporary > 0, needed(\.isTemporary) <= short.available {
+            words.append(
+                "set TMPDIR to a folder on another volume (\(Quantity.bytesNeeded(temporary)) of temporary files)")
+        }
+        if ways.contains(.into), !short.all.allSatisfy(\.isTemporary) {
             words.append("write the new store on another volume: \(option: .into("FILE"))")
         }
         return words

@@ -39,11 +39,47 @@ struct StoreGrowth: Sendable {
         // Rows that grow in place split full pages, which are then not as full: SQLite makes four pages of three. In
         // tables of all sizes of rows, this took 13 % at most. A table may have larger rows than the others.
         let grown = plan.source.tables.filter { updated.contains($0.name) }.reduce(0) { $0 + rows(of: $1) }
-        let split = min(3 * grown / all, 1) * size / 5
+        let split = min(3 * grown / all, 1) * size / 7
         // A new entity number may take more bytes in each record.
         let fixed = (newObjects + 4) * pageSize + newTexts + (isRenumbered ? 2 * all : 0)
         // Full pages are not filled to the last byte.
         return Int64(min((values + inIndexes + pairs) * 1.25 + split + fixed, 1e17))
+    }
+
+    /// Returns the most bytes that a script sorts at once, for one index; nil if the size of an index is unknown, because
+    /// it holds texts or pairs.
+    func sorted(by script: StoreScript) -> Int64? {
+        var most = 0.0
+        for statement in script.statements where statement.kind == .createIndex {
+            if let pairs = newPairs(of: statement.table) {
+                most = max(most, 24 * pairs)
+                continue
+            }
+            let indexes = plan.destination.indexes.filter { $0.table == statement.table }
+            let areNumeric = indexes.allSatisfy { form(of: $0, in: plan.destination) != nil }
+            guard !indexes.isEmpty, areNumeric else { return nil }
+            most = indexes.reduce(most) { max($0, entries(of: $1, 0)) }
+        }
+        // Runs are merged through a buffer of their own.
+        return Int64(min(most * 1.1, 1e17))
+    }
+
+    /// Returns the most pairs in a join table that relationships of another form fill; nil for any other table.
+    private func newPairs(of table: String) -> Double? {
+        guard plan.source.joinTables.isEmpty, plan.destination.joinTables.contains(where: { $0.name == table }) else {
+            return nil
+        }
+        return plan.source.tables.map(rows).max() ?? 0
+    }
+
+    /// Returns the most pages that a script changes in the store itself; nil if it writes rows or frees pages, which are
+    /// overwritten then.
+    func changedPages(by script: StoreScript, of state: StoreState) -> Int64? {
+        let frees: Set<StoreScript.Statement.Kind> = [.dropTable, .dropIndex]
+        guard !script.writesRows, !script.statements.contains(where: { frees.contains($0.kind) }) else { return nil }
+        let (pageSize, texts) = (max(Double(state.pageSize), 1), 4 * newTexts)
+        // The catalogue, the metadata, the counters, and the map of the pages that the store gains.
+        return Int64(min((Double(bytes(of: state)) + texts) / pageSize * 1.01 + 64, 1e13))
     }
 
     private func rows(of table: EntityTable) -> Double { rows[table.name] ?? 0 }

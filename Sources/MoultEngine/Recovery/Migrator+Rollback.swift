@@ -53,6 +53,7 @@ extension Migrator {
             defer { lock.release() }
             lock.report(to: observer)
             _ = try Recovery.heal(lock, system)
+            try checkSpace(backingUp: lock.connection, of: sidecar, restoring: backup, for: "The rollback")
             let pages: PageDigests
             (outcome.saved, pages) = try replace(lock, by: backup, run, from: currentVersion, observer)
             try finish(&outcome, pages, startedAt, lock, from: currentVersion)

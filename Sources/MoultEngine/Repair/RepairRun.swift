@@ -38,6 +38,7 @@ final class RepairRun {
         var report = RepairReport()
         for (number, fault) in faults.enumerated() {
             guard !site.isCancelled() else { throw site.cancellation }
+            defer { site.report(Double(number + 1) / Double(faults.count), nil) }
             var finding = try search.finding(fault)
             guard finding.count > 0 else { continue }
             let before = quarantine.count
@@ -49,7 +50,6 @@ final class RepairRun {
             finding.quarantined = quarantine.count - before
             finding.left = try search.finding(fault).count
             report.faults.append(finding)
-            site.report(Double(number + 1) / Double(faults.count), nil)
         }
         return report
     }

@@ -17,6 +17,8 @@ struct SchemaRepair: Sendable {
     private let script: SchemaScript
     /// The indexes to rebuild before anything is read through them.
     let faults: [IndexFault]
+    /// The most bytes that the indexes and values to be made take.
+    let newBytes: Int64
 
     var statements: [StoreScript.Statement] { script.statements + faults.compactMap(\.statement) }
     /// Whether an index gives other rows than its table.
@@ -52,9 +54,14 @@ struct SchemaRepair: Sendable {
         gaps.indexes.removeAll { index in
             !rules.contains(gaps.history.tables.contains { $0.name == index.table } ? .history : .indexes)
         }
+        let entries = try gaps.indexes.map(connection.bytesOfEntries)
         waiting = try search.lookAtIndexes(&gaps, repairsRows: rules.contains(.duplicates) && !breaksReading)
         gaps.history.keep(rules)
         script = SchemaScript(gaps, layout: layout, catalogue: snapshot.catalogue)
+        let values = try script.fills.map { fill in
+            try connection.attempt { try connection.integer("SELECT 12 * count(*) FROM main.\(fill.table.quotedName)") }
+        }
+        newBytes = entries.reduce(0, &+) &+ values.reduce(0) { $0 &+ (($1 ?? 0) ?? 0) }
         try search.lookAtTables(script)
         let remarks = layout.findings.filter { $0.code == "column-type" }
         report = RepairReport(
@@ -99,6 +106,21 @@ struct SchemaRepair: Sendable {
                 .verificationFailed, "The new store is damaged. \(fault.message)", place: connection.path,
                 remedy: "The store is unchanged. Report this as a bug.")
         }
+    }
+}
+
+extension Connection {
+    /// Returns the most bytes that the entries of an index take: the values of its columns, and the keys.
+    fileprivate func bytesOfEntries(of index: IndexDefinition) throws -> Int64 {
+        let names = Set(index.sql.sqlTokens.map(\.name))
+        let values = try columns(of: index.table).map(\.name).filter(names.contains).map { name in
+            let value = name.quotedName
+            return " + iif(typeof(\(value)) IN ('text', 'blob'), length(CAST(\(value) AS BLOB)) + 5, 10)"
+        }
+        // A missing table has no rows, and a full page is not filled to the last byte.
+        guard !values.isEmpty else { return 0 }
+        let sum = "total(12\(values.joined())) * 1.25"
+        return try integer("SELECT CAST(\(sum) AS INTEGER) FROM main.\(index.table.quotedName)") ?? 0
     }
 }
 

@@ -64,7 +64,7 @@ package final class StoreRepair: Sendable {
             let schema = try WorkMeter.part(upTo: 0.3) {
                 try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
             }
-            let size = try snapshot.approximateRows(over: probe.connection)
+            let size = try TableSizes.metered(over: probe.connection)
             let rows =
                 try schema.breaksReading
                 ? []
@@ -154,7 +154,8 @@ package final class StoreRepair: Sendable {
         migration.operation = .repair
         migration.preconditions = [UnchangedStore(binding: binding, store: store)]
         if !unnamed.names.isEmpty { migration.unnamedFiles = UnnamedFiles(files: unnamed, system: system) }
-        migration.isCompacted = free != nil
+        migration.freePages = free
+        migration.newBytes = schema.newBytes
         guard !schema.isEmpty else { return migration }
         migration.script = StoreScript(statements: schema.statements)
         migration.verification = Verification(self)

@@ -28,7 +28,7 @@ extension Executor {
             journal.newChecksum = try StoreState(copy.connection).checksum
             if !isFirst, !trail.needs(copy.source) { try system.remove(copy.source) }
         }
-        observer.report(.verify, 1, rows: max(observer.totalRows, rows), "The new store is verified")
+        observer.report(.verify, 1, rows: rows, "The new store is verified")
         if options.isFrugal { backups.discard(draft) }
         try timings.measure(.commit) { try commit(passes.path) }
         return backup

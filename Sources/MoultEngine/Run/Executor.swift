@@ -67,8 +67,7 @@ final class Executor {
         pace = budget.map { [before] in
             CallBudget($0, migration, run: name, startedAt: begun, size: before.size, system)
         }
-        let costs = try migration.script.costs(over: lock.connection)
-        let estimate = Estimate(migration, costs, size: before.size)
+        let estimate = try Estimate(migration, over: lock.connection, size: before.size)
         self.observer = observer.withTotalRows(of: migration)
             .timed(by: estimate, from: checkpoint?.fraction ?? 0, system).ending(pace)
         journal = Journal(
@@ -225,8 +224,7 @@ extension Executor {
         }
         for loss in migration.ledger.losses { log.append("Run \(identifier): \(loss.sentence)") }
         log.append("Run \(identifier): completed successfully in \(seconds) s.")
-        observer.report(
-            .done, 1, rows: max(observer.totalRows, rows), bytes: bytes, "The store is of version \(migration.to)")
+        observer.report(.done, 1, rows: rows, bytes: bytes, "The store is of version \(migration.to)")
         return MigrationOutcome(
             run: identifier, backup: backup, rows: rows, bytesBefore: before.size, bytesAfter: after.size,
             seconds: timings.all, recovery: recovery, space: space, pruned: pruned.map(\.name),

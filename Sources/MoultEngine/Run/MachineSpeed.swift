@@ -11,8 +11,9 @@ final class MachineSpeed: Sendable {
         /// The time of the first report of the phase, and the part of it that was done then.
         var begun: UInt64
         var start: Double
-        /// The highest fraction reported; two threads may report.
+        /// The highest fraction and the most rows reported; two threads may report.
         var highest: Double
+        var rows: Int64 = 0
         /// The actual and the expected seconds of the phases without code.
         var taken = 0.0
         var expected = 0.0
@@ -34,27 +35,19 @@ final class MachineSpeed: Sendable {
     /// The highest fraction reported, in this call or an earlier one.
     var reached: Double { state.withLock { $0.highest } }
 
-    /// Returns the progress with a fraction that never decreases, and the time left.
+    /// Returns the progress with a fraction and rows that never decrease, and the time left.
     func timing(_ progress: MigrationProgress) -> MigrationProgress {
         let now = now
         return state.withLock { state in
             var progress = progress
             progress.fraction = max(progress.fraction, state.highest)
+            // Code may have written more rows than were expected.
+            state.rows = max(progress.rows, state.rows)
+            (progress.rows, progress.totalRows) = (state.rows, max(progress.totalRows, state.rows))
             if order(progress.phase) > order(state.phase) { enter(progress, at: now, &state) }
             state.highest = progress.fraction
             progress.estimatedTimeRemaining = remaining(progress, at: now, state)
             return progress
-        }
-    }
-
-    /// Returns the part of a phase that is done by now if it takes the expected time, for phases that report no
-    /// progress.
-    func expectedPart(of phase: MigrationProgress.Phase) -> Double {
-        let now = now
-        return state.withLock { state in
-            guard state.phase == phase else { return 0 }
-            let whole = estimate.seconds[phase, default: 0] * pace((state.taken, state.expected))
-            return Self.approach(system.seconds(since: state.begun, to: now) / whole)
         }
     }
 

@@ -115,11 +115,6 @@ package struct MigrationObserver: Sendable {
         return observer
     }
 
-    /// Returns the seconds that a part of the phase `change` is expected to take here; 0 if unknown.
-    func expectedSeconds(of part: Double, at now: UInt64) -> Double {
-        clock?.expectedSeconds(of: part * (span.upperBound - span.lowerBound), in: .change, at: now) ?? 0
-    }
-
     /// - Parameter part: the part of the phase that is done, 0 to 1.
     func report(
         _ phase: MigrationProgress.Phase, _ part: Double, rows: Int64 = 0, bytes: Int64 = 0, _ message: String? = nil,
@@ -135,23 +130,33 @@ package struct MigrationObserver: Sendable {
                 message: message, table: table, isBeside: isBeside))
     }
 
-    /// Runs work that reports no progress, such as a verification. Progress is estimated from the time, and cancelling
-    /// interrupts the statement that runs on the connection.
+    /// Runs work that reports no progress of its own, such as a statement or a verification. The part that is done is
+    /// estimated, and cancelling interrupts the statement that runs on the connection.
     ///
-    /// - Parameter phase: the phase of the work; nil if it is not a phase of its own.
+    /// - Parameters:
+    ///   - phase: the phase of the work; nil if it is not a phase of its own.
+    ///   - steps: the instructions of SQLite that the work is expected to take; nil to estimate by the time.
+    ///   - isInterrupted: whether cancelling interrupts a statement.
+    ///   - rows: returns the rows done when a part of the work is, 0 to 1; nil if all are.
     func watching<Result>(
-        _ connection: Connection, as phase: MigrationProgress.Phase?, _ body: () throws -> Result
+        _ connection: Connection, as phase: MigrationProgress.Phase? = nil, steps: Double? = nil,
+        isInterrupted: Bool = true, rows: ((_ part: Double) -> Int64)? = nil, during body: () throws -> Result
     ) rethrows -> Result {
-        if let phase { report(phase, 0, rows: totalRows) }
-        var last = clock?.now ?? 0
-        connection.onProgress(every: 20_000) {
-            if let phase, let clock, clock.now &- last > 50_000_000 {
-                last = clock.now
-                report(phase, clock.expectedPart(of: phase), rows: totalRows)
-            }
-            return !isCancelled()
-        }
-        defer { connection.onProgress(nil) }
-        return try body()
+        var (last, taken) = (clock?.now ?? 0, 0.0)
+        let (begun, width) = (last, span.upperBound - span.lowerBound)
+        let expected = phase.flatMap { clock?.expectedSeconds(of: width, in: $0, at: begun) } ?? 0
+        return try connection.watched(
+            by: {
+                // SQLite adds up a statement's steps when it pauses; a statement of a script never pauses.
+                taken += Double(Connection.instructionsPerPulse)
+                if let phase, let clock, clock.now &- last > 50_000_000 {
+                    last = clock.now
+                    let part =
+                        steps.map { min(taken / $0, 0.99) }
+                        ?? MachineSpeed.approach(Double(last &- begun) / 1e9 / expected)
+                    report(phase, part, rows: rows?(part) ?? totalRows)
+                }
+                return !isInterrupted || !isCancelled()
+            }, during: body)
     }
 }

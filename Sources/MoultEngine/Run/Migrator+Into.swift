@@ -16,7 +16,8 @@ extension Migrator {
     package func run(
         _ prepared: PreparedMigration, into path: String, _ observer: MigrationObserver = .none
     ) throws -> MigrationOutcome? {
-        if let refusal = try prepared.migration()?.lossRefusal { throw refusal }
+        let migration = try prepared.migration()
+        if let refusal = migration?.lossRefusal { throw refusal }
         let store = prepared.store
         let target = StoreRecords(store: path)
         let places = [path, target.support, target.folder]
@@ -29,6 +30,11 @@ extension Migrator {
         for finding in try DamagedSideFiles.findings(beside: store, system)
         where finding.code == DamagedSideFiles.code {
             observer.report(.lock, 1, "\(finding.message) It stays next to the store.")
+        }
+        if let migration {
+            let state = try ReadOnlyStore.read(store, system: system) { try StoreState($0.connection) }
+            try SpaceRequirement(mirroring: StoreRecords(store: store), at: path, by: migration, on: state, system)
+                .check(for: "The migration", system)
         }
         do {
             try copyStore(store, to: copy, observer.part(0...0.2))

@@ -253,14 +253,14 @@ extension Migrator {
                 observer.report(.lock, 1, "\(finding.message) A copy of it is kept before the store is changed.")
             }
             for check in migration.preconditions { try check.check(probe.connection) }
-            let costs = try migration.script.costs(over: probe.connection)
+            let size = try StoreState(probe.connection).size
             let observer = observer.withTotalRows(of: migration).timed(
-                by: Estimate(
-                    migration, costs, size: try StoreState(probe.connection).size, keepsNothing: true), system)
+                by: try Estimate(migration, over: probe.connection, size: size, keepsNothing: true), system)
             let trail = StepUndoLog(store: probe.path, system: system)
             var outcome: RehearsalOutcome
             do {
-                outcome = try rehearse(migration, probe, folder, trail, observer)
+                outcome = try rehearse(
+                    migration, probe, folder, isTemporary: scratch == nil, trail, observer)
             } catch {
                 var cause = error
                 // The copy is gone by the time anyone reads this error.
@@ -281,13 +281,16 @@ extension Migrator {
     }
 
     private func rehearse(
-        _ migration: Pass, _ probe: ReadOnlyStore, _ folder: String, _ trail: StepUndoLog,
+        _ migration: Pass, _ probe: ReadOnlyStore, _ folder: String, isTemporary: Bool, _ trail: StepUndoLog,
         _ observer: MigrationObserver
     ) throws -> RehearsalOutcome {
         let before = try StoreState(probe.connection)
         let sidecar = StoreRecords(store: probe.path)
         let space = try SpaceRequirement(
             migration, on: before, sidecar, options, backups: try backups(of: probe.path).folder, system)
+        try SpaceRequirement(
+            rehearsing: migration, on: before, in: folder, isTemporary: isTemporary, options, system
+        ).check(for: "The rehearsal", system)
         let timings = PhaseTimings(system)
         let source = Path.join(folder, "source")
         try timings.measure(.backup) {
@@ -304,8 +307,8 @@ extension Migrator {
             try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }
             size = try StoreState(copy.connection).size
         }
-        observer.report(.verify, 1, rows: max(observer.totalRows, rows))
-        observer.report(.done, 1, rows: max(observer.totalRows, rows))
+        observer.report(.verify, 1, rows: rows)
+        observer.report(.done, 1, rows: rows)
         return RehearsalOutcome(
             rows: rows, bytesBefore: before.size, bytesAfter: size,
             seconds: timings.all, space: space, volumes: try space.volumes(system), way: probe.way,

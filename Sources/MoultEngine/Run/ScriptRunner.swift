@@ -52,7 +52,6 @@ struct ScriptRunner {
 
     /// Runs the script in the open transaction.
     func run(on connection: Connection) throws {
-        defer { connection.onProgress(nil) }
         for (statement, place) in zip(script.statements, try places(on: connection)) {
             try run(statement, at: place, on: connection)
             report(endOf: place, statement)
@@ -79,8 +78,10 @@ struct ScriptRunner {
             if statement.kind == .retypeColumns { return try connection.editSchema(statement.sql) }
             let compiled = try connection.prepare(statement.sql)
             defer { compiled.finalise() }
-            watch(compiled, at: place, try estimatedSteps(statement, connection))
-            try compiled.run()
+            let (start, steps) = (place.start, try estimatedSteps(statement, connection))
+            try observer.spanning(start...start + place.part).watching(
+                connection, as: .change, steps: steps,
+                rows: { place.rowsBefore + Int64($0 * Double(place.rows)) }, during: { try compiled.run() })
         } catch let error as MigrationError where error.code == .sqlite {
             throw MigrationError(
                 .migrationFailed, "A step of the migration failed: \(statement.sentence)", place: connection.path,
@@ -89,9 +90,9 @@ struct ScriptRunner {
     }
 
     /// Estimates the steps of SQLite's virtual machine: a statement over many rows runs its program's loops once for
-    /// each row.
-    private func estimatedSteps(_ statement: StoreScript.Statement, _ connection: Connection) throws -> Double {
-        guard statement.rows.progress > 10_000 else { return .infinity }
+    /// each row. Returns nil for one with few or unknown rows, such as an index.
+    private func estimatedSteps(_ statement: StoreScript.Statement, _ connection: Connection) throws -> Double? {
+        guard statement.rows.progress > 10_000 else { return nil }
         var loops: Int64 = 0
         try connection.forEachRow("EXPLAIN \(statement.sql)") { row in
             // Next and SorterNext jump back to the start of their loop, the address in their second operand. So does
@@ -103,27 +104,6 @@ struct ScriptRunner {
             loops += max(row.integer(0) - row.integer(3) + 1, 0)
         }
         return Double(statement.rows.progress) * Double(max(loops, 1))
-    }
-
-    private func watch(_ compiled: Statement, at place: Place, _ steps: Double) {
-        let (observer, system) = (observer, system)
-        var last = system.monotonicNanoseconds
-        // SQLite adds up a statement's steps when it pauses; these never pause.
-        var taken = 0.0
-        // Estimate a statement with unknown steps, such as an index, by the time.
-        let (begun, expected) = (last, observer.expectedSeconds(of: place.part, at: last))
-        compiled.connection.onProgress(every: 20_000) {
-            taken += 20_000
-            let now = system.monotonicNanoseconds
-            guard now &- last > 50_000_000 else { return true }
-            last = now
-            let share =
-                steps.isFinite
-                ? min(taken / steps, 0.99) : MachineSpeed.approach(system.seconds(since: begun, to: now) / expected)
-            let rows = place.rowsBefore + Int64(share * Double(place.rows))
-            observer.report(.change, place.start + share * place.part, rows: rows)
-            return !observer.isCancelled()
-        }
     }
 }
 

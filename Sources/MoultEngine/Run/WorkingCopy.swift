@@ -77,7 +77,7 @@ final class WorkingCopy {
             let begun = system.monotonicNanoseconds
             defer { timings.add(.change, since: begun) }
             for function in pass.functions { try connection.register(function) }
-            weights = pass.work(try pass.script.costs(over: connection))
+            weights = try pass.work(over: connection, size: try StoreState(connection).size)
             let runner = ScriptRunner(
                 script: pass.script, observer: observer.piece(0, of: weights, in: pass), system: system)
             try connection.transaction { try runner.run(on: connection) }
@@ -97,7 +97,10 @@ final class WorkingCopy {
             if pass.isCompacted {
                 guard !observer.isCancelled() else { throw Executor.cancelled(store) }
                 // It needs no journal: a copy that fails is not used.
-                try StoreCompaction.run(on: connection, place: store)
+                let observer = observer.piece(weights.count - 1, of: weights, in: pass)
+                try observer.watching(
+                    connection, as: .change, rows: { _ in self.rows(of: pass) },
+                    during: { try StoreCompaction.run(on: connection, place: store) })
             }
             try connection.proveWrites()
         }
@@ -110,12 +113,14 @@ final class WorkingCopy {
         let digest = try StoreSnapshot(connection).catalogueDigest
         for (number, step) in pass.steps.enumerated() {
             guard !observer.isCancelled() else { throw Executor.cancelled(store) }
-            let observer = observer.piece(weights.count - pass.steps.count + number, of: weights, in: pass)
+            let first = weights.count - pass.steps.count - (pass.isCompacted ? 1 : 0)
+            let observer = observer.piece(first + number, of: weights, in: pass)
             trail.begin(step, on: self)
             do {
-                try reportingRows(of: pass, observer) {
-                    try journalled { try step.execute(site(of: pass, observer)) }
-                }
+                // The code itself asks whether it is cancelled.
+                try observer.watching(
+                    connection, as: .change, isInterrupted: false, rows: { _ in self.rows(of: pass) },
+                    during: { try journalled { try step.execute(site(of: pass, observer)) } })
             } catch {
                 throw trail.failure(of: step, error)
             }
@@ -131,23 +136,6 @@ final class WorkingCopy {
             report: { observer.report(.change, $0, rows: self.rows(of: pass), $1) },
             isCancelled: observer.isCancelled,
             allowsLargeQuarantine: pass.allowsLargeQuarantine)
-    }
-
-    /// Runs the code of a step, and reports the objects that it writes. The part that is done is estimated by the time.
-    private func reportingRows(of pass: Pass, _ observer: MigrationObserver, _ body: () throws -> Void) rethrows {
-        let begun = system.monotonicNanoseconds
-        let expected = observer.expectedSeconds(of: 1, at: begun)
-        var last = begun
-        connection.onProgress(every: 20_000) {
-            let now = self.system.monotonicNanoseconds
-            guard now &- last > 50_000_000 else { return true }
-            last = now
-            let part = MachineSpeed.approach(self.system.seconds(since: begun, to: now) / expected)
-            observer.report(.change, part, rows: self.rows(of: pass))
-            return true
-        }
-        defer { connection.onProgress(nil) }
-        try body()
     }
 
     /// Runs `body` with a rollback journal, because code may catch a failed transaction and continue.

@@ -75,7 +75,7 @@ package struct StoreAudit: Sendable {
         shape.history = StoreShape.history(of: layout).filter { gaps.history.isWhole($0.table) }
         let verifier = StoreVerifier(connection, shape: shape, withValues: withValues)
         // Rows are looked up through indexes, so check these first.
-        let rows = try snapshot.approximateRows(over: connection)
+        let rows = try TableSizes.metered(over: connection)
         var found =
             try checksPages
             ? WorkMeter.each(upTo: 0.4, [(rows, { try verifier.pages(full: true, indexes: indexes) })]) : []

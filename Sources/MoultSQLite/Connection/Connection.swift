@@ -22,7 +22,7 @@ package final class Connection {
     package let place: String
     private(set) var handle: OpaquePointer?
     private var statements: [ObjectIdentifier: Unmanaged<Statement>] = [:]
-    var progressBox: ProgressBox?
+    private let watchers = StatementWatch()
     /// The number of objects that have been written through this connection, one by one.
     package var objectsWritten: Int64 = 0
     /// The last error that a registered function threw; SQLite itself keeps only its text.
@@ -58,14 +58,8 @@ package final class Connection {
         }
         sqlite3_busy_timeout(handle, busyTimeout)
         try beStrict(isReadOnly: mode == .readOnly || mode == .immutable)
-        guard let meter = WorkMeter.current else { return }
-        onProgress(every: Self.instructionsPerPulse) {
-            meter.pulse(Int(Self.instructionsPerPulse))
-            return true
-        }
+        listen()
     }
-
-    private static let instructionsPerPulse: Int32 = 20_000
 
     deinit { close() }
 
@@ -134,28 +128,55 @@ package final class Connection {
     }
 }
 
-final class ProgressBox {
-    let body: () -> Bool
-    init(_ body: @escaping () -> Bool) { self.body = body }
+/// All that hear of the instructions of a running statement: the meter of the work that opened the connection, and the
+/// questions whether the statement is still wanted.
+private final class StatementWatch {
+    let meter = WorkMeter.current
+    var questions: [() -> Bool] = []
+
+    /// Whether nothing has to be called.
+    var isIdle: Bool { meter == nil && questions.isEmpty }
+
+    func isWanted() -> Bool {
+        meter?.pulse(Connection.instructionsPerPulse)
+        return questions.allSatisfy { $0() }
+    }
 }
 
 extension Connection {
-    /// Calls `isWanted` about every `instructions` virtual machine instructions while a statement runs. If it returns
-    /// false, the statement fails with the error `cancelled`. Pass nil to remove the handler.
-    package func onProgress(every instructions: Int32 = 10_000, _ isWanted: (() -> Bool)?) {
-        guard let isWanted else {
-            sqlite3_progress_handler(handle, 0, nil, nil)
-            progressBox = nil
-            return
+    /// The instructions of SQLite's virtual machine between two calls of a watcher.
+    package static let instructionsPerPulse = 20_000
+
+    /// Runs `body`, and asks `isWanted` every ``instructionsPerPulse`` instructions while a statement runs. If it
+    /// returns false, the statement fails with the error `cancelled`. Work within `body` may be watched too: the watchers
+    /// outside are asked first.
+    package func watched<Result>(
+        by isWanted: @escaping () -> Bool, during body: () throws -> Result
+    ) rethrows -> Result {
+        let place = watchers.questions.count
+        watch(by: isWanted)
+        defer {
+            watchers.questions.remove(at: place)
+            listen()
         }
-        let box = ProgressBox(isWanted)
-        progressBox = box
+        return try body()
+    }
+
+    /// Asks `isWanted` in the same way until the connection is closed.
+    package func watch(by isWanted: @escaping () -> Bool) {
+        watchers.questions.append(isWanted)
+        listen()
+    }
+
+    private func listen() {
+        guard let handle else { return }
+        guard !watchers.isIdle else { return sqlite3_progress_handler(handle, 0, nil, nil) }
         sqlite3_progress_handler(
-            handle, instructions,
+            handle, Int32(Self.instructionsPerPulse),
             { pointer in
                 guard let pointer else { return 0 }
-                return Unmanaged<ProgressBox>.fromOpaque(pointer).takeUnretainedValue().body() ? 0 : 1
-            }, Unmanaged.passUnretained(box).toOpaque())
+                return Unmanaged<StatementWatch>.fromOpaque(pointer).takeUnretainedValue().isWanted() ? 0 : 1
+            }, Unmanaged.passUnretained(watchers).toOpaque())
     }
 
     /// Turns off SQLite's memory statistics, which make every allocation in every thread wait for one lock. A migration

@@ -90,8 +90,11 @@ struct BTreePage {
 struct RowBytes {
     let ledger: PageLedger
 
+    /// - Parameter onlyLast: whether only the last value is needed, the key in an index.
     /// - Returns: the row and the pages of its chain; nil if the bytes are not a row.
-    func record(_ payload: BTreePage.Payload, on page: BTreePage) throws -> (StoredRecord, chain: [Int])? {
+    func record(
+        _ payload: BTreePage.Payload, on page: BTreePage, onlyLast: Bool = false
+    ) throws -> (StoredRecord, chain: [Int])? {
         var bytes = Array(page.bytes[payload.local])
         // Check the header before following a chain: bytes that are not a row have no chain.
         var start = 0
@@ -114,7 +117,8 @@ struct RowBytes {
             next = following
         }
         let encoding = ledger.pages.encoding
-        return StoredRecord(bytes, size: payload.size, zeroed: zeroed, encoding: encoding).map { ($0, chain) }
+        return StoredRecord(bytes, size: payload.size, zeroed: zeroed, encoding: encoding, onlyLast: onlyLast)
+            .map { ($0, chain) }
     }
 }
 
@@ -132,7 +136,8 @@ struct StoredRecord {
     ///   - size: the expected number of bytes.
     ///   - zeroed: the ranges of `bytes` that come from a page of zeros.
     ///   - encoding: 1 for UTF-8, 2 and 3 for UTF-16.
-    init?(_ bytes: [UInt8], size: Int, zeroed: [Range<Int>], encoding: Int) {
+    ///   - onlyLast: whether to read no value but the last.
+    init?(_ bytes: [UInt8], size: Int, zeroed: [Range<Int>], encoding: Int, onlyLast: Bool = false) {
         var place = 0
         guard let header = bytes.varint(&place, before: bytes.count), header >= Int64(place), header <= Int64(size),
             header <= Int64(bytes.count)
@@ -145,6 +150,7 @@ struct StoredRecord {
             types.append(type)
         }
         var ends: [Int] = []
+        ends.reserveCapacity(types.count)
         var end = Int(header)
         for type in types {
             let length = Self.length(type)
@@ -154,8 +160,11 @@ struct StoredRecord {
         }
         // The values of a row add up to its size exactly; other bytes are not a row.
         guard end == size else { return nil }
-        var (values, isWhole, start): ([SQLiteValue?], Bool, Int) = ([], true, Int(header))
-        for (type, end) in zip(types, ends) {
+        let first = onlyLast ? max(types.count - 1, 0) : 0
+        var (values, isWhole): ([SQLiteValue?], Bool) = ([], true)
+        values.reserveCapacity(types.count - first)
+        var start = first > 0 ? ends[first - 1] : Int(header)
+        for (type, end) in zip(types[first...], ends[first...]) {
             var isSound = end <= bytes.count
             values.append(isSound ? Self.value(type, bytes[start..<end], encoding, &isSound) : nil)
             // No text contains a page full of zeros.

@@ -3,7 +3,7 @@ struct TreeWalk {
     let ledger: PageLedger
     /// Whether the entries of an index are the rows of a `WITHOUT ROWID` table.
     let isKeyed: Bool
-    /// A closure called with each row that is found.
+    /// A closure called with each row that is found. The entry of an index has only its last value.
     let onRow: (Int64, StoredRecord, Int) throws -> Void
     /// Whether rows can belong to the tree. A page of another tree is left for that tree.
     let accepts: ([StoredRecord]) -> Bool
@@ -134,7 +134,9 @@ struct TreeWalk {
 
     private mutating func readIndex(_ page: BTreePage, _ depth: Int) throws {
         let entries = try page.cells.map { cell in
-            try cell.flatMap(page.entry).flatMap { try RowBytes(ledger: ledger).record($0, on: page) }
+            try cell.flatMap(page.entry).flatMap {
+                try RowBytes(ledger: ledger).record($0, on: page, onlyLast: !isKeyed)
+            }
         }
         let gap = KeyGap(keys: .min ... .max, page: page.number, depth: depth)
         let records = entries.compactMap { $0?.0 }

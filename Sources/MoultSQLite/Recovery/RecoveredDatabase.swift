@@ -9,7 +9,8 @@ package final class RecoveredDatabase {
     private static let expected = "moult_expected"
 
     package let connection: Connection
-    private var inserts: [String: Statement] = [:]
+    /// The statements that add rows, by table and number of values, each with the columns that it fills.
+    private var inserts: [String: [Int: (statement: Statement, columns: [Int])]] = [:]
     private var expect: Statement?
 
     init(_ path: String) throws {
@@ -25,7 +26,7 @@ package final class RecoveredDatabase {
 
     /// Commits and closes the database.
     package func close() throws {
-        for statement in inserts.values { statement.finalise() }
+        for insert in inserts.values.flatMap(\.values) { insert.statement.finalise() }
         expect?.finalise()
         (inserts, expect) = ([:], nil)
         try connection.execute("COMMIT")
@@ -63,21 +64,25 @@ package final class RecoveredDatabase {
     /// - Returns: false if a row with the key exists.
     func insert(_ key: Int64, _ record: StoredRecord, into table: RecoveredTable) throws -> Bool {
         let count = min(record.values.count, table.columns.count)
-        let positions = (0..<count).filter { $0 != table.keyColumn }
-        let name = "\(count) \(table.name)"
-        let statement =
-            try inserts[name]
-            ?? {
-                let key = table.isKeyed ? [] : [table.keyName]
-                let names = key + positions.map { table.columns[$0].name.quotedName }
-                let marks = [String](repeating: "?", count: names.count).joined(separator: ", ")
-                return try connection.prepare(
-                    "INSERT OR IGNORE INTO \(table.name.quotedName) (\(names.joined(separator: ", "))) VALUES (\(marks))"
-                )
-            }()
-        inserts[name] = statement
-        try statement.run((table.isKeyed ? [] : [.integer(key)]) + positions.map { record.values[$0] ?? .null })
+        let insert = try inserts[table.name]?[count] ?? prepare(table, count)
+        let first = table.isKeyed ? 1 : 2
+        if !table.isKeyed { try insert.statement.bind(key, at: 1) }
+        for (place, column) in insert.columns.enumerated() {
+            try insert.statement.bind(record.values[column] ?? .null, at: first + place)
+        }
+        try insert.statement.run()
         return connection.changes > 0
+    }
+
+    /// Prepares a statement that adds rows of the first `count` columns.
+    private func prepare(_ table: RecoveredTable, _ count: Int) throws -> (statement: Statement, columns: [Int]) {
+        let columns = (0..<count).filter { $0 != table.keyColumn }
+        let names = (table.isKeyed ? [] : [table.keyName]) + columns.map { table.columns[$0].name.quotedName }
+        let marks = [String](repeating: "?", count: names.count).joined(separator: ", ")
+        let statement = try connection.prepare(
+            "INSERT OR IGNORE INTO \(table.name.quotedName) (\(names.joined(separator: ", "))) VALUES (\(marks))")
+        inserts[table.name, default: [:]][count] = (statement, columns)
+        return (statement, columns)
     }
 
     /// Records one entry of the schema.

@@ -9,6 +9,8 @@ package struct RecoveredTable {
     package let isKeyed: Bool
     /// The column that is an alias of the rowid. The row itself stores no value for it.
     let keyColumn: Int?
+    /// The column with the number of the row's entity.
+    private let entityColumn: Int?
     /// The values of `Z_ENT` that its rows may have; empty if unknown.
     var entityNumbers: Set<Int64> = []
     /// The ranges of keys that the walk could not read.
@@ -37,6 +39,7 @@ package struct RecoveredTable {
         let keys = isKeyed ? [] : columns.indices.filter { columns[$0].primaryKeyPosition > 0 }
         let isInteger = keys.count == 1 && columns[keys[0]].declaredType.uppercased() == "INTEGER"
         keyColumn = isInteger ? keys[0] : nil
+        entityColumn = columns.firstIndex { $0.name == "Z_ENT" }
     }
 
     /// Whether rows without rowids may be missing. A complete index, if there is one, gives the exact number.
@@ -57,8 +60,8 @@ package struct RecoveredTable {
 
     /// Returns whether a row's entity belongs to another table.
     func isStranger(_ record: StoredRecord) -> Bool {
-        guard !entityNumbers.isEmpty, let place = columns.firstIndex(where: { $0.name == "Z_ENT" }),
-            place < record.values.count, let number = record.values[place]?.integer
+        guard !entityNumbers.isEmpty, let place = entityColumn, place < record.values.count,
+            let number = record.values[place]?.integer
         else { return false }
         return !entityNumbers.contains(number)
     }

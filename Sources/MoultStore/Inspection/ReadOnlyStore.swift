@@ -193,12 +193,13 @@ package final class ReadOnlyStore {
         let probe = try ReadOnlyStore(store)
         defer { probe.close() }
         try probe.undisturbed {
-            let layout = try probe.layout(by: versions)
+            let snapshot = try StoreSnapshot(probe.connection)
+            let layout = try probe.layout(of: snapshot, by: versions)
             let reader = StoreReader(connection: probe.connection, layout: layout, store: probe.path)
             let entities = try entities(named: entityName, in: layout.model)
             let meter = WorkMeter.current
             if meter != nil {
-                let counts = try StoreSnapshot(probe.connection).rowCounts(in: layout, over: probe.connection)
+                let counts = try snapshot.rowCounts(in: layout, over: probe.connection)
                 let names = entities.flatMap { includingSubentities ? [$0] + layout.model.descendants(of: $0) : [$0] }
                 WorkMeter.expect(rows: names.reduce(0) { $0 + (counts[$1.name] ?? 0) })
             }
@@ -234,8 +235,7 @@ package final class ReadOnlyStore {
             place: path, remedy: "Close every app that has it open and run the command again.")
     }
 
-    private func layout(by versions: ModelVersions) throws -> StoreLayout {
-        let snapshot = try StoreSnapshot(connection)
+    private func layout(of snapshot: StoreSnapshot, by versions: ModelVersions) throws -> StoreLayout {
         let recognition = try StoreRecognition(of: snapshot, in: versions)
         if !versions.versions.isEmpty, recognition.position == nil {
             throw MigrationError.storeUnknown(nearest: versions.nearest(to: snapshot.hashes))

@@ -113,17 +113,6 @@ package struct StoreSnapshot: Sendable, Equatable {
         return counts
     }
 
-    /// Returns about how many rows the tables have, from their highest keys; no row is counted.
-    package func approximateRows(over connection: Connection) throws -> Int64 {
-        try catalogue.tables.filter { !$0.isVirtual }.reduce(0) { sum, table in
-            // A table without a rowid has no highest one.
-            let highest = try connection.attempt {
-                try connection.integer("SELECT max(rowid) FROM main.\(table.name.quotedName)")
-            }
-            return sum &+ min(max((highest ?? nil) ?? 0, 0), 1 << 40)
-        }
-    }
-
     // MARK: - Reading
 
     /// The tables that Core Data creates in every store; the last one exists from framework level 637.

@@ -188,13 +188,12 @@ extension ObjectReader {
         let system = POSIXSystem()
         let (start, limit) = (system.monotonicNanoseconds, UInt64(seconds * 1e9))
         var isOver = false
-        probe.connection.onProgress {
-            isOver = system.monotonicNanoseconds - start > limit
-            return !isOver
-        }
-        defer { probe.connection.onProgress(nil) }
         do {
-            return try body()
+            return try probe.connection.watched(
+                by: {
+                    isOver = system.monotonicNanoseconds - start > limit
+                    return !isOver
+                }, during: body)
         } catch  where isOver {
             return nil
         }

@@ -24,6 +24,13 @@ package struct ObjectShape: Sendable, Hashable {
     package let entityName: String
     /// The names in byte order. An element of a composite attribute is named by its path, `attribute.element`.
     package let properties: [String]
+    /// The names by which the properties are shown, in the same order.
+    package let shownNames: [String]
+
+    package init(entityName: String, properties: [String]) {
+        (self.entityName, self.properties) = (entityName, properties)
+        shownNames = properties.withoutRepetition
+    }
 
     func position(of name: String) -> Int? {
         let place = properties.partitioningIndex { !$0.precedesInByteOrder(name) }

@@ -94,18 +94,17 @@ struct SchemaObjectCheck {
         [fault { try connection.prepare(sql).finalise() }, fault { try connection.run(sql) }]
     }
 
-    /// The limit, in units of ten thousand virtual machine instructions: a few seconds at most.
-    private static let patience = 2_000
+    /// The limit, in units of ``Connection/instructionsPerPulse``: a few seconds at most.
+    private static let patience = 1_000
 
     private func fault(_ body: () throws -> Void) -> String? {
         var rounds = 0
-        connection.onProgress {
-            rounds += 1
-            return rounds < Self.patience
-        }
-        defer { connection.onProgress(nil) }
         do {
-            try body()
+            try connection.watched(
+                by: {
+                    rounds += 1
+                    return rounds < Self.patience
+                }, during: body)
             return nil
         } catch let error as MigrationError where error.code == .cancelled || error.code == .dataConflict {
             // The statement was interrupted, or a constraint or a RAISE rejects the test row. Neither is a fault.
