@@ -1,5 +1,5 @@
 import Foundation
-internal import MoultCoreData
+public import MoultCoreData
 import MoultObjects
 
 /// A schema and the stores that hold its models.
