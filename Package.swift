@@ -3,9 +3,16 @@ import CompilerPluginSupport
 import Foundation
 import PackageDescription
 
+/// Apple's systems have CommonCrypto and Foundation's parser in place of these: the SDK of iOS has neither library.
+let notOfApple: Set = ["CCrypto", "CExpat"]
+
+func dependency(_ name: String) -> Target.Dependency {
+    .byName(name: name, condition: notOfApple.contains(name) ? .when(platforms: [.linux, .android]) : nil)
+}
+
 /// A target of Moult's, with the targets it may import; CI fails on an import that is not named here.
 func module(_ name: String, _ dependencies: [String], path: String? = nil, exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies.map { .byName(name: $0) }, path: path, exclude: exclude)
+    .target(name: name, dependencies: dependencies.map(dependency), path: path, exclude: exclude)
 }
 
 func program(_ name: String, _ dependencies: [String], path: String? = nil, exclude: [String] = []) -> Target {
@@ -32,8 +39,8 @@ func systemsNames(_ folder: String) -> [String] {
     #endif
 }
 
-/// A library of the system. macOS has SQLite, zlib and Expat itself, and SQLite has to be that one: Core Data uses it, and
-/// two in one process break each other's locks. The other two are Homebrew's there.
+/// A library of the system. Apple's systems have SQLite and zlib themselves, and SQLite has to be that one: Core Data uses
+/// it, and two in one process break each other's locks. On a Mac, libmicrohttpd is Homebrew's.
 func system(_ name: String, _ pkgConfig: String, apt: String, brew: String? = nil) -> Target {
     #if os(macOS)
         let package = brew.map { _ in pkgConfig }
@@ -80,8 +87,8 @@ func swiftSyntaxProducts(_ names: [String]) -> [Target.Dependency] {
 
 let package = Package(
     name: "Moult",
-    // Mutex is a part of these systems and later ones.
-    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    // Mutex is a part of these systems and later ones. Scripts/check-apple reads the sources for each of them.
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11)],
     products: [
         .library(name: "Moult", targets: ["Moult", "MoultCare"]),
         .library(name: "MoultTools", targets: ["MoultTools"]),
@@ -97,7 +104,7 @@ let package = Package(
     targets: [
         system("CSQLite", "sqlite3", apt: "libsqlite3-dev"),
         system("CZlib", "zlib", apt: "zlib1g-dev"),
-        system("CCrypto", "libcrypto", apt: "libssl-dev", brew: "openssl@3"),
+        system("CCrypto", "libcrypto", apt: "libssl-dev"),
         system("CExpat", "expat", apt: "libexpat1-dev"),
         system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
         // A call of Swift's runtime that the language has no name for.
@@ -123,7 +130,7 @@ let package = Package(
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
         module("MoultTesting", engine),
         module("MoultCoreData", moult + ["MoultCare"], exclude: systemsNames("CoreDataNames")),
-        // Core Data's own names alone, of those of MoultCoreData.
+        // Core Data's own names alone, of those of MoultCoreData. Empty on Apple's systems, which have Core Data.
         module("MoultNSCoreData", ["MoultCoreData"]),
         // The macros; a test of the plugin itself would make SwiftPM build every module twice.
         .target(
@@ -139,7 +146,9 @@ let package = Package(
         module("MoultData", moult + ["MoultDataMacros", "MoultCoreData"]),
         module("MoultCommands", ["MoultBasics", "MoultModel", "Moult", "MoultCare", "MoultTools"]),
         // The server is a program of its own, so that the command line does not link one.
-        program("moult-browse", ["MoultBasics", "MoultModel", "MoultTools", "MoultCommands", "CMicroHTTPD"]),
+        program(
+            "moult-browse",
+            ["MoultBasics", "MoultModel", "MoultTesting", "MoultTools", "MoultCommands", "CMicroHTTPD"]),
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         program("moult-cli", ["MoultCommands"]),
 
@@ -228,3 +237,8 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+#if os(macOS)
+    // These tests use Core Data's own names, which the system has.
+    package.targets.removeAll { $0.name == "MoultNSCoreDataTests" }
+#endif

@@ -2,12 +2,6 @@ import Foundation
 import MoultBasics
 import MoultModel
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Another program, run and timed from its start to its end.
 struct Command {
     struct Result {
@@ -48,7 +42,11 @@ struct Command {
         let output = try temporaryFile()
         let errors = try temporaryFile()
         defer { for file in [output, errors] { close(file) } }
-        var actions = posix_spawn_file_actions_t()
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+        #else
+            var actions = posix_spawn_file_actions_t()
+        #endif
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, output, 1)

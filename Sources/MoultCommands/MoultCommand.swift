@@ -2,12 +2,6 @@ import Moult
 import MoultBasics
 import MoultTools
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The command line as a library. Plain `moult` is one call of ``main(_:arguments:)``; an app's own tool is one call
 /// that also passes the app's code.
 public enum MoultCommand {

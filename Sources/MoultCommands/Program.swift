@@ -1,12 +1,6 @@
 import MoultBasics
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The name of the program as typed: `moult`, or an app's own tool.
 package enum Program {
     static let name = typedName(of: CommandLine.arguments.first)
@@ -100,10 +94,7 @@ enum Interruption {
     private static func listen() {
         // Initialise here, because a signal handler must not allocate.
         _ = (isWished, mark)
-        var action = sigaction()
-        action.__sigaction_handler.sa_handler = { Interruption.note($0) }
-        action.sa_flags = SA_RESTART
-        for signal in [SIGINT, SIGTERM, SIGHUP] { sigaction(signal, &action, nil) }
+        for number in [SIGINT, SIGTERM, SIGHUP] { signal(number) { Interruption.note($0) } }
     }
 
     /// Calls only what a signal handler may call (`man 7 signal-safety`).

@@ -1,11 +1,5 @@
 import MoultBasics
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A socket that only this computer can reach.
 struct ListeningSocket {
     let descriptor: Int32
@@ -20,7 +14,12 @@ struct ListeningSocket {
                 remedy: "Choose another: --port N, or leave it out for any that is free.",
                 cause: String(cString: strerror(errno)))
         }
-        let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #if canImport(Darwin)
+            let listening = socket(AF_INET, SOCK_STREAM, 0)
+            _ = fcntl(listening, F_SETFD, FD_CLOEXEC)
+        #else
+            let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #endif
         guard listening >= 0 else { throw failure("opened") }
         var (isOn, size) = (Int32(1), socklen_t(MemoryLayout<sockaddr_in>.size))
         setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))

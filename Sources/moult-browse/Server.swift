@@ -4,12 +4,6 @@ import MoultBasics
 import MoultTools
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The page over HTTP, by libmicrohttpd: one thread, so that one request comes after the other.
 final class Server {
     private let daemon: OpaquePointer
@@ -183,15 +177,15 @@ enum Interruption {
         var ends: [Int32] = [-1, -1]
         _ = pipe(&ends)
         end.store(ends[1], ordering: .releasing)
-        var action = sigaction()
-        action.__sigaction_handler.sa_handler = { _ in
-            // Nothing else may be called in a signal handler (`man 7 signal-safety`).
-            let number = errno
-            var byte = UInt8(0)
-            _ = write(Interruption.end.load(ordering: .acquiring), &byte, 1)
-            errno = number
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            signal(number) { _ in
+                // Nothing else may be called in a signal handler (`man 7 signal-safety`).
+                let number = errno
+                var byte = UInt8(0)
+                _ = write(Interruption.end.load(ordering: .acquiring), &byte, 1)
+                errno = number
+            }
         }
-        for signal in [SIGINT, SIGTERM, SIGHUP] { sigaction(signal, &action, nil) }
         return { [reader = ends[0]] in
             var byte = UInt8(0)
             while read(reader, &byte, 1) < 0, errno == EINTR {}

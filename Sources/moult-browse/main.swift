@@ -1,13 +1,8 @@
 import Dispatch
 import MoultBasics
 import MoultCommands
+import MoultTesting
 import MoultTools
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 // Started by `moult browse`, with what it is to show as one JSON document.
 

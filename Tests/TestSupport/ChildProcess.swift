@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 
 /// A program that runs beside the tests.
 ///
@@ -35,7 +36,11 @@ package final class ChildProcess: @unchecked Sendable {
         _ program: String, _ arguments: [String] = [], output kind: Output = .inherited, feeds: Bool = false,
         environment: [String: String] = [:], folder: String? = nil
     ) throws {
-        var (plan, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
+        #if canImport(Darwin)
+            var (plan, attributes): (posix_spawn_file_actions_t?, posix_spawnattr_t?)
+        #else
+            var (plan, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
+        #endif
         posix_spawn_file_actions_init(&plan)
         posix_spawnattr_init(&attributes)
         defer {
@@ -103,7 +108,7 @@ package final class ChildProcess: @unchecked Sendable {
     /// Both ends are closed in every child: it has copies of those that are meant for it.
     private static func pipe() throws -> (reads: Int32, writes: Int32) {
         var ends: [Int32] = [0, 0]
-        guard Glibc.pipe(&ends) == 0 else { throw Failure(description: String(cString: strerror(errno))) }
+        guard systemPipe(&ends) == 0 else { throw Failure(description: String(cString: strerror(errno))) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])
     }
@@ -115,7 +120,7 @@ extension ChildProcess {
     package func write(_ text: String) throws {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(input, $0.baseAddress, $0.count) }
+            let count = bytes.withUnsafeBytes { systemWrite(input, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw Failure(description: "process \(identifier) reads no more") }
             bytes = bytes.dropFirst(count)
@@ -161,7 +166,7 @@ extension ChildProcess {
 
     /// Ends it without a chance to tidy up.
     package func kill() {
-        if isRunning { Glibc.kill(identifier, SIGKILL) }
+        if isRunning { _ = systemKill(identifier, SIGKILL) }
         wait()
     }
 

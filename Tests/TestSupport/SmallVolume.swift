@@ -68,7 +68,11 @@ package final class SmallVolume {
             unlink(ballast)
         }
         let size = Int(try POSIXSystem().space(at: path).available) - room
-        let number = size > 0 ? posix_fallocate(file, 0, size) : 0
+        #if canImport(Darwin)
+            let number = ENOTSUP
+        #else
+            let number = size > 0 ? posix_fallocate(file, 0, size) : 0
+        #endif
         guard number == 0 else { throw MigrationError.system("write", ballast, error: number) }
         return try body()
     }

@@ -1,12 +1,6 @@
 import Dispatch
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A thread that runs one closure and can be joined.
 ///
 /// Its stack has the usual size of a main thread's stack. The default for other threads can be much smaller (512 kB on
@@ -35,11 +29,11 @@ package final class JoinedThread: @unchecked Sendable {
         guard pthread_attr_init(&attributes) == 0 else { return nil }
         defer { pthread_attr_destroy(&attributes) }
         guard pthread_attr_setstacksize(&attributes, stackSize) == 0 else { return nil }
-        #if canImport(Glibc)
-            var thread = pthread_t()
+        #if canImport(Darwin)
+            var thread: pthread_t?
             return pthread_create(&thread, &attributes, perform, work) == 0 ? thread : nil
         #else
-            var thread: pthread_t?
+            var thread = pthread_t()
             return pthread_create(&thread, &attributes, perform, work) == 0 ? thread : nil
         #endif
     }
@@ -78,14 +72,14 @@ private final class Work: Sendable {
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 }
 
-#if canImport(Glibc)
-    private func perform(_ work: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        if let work { Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body() }
+#if canImport(Darwin)
+    private func perform(_ work: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body()
         return nil
     }
 #else
-    private func perform(_ work: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-        Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body()
+    private func perform(_ work: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        if let work { Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body() }
         return nil
     }
 #endif

@@ -1,110 +1,100 @@
-import CCrypto
+#if canImport(CommonCrypto)
+    import CommonCrypto
 
-/// SHA-2 by libcrypto.
-package enum Digest {
-    package static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] { compute(algorithms.sha256, Array(bytes)) }
-    package static func sha512(_ bytes: some Sequence<UInt8>) -> [UInt8] { compute(algorithms.sha512, Array(bytes)) }
+    /// SHA-2 by CommonCrypto.
+    package enum Digest {
+        package static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+            var stream = SHA256Stream()
+            Array(bytes).withUnsafeBytes { stream.update($0) }
+            return stream.finish()
+        }
 
-    /// Fetched once, because libcrypto looks up `EVP_sha256()` again for each digest. Never changed or freed.
-    private nonisolated(unsafe) static let algorithms = (
-        sha256: EVP_MD_fetch(nil, "SHA256", nil) ?? EVP_sha256(),
-        sha512: EVP_MD_fetch(nil, "SHA512", nil) ?? EVP_sha512()
-    )
+        package static func sha512(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+            var context = CC_SHA512_CTX()
+            CC_SHA512_Init(&context)
+            Array(bytes).withUnsafeBytes { forEachPiece(of: $0) { CC_SHA512_Update(&context, $0, $1) } }
+            var output = [UInt8](repeating: 0, count: Int(CC_SHA512_DIGEST_LENGTH))
+            CC_SHA512_Final(&output, &context)
+            return output
+        }
 
-    private static func compute(_ algorithm: OpaquePointer?, _ bytes: [UInt8]) -> [UInt8] {
-        var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        var length: UInt32 = 0
-        EVP_Digest(bytes, bytes.count, &output, &length, algorithm, nil)
-        return Array(output.prefix(Int(length)))
-    }
-}
-
-extension [UInt8] {
-    /// Standard base64 with padding.
-    package var base64: String {
-        var text: [UInt8] = []
-        text.reserveCapacity((count + 2) / 3 * 4)
-        for start in stride(from: 0, to: count, by: 3) {
-            let group = self[start..<Swift.min(start + 3, count)]
-            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for place in 0..<4 {
-                text.append(place <= group.count ? base64Alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+        /// Calls `body` with pieces whose length fits into `CC_LONG`, 32 bits.
+        fileprivate static func forEachPiece(
+            of bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawPointer?, CC_LONG) -> Void
+        ) {
+            var rest = bytes
+            while !rest.isEmpty {
+                let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 30))
+                body(piece.baseAddress, CC_LONG(piece.count))
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(piece.count))
             }
         }
-        return String(decoding: text, as: UTF8.self)
     }
 
-    /// Lower-case hexadecimal.
-    package var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(2 * count)
-        for byte in self {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
+    /// SHA-256 of bytes that arrive in pieces.
+    package struct SHA256Stream: ~Copyable {
+        private var context = CC_SHA256_CTX()
+
+        package init() { CC_SHA256_Init(&context) }
+
+        package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+            Digest.forEachPiece(of: bytes) { CC_SHA256_Update(&context, $0, $1) }
         }
-        return String(decoding: text, as: UTF8.self)
-    }
 
-    /// Decodes standard base64; nil for any other text, such as one with missing padding or foreign characters.
-    package init?(base64 text: String) {
-        let digits = [UInt8](text.utf8)
-        guard digits.count % 4 == 0 else { return nil }
-        let padding = digits.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        self = []
-        reserveCapacity(digits.count / 4 * 3)
-        var bits: UInt32 = 0
-        for place in 0..<(digits.count - padding) {
-            guard let value = base64Values[Int(digits[place])] else { return nil }
-            bits = bits << 6 | value
-            if place % 4 != 0 { append(UInt8(truncatingIfNeeded: bits >> (6 - 2 * UInt32(place % 4)))) }
+        /// Returns the 32 bytes of the digest; the stream then takes no more pieces.
+        package mutating func finish() -> [UInt8] {
+            var output = [UInt8](repeating: 0, count: Int(CC_SHA256_DIGEST_LENGTH))
+            CC_SHA256_Final(&output, &context)
+            return output
         }
     }
-}
+#else
+    import CCrypto
 
-private let base64Alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-/// The value of each byte as a base64 digit; nil for other bytes.
-private let base64Values: [UInt32?] = {
-    var values = [UInt32?](repeating: nil, count: 256)
-    for (value, digit) in base64Alphabet.enumerated() { values[Int(digit)] = UInt32(value) }
-    return values
-}()
-
-/// SHA-256 of bytes that arrive in pieces, by libcrypto.
-package struct SHA256Stream: ~Copyable {
-    private let context: OpaquePointer?
-
-    package init() {
-        context = EVP_MD_CTX_new()
-        EVP_DigestInit_ex(context, EVP_sha256(), nil)
-    }
-
-    deinit { EVP_MD_CTX_free(context) }
-
-    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
-    }
-
-    /// Returns the 32 bytes of the digest; the stream then takes no more pieces.
-    package mutating func finish() -> [UInt8] {
-        var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        var length: UInt32 = 0
-        EVP_DigestFinal_ex(context, &output, &length)
-        return Array(output.prefix(Int(length)))
-    }
-}
-
-extension [UInt8] {
-    /// Sixteen bytes in UUID notation, in upper case; any other number of bytes as hexadecimal digits.
-    package var uuidText: String {
-        let digits = [Character]("0123456789ABCDEF")
-        var text = ""
-        for (index, byte) in enumerated() {
-            if count == 16, [4, 6, 8, 10].contains(index) { text.append("-") }
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
+    /// SHA-2 by libcrypto.
+    package enum Digest {
+        package static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+            compute(algorithms.sha256, Array(bytes))
         }
-        return text
+        package static func sha512(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+            compute(algorithms.sha512, Array(bytes))
+        }
+
+        /// Fetched once, because libcrypto looks up `EVP_sha256()` again for each digest. Never changed or freed.
+        private nonisolated(unsafe) static let algorithms = (
+            sha256: EVP_MD_fetch(nil, "SHA256", nil) ?? EVP_sha256(),
+            sha512: EVP_MD_fetch(nil, "SHA512", nil) ?? EVP_sha512()
+        )
+
+        private static func compute(_ algorithm: OpaquePointer?, _ bytes: [UInt8]) -> [UInt8] {
+            var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+            var length: UInt32 = 0
+            EVP_Digest(bytes, bytes.count, &output, &length, algorithm, nil)
+            return Array(output.prefix(Int(length)))
+        }
     }
-}
+
+    /// SHA-256 of bytes that arrive in pieces.
+    package struct SHA256Stream: ~Copyable {
+        private let context: OpaquePointer?
+
+        package init() {
+            context = EVP_MD_CTX_new()
+            EVP_DigestInit_ex(context, EVP_sha256(), nil)
+        }
+
+        deinit { EVP_MD_CTX_free(context) }
+
+        package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+            EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
+        }
+
+        /// Returns the 32 bytes of the digest; the stream then takes no more pieces.
+        package mutating func finish() -> [UInt8] {
+            var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+            var length: UInt32 = 0
+            EVP_DigestFinal_ex(context, &output, &length)
+            return Array(output.prefix(Int(length)))
+        }
+    }
+#endif

@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 extension POSIXSystem {
     package func makeFile(_ path: String, _ rights: FileRights) throws { try withNewFile(path, rights) { _ in } }
 
@@ -21,13 +15,17 @@ extension POSIXSystem {
 
     package func synchronise(_ path: String) throws {
         try withDescriptor(path, O_RDONLY | O_NONBLOCK, to: "synchronise") { descriptor in
+            #if canImport(Darwin)
+                // There, `fsync` leaves the data in the cache of the drive (`man 2 fsync`). Not every volume has this call.
+                if fcntl(descriptor, F_FULLFSYNC) != -1 { return }
+            #endif
             guard retrying({ fsync(descriptor) }) == 0 else { throw MigrationError.system("synchronise", path) }
         }
     }
 
     /// Synchronises first, because only pages that are on the drive can be dropped. Darwin has no call for this.
     package func forgetCache(of path: String) throws {
-        #if canImport(Glibc)
+        #if !canImport(Darwin)
             try withDescriptor(path, O_RDONLY | O_NONBLOCK, to: "read") { descriptor in
                 guard retrying({ fsync(descriptor) }) == 0 else { throw MigrationError.system("synchronise", path) }
                 // If the system keeps pages all the same, the next read comes from memory, as usual.
@@ -37,12 +35,7 @@ extension POSIXSystem {
     }
 
     package func rename(_ path: String, to newPath: String) throws {
-        #if canImport(Glibc)
-            let result = Glibc.rename(path, newPath)
-        #else
-            let result = Darwin.rename(path, newPath)
-        #endif
-        guard result == 0 else { throw MigrationError.system("rename", path) }
+        guard systemRename(path, newPath) == 0 else { throw MigrationError.system("rename", path) }
     }
 
     package func rename(_ path: String, toUnused newPath: String) throws {
@@ -73,7 +66,7 @@ extension POSIXSystem {
 
     /// `man 2 renameat2`, which Glibc's module for Swift does not have.
     private func rename(_ path: String, _ newPath: String, _ kind: Rename) -> Int32 {
-        #if canImport(Glibc)
+        #if !canImport(Darwin)
             typealias Call = @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
             guard let symbol = dlsym(nil, "renameat2") else {
                 errno = ENOSYS
@@ -110,11 +103,7 @@ extension POSIXSystem {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
         defer { buffer.deallocate() }
         while true {
-            #if canImport(Glibc)
-                let count = retrying { Glibc.read(source, buffer.baseAddress, buffer.count) }
-            #else
-                let count = retrying { Darwin.read(source, buffer.baseAddress, buffer.count) }
-            #endif
+            let count = retrying { systemRead(source, buffer.baseAddress, buffer.count) }
             guard count >= 0 else { throw MigrationError.system("read", path) }
             if count == 0 { return }
             try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: destination, copy)
@@ -124,11 +113,7 @@ extension POSIXSystem {
     private func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String) throws {
         var left = bytes
         while !left.isEmpty {
-            #if canImport(Glibc)
-                let count = retrying { Glibc.write(descriptor, left.baseAddress, left.count) }
-            #else
-                let count = retrying { Darwin.write(descriptor, left.baseAddress, left.count) }
-            #endif
+            let count = retrying { systemWrite(descriptor, left.baseAddress, left.count) }
             guard count >= 0 else { throw MigrationError.system("write", path) }
             left = UnsafeRawBufferPointer(rebasing: left[count...])
         }

@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The calls through which Moult creates every file and folder, and opens every one outside SQLite.
 extension POSIXSystem {
     /// Opens a file or a folder, passes the descriptor to `body` and closes it.
@@ -85,8 +79,18 @@ extension POSIXSystem {
     /// Opens a file, following no symbolic link below the sidecar folder next to a store, where other users may have
     /// put one. The descriptor is closed on exec.
     private func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
+        inFolder(of: path) { folder, name, isBelowSidecar in
+            systemOpen(folder, name, flags | O_CLOEXEC | (isBelowSidecar ? O_NOFOLLOW : 0), mode)
+        }
+    }
+
+    /// Calls `call` with the descriptor of a folder and a path from there, so that it follows no symbolic link below the
+    /// sidecar folder except the last, which `call` must not follow.
+    func inFolder(
+        of path: String, _ call: (_ folder: Int32, _ path: String, _ isBelowSidecar: Bool) -> Int32
+    ) -> Int32 {
         guard let (folder, names) = Path.belowSidecar(path) else {
-            return retrying { systemOpen(AT_FDCWD, path, flags | O_CLOEXEC, mode) }
+            return retrying { call(AT_FDCWD, path, false) }
         }
         let folderFlags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC
         var parent = retrying { systemOpen(AT_FDCWD, folder, folderFlags, 0) }
@@ -97,7 +101,7 @@ extension POSIXSystem {
         }
         guard parent >= 0, let name = names.last else { return parent }
         defer { closeKeepingError(parent) }
-        return retrying { systemOpen(parent, name, flags | O_NOFOLLOW | O_CLOEXEC, mode) }
+        return retrying { call(parent, name, true) }
     }
 
     private func closeKeepingError(_ descriptor: Int32) {
@@ -112,14 +116,21 @@ extension POSIXSystem {
 }
 
 /// The permissions and ownership that ``FileRights`` stand for on this machine.
-private struct Grant {
+struct Grant {
     /// Nil if the file belongs to this user only, or follows the umask.
     private var status: FileStatus?
+    #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+        private var protection: Int32?
+    #endif
     let isOfUmask: Bool
 
     init(_ rights: FileRights) throws {
         isOfUmask = rights == .byUmask
-        if case .like(let path) = rights { status = try POSIXSystem().status(of: path) }
+        guard case .like(let path) = rights else { return }
+        status = try POSIXSystem().status(of: path)
+        #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+            protection = FileProtection.ofFile(path)
+        #endif
     }
 
     /// Whether a file created for this user only must be shared with others.
@@ -130,6 +141,10 @@ private struct Grant {
     /// - Returns: false, with `errno`, if its permissions cannot be set.
     func give(_ descriptor: Int32, isFolder: Bool) -> Bool {
         guard let status else { return true }
+        #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+            // While the file is empty. A volume without data protection refuses it.
+            if let protection { _ = fcntl(descriptor, F_SETPROTECTIONCLASS, protection) }
+        #endif
         var mode = status.mode & 0o666 | 0o600
         var record = stat()
         guard fstat(descriptor, &record) == 0 else { return false }

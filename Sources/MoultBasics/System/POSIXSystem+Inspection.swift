@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 extension POSIXSystem {
     package func status(of path: String) throws -> FileStatus? {
         var record = stat()
@@ -81,7 +75,7 @@ extension POSIXSystem {
             defer { buffer.deallocate() }
             var left = limit
             while left > 0 {
-                let count = retrying { Self.systemRead(descriptor, buffer.baseAddress, min(buffer.count, left)) }
+                let count = retrying { systemRead(descriptor, buffer.baseAddress, min(buffer.count, left)) }
                 guard count >= 0 else { throw MigrationError.system("read", path) }
                 if count == 0 { return }
                 body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
@@ -90,23 +84,14 @@ extension POSIXSystem {
             }
         }
     }
-
-    // In this type, `read` means its own method.
-    private static func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-        #if canImport(Glibc)
-            Glibc.read(descriptor, buffer, count)
-        #else
-            Darwin.read(descriptor, buffer, count)
-        #endif
-    }
 }
 
 extension FileStatus {
     init(_ record: stat) {
-        #if canImport(Glibc)
-            let (modified, changed) = (record.st_mtim, record.st_ctim)
-        #else
+        #if canImport(Darwin)
             let (modified, changed) = (record.st_mtimespec, record.st_ctimespec)
+        #else
+            let (modified, changed) = (record.st_mtim, record.st_ctim)
         #endif
         let kind: Kind =
             switch record.st_mode & S_IFMT {

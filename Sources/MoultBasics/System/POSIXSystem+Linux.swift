@@ -1,6 +1,4 @@
 #if os(Linux)
-    import Glibc
-
     extension POSIXSystem {
         package func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
             try withFile(path, O_RDONLY | O_NOFOLLOW, to: "copy") { source in

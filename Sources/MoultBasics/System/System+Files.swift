@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Variants without rights: new files and folders are private to this user.
 extension System {
     package func write(_ bytes: [UInt8], to path: String) throws { try write(bytes, to: path, .own) }

@@ -94,9 +94,13 @@ extension DiagnosisCheck {
 extension DiagnosisContext {
     /// Whether a signal has stopped a process, if the system can tell (`man 5 proc`).
     fileprivate func isStopped(_ process: Int32) -> Bool {
-        guard let bytes = try? system.read("/proc/\(process)/stat", prefix: 512) else { return false }
-        let fields = String(decoding: bytes, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
-        return fields?.first == "T" || fields?.first == "t"
+        #if os(Linux)
+            guard let bytes = try? system.read("/proc/\(process)/stat", prefix: 512) else { return false }
+            let fields = String(decoding: bytes, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
+            return fields?.first == "T" || fields?.first == "t"
+        #else
+            return false
+        #endif
     }
 }
 

@@ -268,12 +268,12 @@ extension MirroredStore {
     func bringFiles(of step: MirrorStep, _ route: MirrorMapping) throws {
         let storage = ExternalStorage(store: route.replica)
         var isNew = false
-        for name in try externalNames(of: step, route) where try storage.file(name, on: system) == nil {
+        for name in try externalNames(of: step, route) where try storage.file(name, on: self.system) == nil {
             // A file that the followed store itself lacks is not the mirror's fault.
-            guard let file = try step.external.lazy.compactMap({ try $0.file(name, on: system) }).first else {
+            guard let file = try step.external.lazy.compactMap({ try $0.file(name, on: self.system) }).first else {
                 continue
             }
-            try storage.makeFolder(on: system)
+            try storage.makeFolder(on: self.system)
             let path = Path.join(storage.folder, name)
             let part = "\(path).\(system.uniqueName()).part"
             try system.copy(file, to: part, storage.rights)

@@ -259,7 +259,9 @@ struct SalvagedData {
 
     private func has(_ name: String) throws -> Bool {
         if let copies { return try system.exists(Path.join(Path.join(copies, Path.name(of: source.folder)), name)) }
-        guard try source.holds(name, on: system), let path = try source.file(name, on: system) else { return false }
+        guard try source.holds(name, on: self.system), let path = try source.file(name, on: self.system) else {
+            return false
+        }
         return try readable(path) { try system.bytes(of: path, from: 0, count: 1) } != nil
     }
 }

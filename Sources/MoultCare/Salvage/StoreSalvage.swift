@@ -205,7 +205,7 @@ package struct StoreSalvage {
         let maker = try StoreCreator(
             version, framework: source.framework ?? FrameworkLevel.newest.number, history: source.hasHistory,
             uuid: source.uuid, experimental: true, namesOf: damaged)
-        try maker.make(at: files.new, .like(store), on: system)
+        try maker.make(at: files.new, .like(store), on: self.system)
         try system.makeFile(files.aside, .like(store))
         let data = isTrial ? nil : try SalvagedData(of: store, for: path, to: files.support, system)
         let filling = SalvageFilling(

@@ -2,12 +2,6 @@ import Moult
 import MoultBasics
 import MoultTools
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 extension Verb {
     /// The verbs whose result is what they print.
     private static let printing: Set = [

@@ -212,10 +212,10 @@ extension ManagedObjectContext {
     }
 
     /// Undoes the last group of changes.
-    public func undo() { turn.withLock { undoManager?.undo() } }
+    public func undo() { turn.withLock { usingUndoManager { undoManager?.undo() } } }
 
     /// Redoes the last undone group of changes.
-    public func redo() { turn.withLock { undoManager?.redo() } }
+    public func redo() { turn.withLock { usingUndoManager { undoManager?.redo() } } }
 
     /// Ends the group that the undo manager opened automatically.
     package func endUndoEvent() { turn.withLock { registration?.registrar?.endEvent() } }

@@ -96,81 +96,91 @@ struct TransformerBridge: AttributeTransformer {
     }
 }
 
-/// The name of a ``ValueTransformer``.
-public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
-    /// The name itself.
-    public let rawValue: String
-    /// Creates a name.
-    public init(rawValue: String) { self.rawValue = rawValue }
-    /// Creates a name.
-    public init(_ rawValue: String) { self.rawValue = rawValue }
-    /// The transformer that archives values.
-    public static let secureUnarchiveFromDataTransformerName = NSValueTransformerName("NSSecureUnarchiveFromData")
-}
-
-/// A conversion of the values of a transformable attribute to data and back, as in Foundation on Apple's platforms.
-///
-/// `transformedValue(_:)` converts a value to data, and `reverseTransformedValue(_:)` converts it back.
-open class ValueTransformer: NSObject {
-    private static let named = Mutex<[String: Unchecked<ValueTransformer>]>([:])
-
-    private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
-
-    /// Creates a transformer.
-    public required override init() {}
-
-    /// Registers a transformer under a name, for the attributes that refer to it.
-    open class func setValueTransformer(_ transformer: ValueTransformer?, forName name: NSValueTransformerName) {
-        let box = transformer.map { Unchecked(value: $0) }
-        named.withLock { $0[name.rawValue] = box }
+#if !canImport(Darwin)
+    /// The name of a ``ValueTransformer``.
+    public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
+        /// The name itself.
+        public let rawValue: String
+        /// Creates a name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// Creates a name.
+        public init(_ rawValue: String) { self.rawValue = rawValue }
+        /// The transformer that archives values.
+        public static let secureUnarchiveFromDataTransformerName = NSValueTransformerName("NSSecureUnarchiveFromData")
     }
 
-    /// Unavailable: on Linux, an initialiser cannot return the registered object.
-    @available(*, unavailable, message: "keep the transformer that you register")
-    public convenience init?(forName name: NSValueTransformerName) { return nil }
+    /// A conversion of the values of a transformable attribute to data and back, as in Foundation on Apple's platforms.
+    ///
+    /// `transformedValue(_:)` converts a value to data, and `reverseTransformedValue(_:)` converts it back.
+    open class ValueTransformer: NSObject {
+        private static let named = Mutex<[String: Unchecked<ValueTransformer>]>([:])
 
-    /// Returns the transformer with a name; the archiving transformer if the name is nil.
-    package static func registered(_ name: String?) -> ValueTransformer? {
-        let name = name ?? NSValueTransformerName.secureUnarchiveFromDataTransformerName.rawValue
-        if let found = named.withLock({ $0[name] }) { return found.value }
-        return name == NSValueTransformerName.secureUnarchiveFromDataTransformerName.rawValue
-            ? NSSecureUnarchiveFromDataTransformer() : nil
+        private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
+
+        /// Creates a transformer.
+        public required override init() {}
+
+        /// Registers a transformer under a name, for the attributes that refer to it.
+        open class func setValueTransformer(_ transformer: ValueTransformer?, forName name: NSValueTransformerName) {
+            let box = transformer.map { Unchecked(value: $0) }
+            named.withLock { $0[name.rawValue] = box }
+        }
+
+        /// Unavailable: on Linux, an initialiser cannot return the registered object.
+        @available(*, unavailable, message: "keep the transformer that you register")
+        public convenience init?(forName name: NSValueTransformerName) { return nil }
+
+        /// Returns the transformer with a name; the archiving transformer if the name is nil.
+        package static func registered(_ name: String?) -> ValueTransformer? {
+            let name = name ?? NSValueTransformerName.secureUnarchiveFromDataTransformerName.rawValue
+            if let found = named.withLock({ $0[name] }) { return found.value }
+            return name == NSValueTransformerName.secureUnarchiveFromDataTransformerName.rawValue
+                ? NSSecureUnarchiveFromDataTransformer() : nil
+        }
+
+        /// Returns the names of the registered transformers.
+        open class func valueTransformerNames() -> [NSValueTransformerName] {
+            named.withLock { $0.keys.sorted() }.map { NSValueTransformerName($0) }
+        }
+
+        /// Returns the class of the results of ``transformedValue(_:)``.
+        open class func transformedValueClass() -> AnyClass { NSData.self }
+        /// Returns whether the transformation is reversible.
+        open class func allowsReverseTransformation() -> Bool { true }
+        /// Returns the data for a value.
+        open func transformedValue(_ value: Any?) -> Any? { value }
+        /// Returns the value for data.
+        open func reverseTransformedValue(_ value: Any?) -> Any? { transformedValue(value) }
     }
 
-    /// Returns the names of the registered transformers.
-    open class func valueTransformerNames() -> [NSValueTransformerName] {
-        named.withLock { $0.keys.sorted() }.map { NSValueTransformerName($0) }
-    }
+    /// A transformer that archives values with `NSKeyedArchiver`, and decodes only allowed classes.
+    open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
+        /// The classes allowed in an archive.
+        open class var allowedTopLevelClasses: [AnyClass] {
+            [
+                NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self,
+                NSURL.self, NSUUID.self, NSNull.self,
+            ]
+        }
 
-    /// Returns the class of the results of ``transformedValue(_:)``.
-    open class func transformedValueClass() -> AnyClass { NSData.self }
-    /// Returns whether the transformation is reversible.
-    open class func allowsReverseTransformation() -> Bool { true }
-    /// Returns the data for a value.
-    open func transformedValue(_ value: Any?) -> Any? { value }
-    /// Returns the value for data.
-    open func reverseTransformedValue(_ value: Any?) -> Any? { transformedValue(value) }
-}
+        /// Returns the value in an archive; nil if it cannot be read, or contains a class that is not allowed.
+        open override func transformedValue(_ value: Any?) -> Any? {
+            (value as? Data).flatMap {
+                try? NSKeyedUnarchiver.unarchivedObject(ofClasses: Self.allowedTopLevelClasses, from: $0)
+            }
+        }
 
-/// A transformer that archives values with `NSKeyedArchiver`, and decodes only allowed classes.
-open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
-    /// The classes allowed in an archive.
-    open class var allowedTopLevelClasses: [AnyClass] {
-        [
-            NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self,
-            NSURL.self, NSUUID.self, NSNull.self,
-        ]
-    }
-
-    /// Returns the value in an archive; nil if it cannot be read, or contains a class that is not allowed.
-    open override func transformedValue(_ value: Any?) -> Any? {
-        (value as? Data).flatMap {
-            try? NSKeyedUnarchiver.unarchivedObject(ofClasses: Self.allowedTopLevelClasses, from: $0)
+        /// Returns the archive of a value; nil if it cannot be archived.
+        open override func reverseTransformedValue(_ value: Any?) -> Any? {
+            value.flatMap { try? NSKeyedArchiver.archivedData(withRootObject: $0, requiringSecureCoding: true) }
         }
     }
-
-    /// Returns the archive of a value; nil if it cannot be archived.
-    open override func reverseTransformedValue(_ value: Any?) -> Any? {
-        value.flatMap { try? NSKeyedArchiver.archivedData(withRootObject: $0, requiringSecureCoding: true) }
+#else
+    extension ValueTransformer {
+        /// Returns the transformer with a name; the archiving transformer if the name is nil.
+        package static func registered(_ name: String?) -> ValueTransformer? {
+            ValueTransformer(
+                forName: name.map { NSValueTransformerName($0) } ?? .secureUnarchiveFromDataTransformerName)
+        }
     }
-}
+#endif

@@ -86,7 +86,7 @@ open class PersistentContainer: @unchecked Sendable {
     /// folder.
     open class func defaultDirectoryURL() -> URL {
         let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
-        let base = support ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share")
+        let base = support ?? URL(fileURLWithPath: NSHomeDirectory()).appendingPathComponent(".local/share")
         return base.appendingPathComponent(ProcessInfo.processInfo.processName)
     }
 

@@ -32,14 +32,20 @@ package final class ContextUndo {
     }
 
     private func register(_ step: ChangeStep) {
-        manager.registerUndo(withTarget: self) { undo in
-            guard let context = undo.context else { return }
-            undo.note(Result { try context.takeBack(step) })
+        nonisolated(unsafe) let (undo, step) = (self, step)
+        usingUndoManager {
+            undo.manager.registerUndo(withTarget: undo) { undo in
+                guard let context = undo.context else { return }
+                undo.note(Result { try context.takeBack(step) })
+            }
         }
     }
 
     /// Removes the context's actions from the manager, for example after a rollback.
-    package func forget() { manager.removeAllActions(withTarget: self) }
+    package func forget() {
+        nonisolated(unsafe) let undo = self
+        usingUndoManager { undo.manager.removeAllActions(withTarget: undo) }
+    }
 
     /// Ends the event's group.
     package func endEvent() {
@@ -48,3 +54,13 @@ package final class ContextUndo {
         #endif
     }
 }
+
+#if canImport(Darwin)
+    /// Calls an undo manager on the thread of its context, as Core Data does. Swift binds that class to the main actor.
+    func usingUndoManager<Result>(_ body: @MainActor () -> Result) -> Result {
+        // Like `MainActor.assumeIsolated`, without the check that ends the process on any other thread.
+        withoutActuallyEscaping(body) { unsafeBitCast($0, to: (() -> Result).self)() }
+    }
+#else
+    func usingUndoManager<Result>(_ body: () -> Result) -> Result { body() }
+#endif

@@ -1,7 +1,7 @@
 import Foundation
 import Moult
 import MoultBasics
-internal import MoultCoreData
+public import MoultCoreData
 import MoultObjects
 
 /// A schema and the stores that hold its models.

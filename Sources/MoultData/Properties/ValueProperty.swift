@@ -208,12 +208,14 @@ extension ValueTransformer {
     }
 }
 
-/// Foundation's class for transformable attributes, which Linux does not have.
-public typealias ValueTransformer = MoultCoreData.ValueTransformer
-/// The name of a ``ValueTransformer``.
-public typealias NSValueTransformerName = MoultCoreData.NSValueTransformerName
-/// A transformer that archives values.
-public typealias NSSecureUnarchiveFromDataTransformer = MoultCoreData.NSSecureUnarchiveFromDataTransformer
+#if !canImport(Darwin)
+    /// Foundation's class for transformable attributes, which Linux does not have.
+    public typealias ValueTransformer = MoultCoreData.ValueTransformer
+    /// The name of a ``ValueTransformer``.
+    public typealias NSValueTransformerName = MoultCoreData.NSValueTransformerName
+    /// A transformer that archives values.
+    public typealias NSSecureUnarchiveFromDataTransformer = MoultCoreData.NSSecureUnarchiveFromDataTransformer
+#endif
 
 extension ValueTransformer {
     /// Registers a transformer under a name, for `.transformable(by: "Name")`.

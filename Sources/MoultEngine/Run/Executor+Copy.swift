@@ -131,7 +131,7 @@ extension Executor {
 
     func writeExternalFiles() throws {
         guard !migration.newExternalFiles.isEmpty || !stagedFiles.isEmpty else { return }
-        try ExternalStorage(store: sidecar.store).makeFolder(on: system)
+        try ExternalStorage(store: sidecar.store).makeFolder(on: self.system)
         for file in migration.newExternalFiles {
             let path = Path.join(sidecar.externalData, file.name)
             try system.write(file.contents, to: path, sidecar.rights)

@@ -3,12 +3,6 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A runner that executes a script's statements in order, with progress and cancellation inside each.
 struct ScriptRunner {
     let script: StoreScript

@@ -7,12 +7,6 @@ import MoultModel
     import Foundation
 #endif
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A file that contains one version of a model.
 struct ModelFile: Sendable {
     enum Form: Sendable {

@@ -92,7 +92,7 @@ final class ExternalFiles {
             return ExternalStorage.Cell.inline(value).bytes
         }
         if !isFolderMade {
-            try storage.makeFolder(on: system)
+            try storage.makeFolder(on: self.system)
             isFolderMade = true
         }
         // Remove files left by a process that died.

@@ -79,6 +79,10 @@ package final class Connection {
         options[SQLITE_DBCONFIG_DEFENSIVE] = isReadOnly
         for (option, isOn) in options { try check(moult_sqlite_set(handle, Int32(option), isOn ? 1 : 0)) }
         try execute("PRAGMA cell_size_check = ON")
+        #if canImport(Darwin)
+            // There, `fsync` leaves the data in the cache of the drive.
+            try execute("PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+        #endif
     }
 
     /// Returns the path as a URI for `sqlite3_open_v2` and ATTACH, with every unusual byte escaped.

@@ -1,12 +1,6 @@
 import CSQLite
 import MoultBasics
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 extension MigrationError {
     /// Returns the error for a SQLite result code, with SQLite's own message as its cause. Literals that SQLite quotes
     /// from statements, and from an app's own triggers and constraints, are left out.

@@ -1,4 +1,5 @@
 import CSQLite
+import MoultBasics
 import Synchronization
 
 /// A counter of SQLite's allocations that can make one of them, or all from one on, fail as if memory had run out.
@@ -61,7 +62,11 @@ package enum StatementSteps {
     /// Returns the total steps of each statement that `body` runs on connections it opens to files below `folder`.
     /// Statements that differ only in numbers and blobs count as one.
     package static func counting(below folder: String, _ body: () throws -> Void) throws -> [String: Int] {
-        _ = isInstalled
+        guard isInstalled else {
+            throw MigrationError(
+                .unsupported, "This SQLite cannot count the steps of statements.",
+                remedy: "Count them on Linux: Apple's SQLite refuses extensions of the whole process.")
+        }
         counts.withLock { $0[folder] = [:] }
         defer { counts.withLock { $0[folder] = nil } }
         try body()

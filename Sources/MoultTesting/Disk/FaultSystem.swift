@@ -2,12 +2,6 @@ import MoultBasics
 import MoultSQLite
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The system of a ``FaultDisk``: the real one, with the disk's faults and a clock of its own.
 package struct FaultSystem: System {
     private let disk: FaultDisk

@@ -2,12 +2,6 @@ import MoultBasics
 import MoultEngine
 import MoultSQLite
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The data of a store, read by plain SQL from a copy: schema and rows, the bytes of external data, and the quarantined
 /// objects.
 ///

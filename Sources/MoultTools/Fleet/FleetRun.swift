@@ -282,9 +282,10 @@ extension FleetResult.State {
 
 /// File systems that several machines share, where a lock on one machine may not exclude another.
 enum SharedFileSystem {
-    /// The file system types, as named in `/proc/self/mountinfo`.
+    /// The file system types, as ``MountTable`` names them.
     private static let types: Set<String> = [
-        "nfs", "nfs4", "lustre", "gpfs", "cifs", "smb3", "smbfs", "ceph", "fuse.ceph", "glusterfs", "fuse.glusterfs",
+        "nfs", "nfs4", "lustre", "gpfs", "cifs", "smb3", "smbfs", "afpfs", "webdav", "ceph", "fuse.ceph", "glusterfs",
+        "fuse.glusterfs",
         "beegfs", "pvfs2", "orangefs", "afs", "ocfs2", "gfs2", "9p", "panfs", "wekafs", "fuse.sshfs", "fuse.s3fs",
         "fuse.juicefs", "fuse.gcsfuse", "virtiofs",
     ]

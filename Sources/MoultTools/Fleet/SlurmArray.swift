@@ -167,7 +167,7 @@ package struct SlurmJobs {
         let folder = results ?? ResultsFolder.path(of: path, verb: "migrate")
         var array = SlurmArray(
             manifest: path, results: folder.hasPrefix("/") ? folder : Path.join(try system.resolve("."), folder),
-            shards: header.shards, program: try system.resolve("/proc/self/exe"))
+            shards: header.shards, program: try POSIXSystem.ownProgram())
         (array.options, array.canary) = (options, canary)
         array.runOptions += runOptions
         (self.array, self.manifest) = (array, path)

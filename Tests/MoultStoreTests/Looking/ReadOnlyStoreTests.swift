@@ -27,8 +27,12 @@ struct ReadOnlyStoreTests {
             var status = stat()
             #expect(stat(folder + "/" + name, &status) == 0)
             let bytes = FileManager.default.contents(atPath: folder + "/" + name) ?? Data()
-            let time =
-                "\(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) \(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec)"
+            #if canImport(Darwin)
+                let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+            #else
+                let (modified, changed) = (status.st_mtim, status.st_ctim)
+            #endif
+            let time = "\(modified.tv_sec).\(modified.tv_nsec) \(changed.tv_sec).\(changed.tv_nsec)"
             return "\(name) \(status.st_ino) \(time) \(bytes.count) \(bytes.hashValue)"
         }
     }

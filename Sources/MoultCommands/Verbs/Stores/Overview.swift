@@ -2,12 +2,6 @@ import Moult
 import MoultBasics
 import MoultTools
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 extension Verb {
     /// The screen about a store, for a path in place of a verb. It is not in the list of verbs, because it has no name.
     static let overview = Verb(
@@ -79,6 +73,6 @@ enum TerminalKey {
         var wait = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         guard poll(&wait, 1, Int32(time.seconds * 1000)) == 1 else { return nil }
         var key: UInt8 = 0
-        return Glibc.read(STDIN_FILENO, &key, 1) == 1 ? key : nil
+        return systemRead(STDIN_FILENO, &key, 1) == 1 ? key : nil
     }
 }

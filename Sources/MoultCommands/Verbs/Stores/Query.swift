@@ -3,12 +3,6 @@ import MoultBasics
 import MoultModel
 import MoultTools
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 extension Verb {
     static let query = Verb(
         "query", "Run a SELECT over the views that moult views prints, and print the rows.",

@@ -6,10 +6,6 @@ import MoultBasics
     import Foundation
 #endif
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// Functions of several values, by their selectors. All except `count:` ignore nil.
 package enum Aggregate: String, Sendable, CaseIterable {
     /// The number of elements, including nil.

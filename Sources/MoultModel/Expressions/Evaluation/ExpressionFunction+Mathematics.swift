@@ -6,10 +6,6 @@ import MoultBasics
     import Foundation
 #endif
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 extension ExpressionFunction {
     fileprivate static func operand(
         _ value: ExpressionValue, of selector: String, wanted: String

@@ -6,10 +6,6 @@ import MoultBasics
     import Foundation
 #endif
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// A number as stored in a column, INTEGER or REAL; never NaN.
 package enum ExpressionNumber: Sendable, Hashable, Comparable {
     case integer(Int64)

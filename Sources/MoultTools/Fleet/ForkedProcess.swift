@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import MoultBasics
 
 /// A forked copy of this process that does one piece of work and exits. Pipes replace its standard streams.
 ///
@@ -72,12 +68,7 @@ package final class ForkedProcess {
 
     private static func pipe() throws -> (reads: Int32, writes: Int32) {
         var ends: [Int32] = [0, 0]
-        #if canImport(Glibc)
-            let result = Glibc.pipe(&ends)
-        #else
-            let result = Darwin.pipe(&ends)
-        #endif
-        guard result == 0 else { throw MigrationError.system("make", "a pipe") }
+        guard systemPipe(&ends) == 0 else { throw MigrationError.system("make", "a pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
         return (ends[0], ends[1])
@@ -153,11 +144,7 @@ package final class ForkedProcess {
     private func drain(_ stream: Int32, _ take: (ArraySlice<UInt8>) -> Void) -> Int32 {
         guard stream >= 0 else { return -1 }
         while true {
-            #if canImport(Glibc)
-                let count = Glibc.read(stream, &buffer, buffer.count)
-            #else
-                let count = Darwin.read(stream, &buffer, buffer.count)
-            #endif
+            let count = systemRead(stream, &buffer, buffer.count)
             if count > 0 {
                 take(buffer[..<count])
             } else if count < 0, errno == EINTR {
