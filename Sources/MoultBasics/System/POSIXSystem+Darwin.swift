@@ -55,4 +55,11 @@
             return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
     }
+
+    /// The extended attributes of a file, which are not copied yet.
+    struct ExtendedAttributes {
+        init() {}
+        init(of path: String) {}
+        func give(to descriptor: Int32) {}
+    }
 #endif

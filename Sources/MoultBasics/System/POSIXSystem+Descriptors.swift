@@ -115,21 +115,25 @@ extension POSIXSystem {
 private struct Grant {
     /// Nil if the file belongs to this user only, or follows the umask.
     private var status: FileStatus?
+    private var attributes = ExtendedAttributes()
     let isOfUmask: Bool
 
     init(_ rights: FileRights) throws {
         isOfUmask = rights == .byUmask
-        if case .like(let path) = rights { status = try POSIXSystem().status(of: path) }
+        guard case .like(let path) = rights else { return }
+        status = try POSIXSystem().status(of: path)
+        if status?.kind == .file { attributes = ExtendedAttributes(of: path) }
     }
 
     /// Whether a file created for this user only must be shared with others.
     var isMore: Bool { status != nil }
 
-    /// Gives a new file its owner, its group and then its permissions.
+    /// Gives a new file its extended attributes, its owner, its group and then its permissions.
     ///
     /// - Returns: false, with `errno`, if its permissions cannot be set.
     func give(_ descriptor: Int32, isFolder: Bool) -> Bool {
         guard let status else { return true }
+        if !isFolder { attributes.give(to: descriptor) }
         var mode = status.mode & 0o666 | 0o600
         var record = stat()
         guard fstat(descriptor, &record) == 0 else { return false }
