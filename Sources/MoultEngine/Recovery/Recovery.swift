@@ -265,7 +265,7 @@ extension Migrator {
     package func hasLeftovers(_ store: String) throws -> Bool {
         let sidecar = try sidecar(of: store)
         guard try system.exists(sidecar.folder), try paused(store) == nil else { return false }
-        if try system.exists(sidecar.journal) || system.exists(sidecar.arrival)
+        if try system.exists(sidecar.journal) || StoreMove.hasArrival(at: sidecar, system)
             || Recovery.hasSpentJournal(sidecar, system)
         {
             return true

@@ -45,13 +45,16 @@ struct StoreMove {
         return (run, from)
     }
 
-    /// Removes the record at the new place of a move that has ended at the old one, if the system can reach that.
+    /// Whether a place has the record of a move to it, and the system can reach the old place.
+    static func hasArrival(at place: StoreRecords, _ system: any System) throws -> Bool {
+        try arrival(at: place, system).map { try system.exists(StoreRecords(store: $0.from).folder) } ?? false
+    }
+
+    /// Removes the record at the new place of a move that has ended at the old one.
     ///
     /// - Returns: whether there was one.
     static func forgetArrival(at place: StoreRecords, _ system: any System) throws -> Bool {
-        guard let (_, from) = try arrival(at: place, system), try system.exists(StoreRecords(store: from).folder)
-        else { return false }
-        return try system.remove(place.arrival)
+        try hasArrival(at: place, system) && system.remove(place.arrival)
     }
 
     /// Whether a file or a folder among the records goes with the store.
@@ -89,7 +92,7 @@ struct StoreMove {
         if try PageDigests(lock.connection).firstDifference(from: pages) != nil {
             let arrived = try StoreLock(new.store, system, patience: 0)
             defer { arrived.release() }
-            if try PageDigests(arrived.connection).firstDifference(from: pages) == nil {
+            if try PageDigests(arrived.connection).firstDifference(from: pages) == nil, try hasExternalData {
                 try undo()
                 return try Recovery.conclude(journal, .undone, size: state.size, old, system)
             }
@@ -99,6 +102,15 @@ struct StoreMove {
         }
         try complete(.recovered, size: state.size, removing: lock)
         return .completed
+    }
+
+    /// Whether the files of external data that the move carried are still at the old place.
+    private var hasExternalData: Bool {
+        get throws {
+            try journal.droppedFiles.allSatisfy { name in
+                try name.isPlainFileName && system.exists(Path.join(old.externalData, name))
+            }
+        }
     }
 
     /// Removes the copy at the new path, which nothing was written to.

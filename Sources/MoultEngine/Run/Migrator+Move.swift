@@ -172,7 +172,7 @@ private final class StoreRelocation {
         observer.report(.done, 1, bytes: before.size)
         return MoveReport(
             outcome: .moved, run: journal.run, destination: destination, backup: backup, bytes: before.size,
-            seconds: seconds, untidied: untidied.map { MigrationError(any: $0) })
+            seconds: seconds, untidied: untidied as? MigrationError)
     }
 
     private func makeBackup() throws -> StoreBackup {
