@@ -128,6 +128,7 @@ extension Verb {
         "up": "migrate", "deploy": "migrate", "convert": "export", "migration": "migrate", "db:migrate": "migrate",
         "undo": "rollback", "revert": "rollback", "reset": "rollback", "db:rollback": "rollback", "down": "downgrade",
         "restore": "backup restore", "continue": "resume", "retry": "resume", "recover": "salvage",
+        "mv": "move", "relocate": "move",
         "question": "answer", "questions": "answer", "resolve": "answer", "rename": "answer",
         "makemigrations": "answer",
         // Rescue.
