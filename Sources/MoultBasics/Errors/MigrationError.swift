@@ -131,6 +131,8 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
         public static let quarantineTooLarge = Code("quarantineTooLarge", exit: 3)
         /// The store, its folder or its volume is not writable, or the store was opened read-only.
         public static let readOnly = Code("readOnly", exit: 3)
+        /// The system does not open the file now, such as before the device is first unlocked. Try again later.
+        public static let protectedData = Code("protectedData", exit: 3, "NSFileReadNoPermissionError", 257)
         /// The second store of a mirror is not as the mirror left it, or it is ahead of the first.
         public static let mirrorDiverged = Code("mirrorDiverged", exit: 3)
         /// The persistent history after a token is no longer available: it was deleted, or a restore went back to a
@@ -205,8 +207,9 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
             .usage, .question, .cannotInfer, .stagesInvalid, .incompatibleVersion, .noPath, .storeAhead,
             .migrationRequired, .storeUnknown, .locked, .planStale, .lossNotAccepted, .wouldReplace, .lockFileMismatch,
             .unsupported, .codeMissing, .hardLinked, .cloudKit, .deferredWork, .budgetTooSmall, .tooManyAttempts,
-            .insufficientStorage, .dataConflict, .quarantineTooLarge, .readOnly, .mirrorDiverged, .historyTokenExpired,
-            .backupNotFound, .unknownKey, .wrongType, .objectGone, .externalRelationship, .fileNotFound,
+            .insufficientStorage, .dataConflict, .quarantineTooLarge, .readOnly, .protectedData, .mirrorDiverged,
+            .historyTokenExpired, .backupNotFound, .unknownKey, .wrongType, .objectGone, .externalRelationship,
+            .fileNotFound,
             .fileNotReadable, .notAStore, .storeCorrupted, .sideFileForeign, .metadataInvalid, .modelNotFound,
             .modelInvalid, .invalidPredicate, .fetchUnsupported, .propertyListInvalid, .backupInvalid, .cancelled,
             .rulesBroken, .migrationFailed, .policyFailed, .stageFailed, .verificationFailed, .inputOutput, .sqlite,

@@ -120,4 +120,11 @@
             return Int32(answer.1)
         }
     }
+
+    /// The extended attributes of a file, which are not copied yet.
+    struct ExtendedAttributes {
+        init() {}
+        init(of path: String) {}
+        func give(to descriptor: Int32) {}
+    }
 #endif

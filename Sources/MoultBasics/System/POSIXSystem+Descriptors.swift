@@ -122,6 +122,7 @@ struct Grant {
     #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
         private var protection: Int32?
     #endif
+    private var attributes = ExtendedAttributes()
     let isOfUmask: Bool
 
     init(_ rights: FileRights) throws {
@@ -131,12 +132,13 @@ struct Grant {
         #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
             protection = FileProtection.ofFile(path)
         #endif
+        if status?.kind == .file { attributes = ExtendedAttributes(of: path) }
     }
 
     /// Whether a file created for this user only must be shared with others.
     var isMore: Bool { status != nil }
 
-    /// Gives a new file its owner, its group and then its permissions.
+    /// Gives a new file its extended attributes, its owner, its group and then its permissions.
     ///
     /// - Returns: false, with `errno`, if its permissions cannot be set.
     func give(_ descriptor: Int32, isFolder: Bool) -> Bool {
@@ -145,6 +147,7 @@ struct Grant {
             // While the file is empty. A volume without data protection refuses it.
             if let protection { _ = fcntl(descriptor, F_SETPROTECTIONCLASS, protection) }
         #endif
+        if !isFolder { attributes.give(to: descriptor) }
         var mode = status.mode & 0o666 | 0o600
         var record = stat()
         guard fstat(descriptor, &record) == 0 else { return false }

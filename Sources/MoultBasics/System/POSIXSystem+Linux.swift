@@ -98,4 +98,50 @@
             return String(decoding: bytes.filter { $0 >= 0x20 }, as: UTF8.self)
         }
     }
+
+    /// The extended attributes of a file that belong to its user (`man 7 xattr`). The others are the system's own.
+    ///
+    /// They are read by path: closing a descriptor of a store would drop SQLite's locks.
+    struct ExtendedAttributes {
+        private var values: [(name: String, value: [UInt8])] = []
+
+        init() {}
+
+        init(of path: String) {
+            let names = Self.bytes { Self.list?(path, $0, $1) ?? -1 }
+            for name in names.split(separator: 0) where name.starts(with: "user.".utf8) {
+                let name = String(decoding: name, as: UTF8.self)
+                values.append((name, Self.bytes { Self.get?(path, name, $0, $1) ?? -1 }))
+            }
+        }
+
+        /// Sets the attributes of a file. A file system that does not support them, or has no room, leaves them out.
+        func give(to descriptor: Int32) {
+            for (name, value) in values { _ = Self.set?(descriptor, name, value, value.count, 0) }
+        }
+
+        /// Returns what a call writes, which is asked for its size first; empty if it fails.
+        private static func bytes(_ call: (UnsafeMutableRawPointer?, Int) -> Int) -> [UInt8] {
+            let size = call(nil, 0)
+            guard size > 0 else { return [] }
+            var bytes = [UInt8](repeating: 0, count: size)
+            let count = bytes.withUnsafeMutableBytes { call($0.baseAddress, $0.count) }
+            return Array(bytes.prefix(max(count, 0)))
+        }
+
+        // Glibc's module for Swift does not have these calls.
+        private typealias List = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
+        private typealias Get =
+            @convention(c) (
+                UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int
+            ) -> Int
+        private typealias Set =
+            @convention(c) (
+                Int32, UnsafePointer<CChar>, UnsafeRawPointer?, Int, Int32
+            ) -> Int32
+
+        private static let list = dlsym(nil, "listxattr").map { unsafeBitCast($0, to: List.self) }
+        private static let get = dlsym(nil, "getxattr").map { unsafeBitCast($0, to: Get.self) }
+        private static let set = dlsym(nil, "fsetxattr").map { unsafeBitCast($0, to: Set.self) }
+    }
 #endif

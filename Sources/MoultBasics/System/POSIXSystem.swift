@@ -94,6 +94,8 @@ extension MigrationError {
             return MigrationError(
                 .readOnly, "The volume of \(name) cannot be written, so Moult could not \(it).", place: path,
                 remedy: "Mount the volume writable, or name another folder.", cause: cause)
+        case EPERM where opens(action):
+            return .protectedData(path, cause: cause)
         case EACCES, EPERM:
             let isReading = ["read", "list", "look at", "find"].contains(action)
             return MigrationError(
@@ -121,6 +123,26 @@ extension MigrationError {
                 .inputOutput, "Moult could not \(action) \(name).", place: path,
                 remedy: "Check the cause, then run the command again.", cause: cause)
         }
+    }
+
+    /// Whether a call opens a file for its contents. On Linux, an immutable file cannot be opened for writing either.
+    private static func opens(_ action: String) -> Bool {
+        #if canImport(Darwin)
+            return ["read", "list", "copy", "write", "lock"].contains(action)
+        #else
+            return ["read", "list", "copy"].contains(action)
+        #endif
+    }
+
+    /// Returns the error for a file that this user may read, but that the system does not open now.
+    package static func protectedData(_ path: String, cause: String?) -> MigrationError {
+        MigrationError(
+            .protectedData, "The system does not open \(path.isEmpty ? "the file" : path) now: its data is protected.",
+            place: path,
+            remedy:
+                "Wait until the device is unlocked (UIApplication.protectedDataDidBecomeAvailableNotification), and "
+                + "try again. Nothing was changed. On a computer, a policy of the system forbids it to this program.",
+            cause: cause)
     }
 
     /// Returns the error for a path that already exists.

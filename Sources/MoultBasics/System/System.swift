@@ -160,7 +160,8 @@ package enum FileRights: Sendable, Hashable {
     /// This user only: for copies, and the default.
     case own
     /// The same permissions as the file or folder at a path, and its owner and group if this user may set them, but
-    /// never more, as SQLite does for a journal and its database. If the path does not exist, this user only.
+    /// never more, as SQLite does for a journal and its database. A file gets the extended attributes of a file, too. If
+    /// the path does not exist, this user only.
     case like(String)
     /// By the process's umask: for files that do not come from a store.
     case byUmask

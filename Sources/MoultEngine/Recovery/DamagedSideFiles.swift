@@ -48,11 +48,10 @@ package struct DamagedSideFiles {
         if let known = try copies(of: damaged.map(\.suffix)) { return (known, false) }
         let folder = Path.join(sidecar.damaged, "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))")
         do {
-            try system.makeFolder(sidecar.damaged)
-            try system.makeFolder(folder)
+            for path in [sidecar.damaged, folder] { try system.makeFolder(path, sidecar.rights) }
             for (suffix, _) in damaged {
                 let copy = Path.join(folder, Path.name(of: sidecar.store) + suffix)
-                try system.copy(sidecar.store + suffix, to: copy)
+                try system.copy(sidecar.store + suffix, to: copy, sidecar.rights)
                 try system.synchronise(copy)
             }
             for path in [folder, sidecar.damaged, sidecar.folder] { try system.synchronise(path) }

@@ -52,7 +52,7 @@ struct DamagedStoreRestore {
             try suffix != "-shm" && system.exists(store + suffix)
         }
         try system.makeFolder(sidecar.work(journal.run))
-        try system.makeFolder(aside)
+        try system.makeFolder(aside, sidecar.rights)
         // The folders must survive a power cut before any file is in them.
         for folder in [sidecar.folder, sidecar.work(journal.run)] { try system.synchronise(folder) }
         for suffix in suffixes {
@@ -60,7 +60,7 @@ struct DamagedStoreRestore {
             if isMissing {
                 try system.rename(store + suffix, to: kept)
             } else {
-                try system.copy(store + suffix, to: kept)
+                try system.copy(store + suffix, to: kept, sidecar.rights)
                 try system.synchronise(kept)
             }
         }
@@ -245,7 +245,7 @@ extension Recovery {
     /// Moves the files that were set aside to their permanent folder.
     static func keepAside(_ run: String, _ sidecar: StoreRecords, _ system: any System) throws {
         guard try system.exists(sidecar.aside(run)) else { return }
-        try system.makeFolder(sidecar.damaged)
+        try system.makeFolder(sidecar.damaged, sidecar.rights)
         try system.synchronise(sidecar.folder)
         try system.rename(sidecar.aside(run), to: sidecar.setAside(run))
         try system.synchronise(sidecar.damaged)

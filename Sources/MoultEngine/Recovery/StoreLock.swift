@@ -91,7 +91,7 @@ package final class StoreLock {
         }
         if !hasLog, !isEmpty {
             // An invalid header makes a WAL empty, and SQLite writes a new header (the WAL format, section 4).
-            try system.write([UInt8](repeating: 0, count: 8), to: store + "-wal")
+            try system.write([UInt8](repeating: 0, count: 8), to: store + "-wal", sidecar.rights)
             try system.synchronise(Path.folder(of: store))
         }
         connection = try Connection(store, mode: .readWrite, busyTimeout: patience, isProven: true)

@@ -28,6 +28,7 @@ extension MigrationError {
                     "Drop the index with the collation that the cause names, run the command again, and let the app "
                     + "create the index again.", cause: cause)
         }
+        if isOfSystem, system == EPERM { return .protectedData(place, cause: cause) }
         let (code, found, remedy) = words(of: isFull(result, place, system) ? SQLITE_FULL : result & 0xff)
         return MigrationError(code, found, place: place, remedy: remedy, cause: cause)
     }

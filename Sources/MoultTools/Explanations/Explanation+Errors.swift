@@ -178,6 +178,11 @@ extension Explanation {
             "SQLite writes a journal next to the store, so it needs the folder too.",
             "Give this user permission to write to the file and its folder, or work on a copy."),
         Explanation(
+            .protectedData, "The system does not open the file now, such as before the device is first unlocked.",
+            "The permissions of the file are right. On iOS its protection class closes it while the device is locked; on "
+                + "a computer a policy of the system does.",
+            "Wait for protectedDataDidBecomeAvailable and try again, or allow the program to open the folder."),
+        Explanation(
             .mirrorDiverged, "The second store of a mirror is not as the mirror left it, or it is ahead of the first.",
             "Changes of one store would overwrite those of the other.",
             "\(.verifyMirror, .anyStore) lists the differences. \(.stopMirror, .anyStore) ends the mirror, and "
