@@ -190,6 +190,7 @@ public struct StoreLaunch: Sendable {
         switch error.code {
         case .usage, .modelNotFound, .modelInvalid, .codeMissing, .stagesInvalid: throw error
         case .cancelled: return .unfinished(call.pausedProgress)
+        case .protectedData: return .unavailable(.protectedData)
         case .locked: return .unavailable(.storeInUse(error))
         case .insufficientStorage:
             return .unavailable(.insufficientStorage(missing: call.missingSpace, error))
