@@ -127,7 +127,7 @@ package struct StoreSession: Sendable {
     /// Returns the bytes that the fullest volume lacks for the migration; 0 if there is enough space.
     package func missingSpace() throws -> Int64 {
         guard let migration = try prepared.migration() else { return 0 }
-        let volumes = try migrator.needs(of: migration, on: prepared.store)
+        let volumes = try migrator.needs(of: migration, on: prepared.store).volumes
         return max(0, volumes.map { $0.needed - $0.available }.max() ?? 0)
     }
 
