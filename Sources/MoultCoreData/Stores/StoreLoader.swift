@@ -24,11 +24,11 @@ package struct StoreLoader {
     package var migration = Migration()
     /// Returns the versions to use for a store whose version is unknown. By default, the store's own model, if it has
     /// one, and an inferred migration from it to the last version.
-    package var adopting: ((StoreSnapshot, ModelVersions) throws -> ModelVersions)?
+    package var adopting: (@Sendable (StoreSnapshot, ModelVersions) throws -> ModelVersions)?
     /// A closure called before any change to an older store, with the names of its version and of the target version.
-    package var willMigrate: ((_ from: String, _ to: String) throws -> Void)?
+    package var willMigrate: (@Sendable (_ from: String, _ to: String) throws -> Void)?
     /// A closure called with a store to be migrated, before any change to it.
-    package var checkValues: ((Connection) throws -> Void)?
+    package var checkValues: (@Sendable (Connection) throws -> Void)?
     /// The wording of remedies, which tell the app how to allow a refused operation.
     package var words: any RemedyWords = DescriptionWords()
     package var system: any System = POSIXSystem()
@@ -271,7 +271,8 @@ extension StoreLoader {
         let session = try inferringIfAllowed(path) { isRecognised in
             isRecognised = true
             return try StoreSession(
-                overOpen: connection, StoreRequest(path, to: target(in: context.versions), .migrate, run()), context,
+                overOpen: connection, StoreRequest(path, to: target(in: context.versions), .migrate, options.run),
+                context,
                 on: system)
         }
         try session?.checkFirstLosses()

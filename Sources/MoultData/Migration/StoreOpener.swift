@@ -93,11 +93,12 @@ package struct StoreOpener {
         opening.words = ConfigurationWords()
         if let error = plan?.missingStages { opening.willMigrate = { _, _ in throw error } }
         if let plan {
-            opening.adopting = {
-                try UnknownStore($0, configuration: configuration).versions(adoptedBy: $1, of: plan.name)
+            opening.adopting = { [name = plan.name] in
+                try UnknownStore($0, configuration: configuration).versions(adoptedBy: $1, of: name)
             }
         } else {
-            opening.checkValues = { [types] in try StoredJSON.check($0, against: types) }
+            nonisolated(unsafe) let types = types
+            opening.checkValues = { try StoredJSON.check($0, against: types) }
         }
         return opening
     }
