@@ -25,13 +25,12 @@ import Testing
 
     /// The same without the drafts.
     private nonisolated static func withoutDrafts() throws -> ModelVersions {
-        let versions = try versions().versions.map { ($0.name, $0.model) }
-        let last = try ModelVersions(
+        let last = try ManagedObjectModel(
             """
             Folder = name String, notes >> Note.folder
             Note = title String, stars Integer16 required =0, folder > Folder.notes
             """)
-        return try ModelVersions(versions + [("5", last.versions[0].model)])
+        return ModelVersions(versions: try versions().versions + [ModelVersion(names: ["5"], model: last)])
     }
 
     private func store(_ version: String? = nil) throws -> TestStore {
@@ -98,8 +97,8 @@ import Testing
     @Test func `a store that is ahead of the app is told, and stays`() async throws {
         let store = try store("4")
         let before = try rows(store)
-        let all = try Self.versions().versions.map { ($0.name, $0.model) }
-        let launch = try launch(store, ModelVersions(Array(all.prefix(2))))
+        let older = try Self.versions().versions.prefix(2)
+        let launch = launch(store, ModelVersions(versions: Array(older)))
         await launch.begin()
         guard case .message(_, canGoBack: false) = launch.screen else {
             Issue.record("\(launch.screen)")

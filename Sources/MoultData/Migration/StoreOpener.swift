@@ -97,8 +97,7 @@ package struct StoreOpener {
                 try UnknownStore($0, configuration: configuration).versions(adoptedBy: $1, of: name)
             }
         } else {
-            nonisolated(unsafe) let types = types
-            opening.checkValues = { try StoredJSON.check($0, against: types) }
+            opening.checkValues = { [types] in try StoredJSON.check($0, against: types) }
         }
         return opening
     }
