@@ -28,13 +28,14 @@ struct StoreSpaceVerbTests {
 
     private let model = ["--model", "Forum.xcdatamodeld"]
 
-    /// The command after the arrow that follows a finding.
+    /// The command between backticks after the arrow that follows a finding.
     private func command(_ code: String, in text: String) throws -> [String] {
         let lines = text.split(separator: "\n")
         let place = try #require(lines.firstIndex { $0.contains("[\(code)]") }, "\(text)")
         let line = try #require(lines[place...].first { $0.contains("→ ") })
-        let words = try #require(line.split(separator: "→ ").last).split(separator: " ").map(String.init)
-        return Array(words.dropFirst().prefix { $0 != "deletes" && $0 != "gives" })
+        let words = try #require(line.split(separator: "`").dropFirst().first).split(separator: " ").map(String.init)
+        #expect(words.first == "moult", "\(line)")
+        return Array(words.dropFirst())
     }
 
     @Test func `history and free pages are named, and the commands that doctor prints remove them`() throws {

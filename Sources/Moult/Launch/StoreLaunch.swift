@@ -188,7 +188,7 @@ public struct StoreLaunch: Sendable {
 
     private func outcome(_ error: MigrationError, of call: Call) throws -> Outcome {
         switch error.code {
-        case .usage, .modelNotFound, .modelInvalid, .codeMissing, .stagesInvalid: throw error
+        case .usage, .fileNotFound, .modelNotFound, .modelInvalid, .codeMissing, .stagesInvalid: throw error
         case .cancelled: return .unfinished(call.pausedProgress)
         case .protectedData: return .unavailable(.protectedData)
         case .locked: return .unavailable(.storeInUse(error))

@@ -110,13 +110,24 @@ extension StoreRequest {
         get throws {
             do {
                 let bytes = try JSONEncoder().encode(self)
-                return try JSONValue(parsing: [UInt8](bytes), place: store, code: .internal).sortedByKey
+                let document = try JSONValue(parsing: [UInt8](bytes), place: store, code: .internal).sortedByKey
+                return document.mappingOptions { name, value in longDurations[name].map { .double($0) } ?? value }
             } catch let error as EncodingError {
                 throw MigrationError(
                     .internal, "The request cannot be written as JSON.", place: store,
                     remedy: "Please report this.", cause: "\(error)")
             }
         }
+    }
+
+    private static let durations = ["budget", "patience"]
+
+    /// The durations that are kept as seconds. As Swift encodes them, those of more than nine seconds have an integer
+    /// that is too large for most readers of JSON.
+    private var longDurations: [String: Double] {
+        let all = [options.budget, options.patience]
+        return Dictionary(uniqueKeysWithValues: zip(Self.durations, all)).compactMapValues { $0 }
+            .filter { $0.value >= .seconds(9) || $0.value <= .seconds(-9) }.mapValues { $0 / .seconds(1) }
     }
 
     /// Reads a saved request. Options that are missing, such as those of a later Moult, have their defaults.
@@ -127,7 +138,15 @@ extension StoreRequest {
         do {
             let defaults = try StoreRequest("", .plan).document
             let whole = document.overlaying(defaults)
-            self = try JSONDecoder().decode(Self.self, from: Data(whole.compact.utf8))
+            var seconds: [String: Double] = [:]
+            let readable = whole.mappingOptions { name, value in
+                guard Self.durations.contains(name), let number = value.double else { return value }
+                seconds[name] = number
+                return defaults["options"]?[name] ?? .null
+            }
+            self = try JSONDecoder().decode(Self.self, from: Data(readable.compact.utf8))
+            if let budget = seconds["budget"] { options.budget = .seconds(budget) }
+            if let patience = seconds["patience"] { options.patience = .seconds(patience) }
         } catch let error as DecodingError {
             throw MigrationError(
                 .metadataInvalid, "The record holds no request that this version of Moult understands.", place: place,
@@ -137,6 +156,16 @@ extension StoreRequest {
 }
 
 extension JSONValue {
+    /// Returns the document of a request with each member of its options replaced.
+    fileprivate func mappingOptions(_ transform: (String, JSONValue) -> JSONValue) -> JSONValue {
+        guard let members else { return self }
+        return .object(
+            members.map { member in
+                guard member.key == "options", let own = member.value.members else { return member }
+                return Member("options", .object(own.map { Member($0.key, transform($0.key, $0.value)) }))
+            })
+    }
+
     /// Returns the document with missing members taken from another, the options member by member.
     fileprivate func overlaying(_ defaults: JSONValue) -> JSONValue {
         guard let own = members, let others = defaults.members else { return self }

@@ -60,7 +60,9 @@ package enum ReadableData: String, Sendable, CaseIterable {
     /// Returns the JSON array or object in some bytes; nil for any other bytes, and for numbers that lose digits. Shorter
     /// bytes are JSON only by chance.
     package static func json(_ bytes: [UInt8]) -> JSONValue? {
-        bytes.withUnsafeBytes(parsed).flatMap { $0.isExact ? $0 : nil }
+        // A nil that JSONValue could take for null needs a type.
+        guard let value = bytes.withUnsafeBytes(parsed), value.isExact else { return nil }
+        return value
     }
 
     /// Returns the text of the JSON array or object in some bytes: in its shortest spelling, or as it is if that would

@@ -68,8 +68,8 @@ extension Site {
             let asked = PagePlace(request) { ObjectReader.Position(order: order, key: $0) }
             let (place, links) = try filled(asked) {
                 try reader.links(join, of: key, at: $0, limit: Self.pageSize)
-            } isShort: {
-                $0.previous == nil && $0.keys.count < Self.pageSize
+            } isFirst: {
+                $0.previous == nil
             }
             let others = pageLinks(at: place, links.previous, links.next) { Self.links(name, key, relationship, $0) }
             return page(

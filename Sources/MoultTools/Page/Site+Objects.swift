@@ -55,7 +55,7 @@ extension Site {
                 system.monotonicNanoseconds - start > Self.searchTime
             }
         }
-        let (place, page) = try filled(place, read) { $0.previous == nil && $0.objects.count < Self.pageSize }
+        let (place, page) = try filled(place, read) { $0.previous == nil }
         let shown = try query.shown(of: entity)
         let isEmpty = Set(
             shown.filter { column in page.objects.allSatisfy { ($0.value(of: column.name) ?? .null) == .null } }

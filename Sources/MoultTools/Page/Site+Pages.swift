@@ -29,15 +29,15 @@ extension PagePlace {
 }
 
 extension Site {
-    /// Returns the page at a place; the first one if there are too few elements before that place to fill a page.
+    /// Returns the page at a place; the first one if it begins the list, so that it is full and has one address.
     ///
     /// - Parameter read: returns the page at a place.
     func filled<Page, Element>(
         _ place: PagePlace<Element>, _ read: (PagePlace<Element>) throws -> Page,
-        isShort: (Page) -> Bool
+        isFirst: (Page) -> Bool
     ) rethrows -> (place: PagePlace<Element>, page: Page) {
         let page = try read(place)
-        return place.isBackward && isShort(page) ? (.first, try read(.first)) : (place, page)
+        return place.isBackward && isFirst(page) ? (.first, try read(.first)) : (place, page)
     }
 
     /// Returns the links to the other pages of a list. A script follows them by the arrow keys.

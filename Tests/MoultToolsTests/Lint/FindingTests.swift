@@ -139,8 +139,9 @@ struct FindingTests {
 
     private static let text = "<attribute name=\"text\" optional=\"YES\" attributeType=\"String\"/>"
     private static let count = "<attribute name=\"count\" optional=\"YES\" attributeType=\"Integer 16\"/>"
+    private static let more = "<attribute name=\"more\" optional=\"YES\" attributeType=\"String\"/>"
     /// Versions in which `text` is removed and returns.
-    private static let returning = [text + count, count, count + text]
+    private static let returning = [text + count, count, text + count + more]
 
     @Test func `what returns is kept by Core Data, so that an answer that drops it is a warning`() throws {
         func found(_ verdict: Answer.Verdict) throws -> [String] {

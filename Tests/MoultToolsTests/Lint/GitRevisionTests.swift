@@ -29,7 +29,8 @@ struct GitRevisionTests {
 
     private func codes(_ path: String, since revision: String) throws -> [String] {
         try ExampleModel.findings(at: path, Lint(), since: revision).map(\.rule.code)
-            .filter { $0.hasPrefix("OPEN") }
+            // These bundles mark no current version.
+            .filter { $0.hasPrefix("OPEN") && $0 != "OPEN012" }
     }
 
     private func error(_ revision: String, _ path: String) throws -> MigrationError {

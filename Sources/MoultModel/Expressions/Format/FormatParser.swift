@@ -52,7 +52,9 @@ struct FormatParser {
 
     mutating func predicate() throws(MigrationError) -> Predicate {
         let start = place
-        return try condition(try either(), at: start)
+        // Read before the check, which looks at the word after it.
+        let node = try either()
+        return try condition(node, at: start)
     }
 
     /// Reads a predicate or an expression, one level of parentheses deeper.
@@ -171,7 +173,8 @@ extension FormatParser {
         var highest = height
         while take(word, sign) {
             let start = place
-            parts.append(try condition(try part(&self), at: start))
+            let node = try part(&self)
+            parts.append(try condition(node, at: start))
             highest = max(highest, height)
         }
         try grow(over: highest)
