@@ -149,10 +149,10 @@ struct ContractTests {  // tier: long
         #expect(runs.exit == 0)
         let history = try moult("runs", "forum.sqlite", "--json").document
         let records = try #require(history["runs"] as? [[String: any Sendable]])
-        #expect(records.allSatisfy { $0["result"] as? String == "cancelled" } && records.count == 6, "\(records)")
+        // The last one is that of resume, which finishes what was begun.
+        let results = records.compactMap { $0["result"] as? String }
+        #expect(results.sorted() == Array(repeating: "cancelled", count: 6) + ["done"], "\(records)")
         #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/forum.sqlite.moult/stopped"))
-        // A run that dies otherwise counts, whatever was stopped before it.
-        #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)
     }
 
     @Test func `three runs that Control-C has stopped exit as the page says, and are no crash loop`() throws {
