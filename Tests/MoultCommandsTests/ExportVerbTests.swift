@@ -306,7 +306,7 @@ struct AnonymiseVerbTests {  // tier: long
         #expect(wrong.exit == 2 && wrong.errors.contains("Did you mean User?"), "\(wrong)")
         let column = try moult("query", "forum.sqlite", "SELECT u.nmae FROM User AS u")
         #expect(column.exit == 2 && column.errors.contains("Did you mean name?"), "\(column)")
-        #expect(column.errors.contains("--entity User shows"), "\(column)")
+        #expect(column.errors.contains("--entity User` shows"), "\(column)")
         let table = try moult("query", "forum.sqlite", "SELECT * FROM Pots")
         #expect(table.errors.contains("Did you mean Post?"), "\(table)")
         #expect(table.errors.contains("moult views forum.sqlite"), "\(table)")

@@ -104,13 +104,13 @@ struct ResumeVerbTests {  // tier: long
     }
 
     @Test func `a rollback is named with its backup and not begun again, and nothing is migrated`() throws {
-        let before = [["backup", "create", "forum.sqlite"] + Self.model]
+        let before = [["migrate", "forum.sqlite", "--to", "Forum 2"] + Self.model]
         let moult = try killed(["rollback", "forum.sqlite"] + Self.model, after: before)
         let unchanged = try rows(moult)
         let resumed = try moult.run(Tool.path, ["resume", "forum.sqlite", "--json"] + Self.model)
         #expect(resumed.exit == 0, "\(resumed)")
-        #expect(try rows(moult) == unchanged && version(moult) == "Forum")
-        #expect(try operations(moult) == ["rollback"])
+        #expect(try rows(moult) == unchanged)
+        #expect(try operations(moult) == ["migrate", "rollback"])
         guard try resumed.document["recovery"] as? String == "undone" else { return }
         let next = try #require(try resumed.document["next"] as? String)
         #expect(next.hasPrefix("moult rollback forum.sqlite ") && next.contains("--to "), "\(next)")
