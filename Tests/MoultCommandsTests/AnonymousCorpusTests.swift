@@ -76,7 +76,8 @@ private struct AnonymousWalk {
         }
         let findings = document["findings"] as? [[String: any Sendable]] ?? []
         // Which SQLite wrote a file last is no part of its contents.
-        says += findings.filter { $0["code"] as? String != "wal-missing" }.map { "\($0["code"] ?? "") \($0["place"] ?? "") \($0["count"] ?? "")" }
+        let shared = findings.filter { $0["code"] as? String != "wal-missing" }
+        says += shared.map { "\($0["code"] ?? "") \($0["place"] ?? "") \($0["count"] ?? "")" }
         if let error = document["error"] as? [String: any Sendable] { says.append("\(error["code"] ?? "")") }
         return Outcome(exit: result.exit, says: says)
     }
