@@ -37,7 +37,6 @@ extension Migrator {
         let startedAt = system.now
         try backups(of: store).verify(backup)
         let sidecar = try sidecar(of: store)
-        try finishMove(sidecar)
         try checkPath(sidecar.store)
         try sidecar.make(system)
         let owner = try RunOwner.take(sidecar, system)
