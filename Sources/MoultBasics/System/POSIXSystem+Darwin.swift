@@ -121,37 +121,3 @@
         }
     }
 #endif
-
-#if canImport(Darwin)
-    /// The extended attributes of a file (`man 2 getxattr`), such as the mark that leaves it out of backups.
-    ///
-    /// They are read by path: closing a descriptor of a store would drop SQLite's locks.
-    struct ExtendedAttributes {
-        private var values: [(name: String, value: [UInt8])] = []
-
-        init() {}
-
-        init(of path: String) {
-            let names = Self.bytes { listxattr(path, $0?.assumingMemoryBound(to: CChar.self), $1, 0) }
-            for name in names.split(separator: 0) {
-                let name = String(decoding: name, as: UTF8.self)
-                values.append((name, Self.bytes { getxattr(path, name, $0, $1, 0, 0) }))
-            }
-        }
-
-        /// Sets the attributes of a file. Those that only the system may set, and a file system without any, leave them
-        /// out.
-        func give(to descriptor: Int32) {
-            for (name, value) in values { _ = fsetxattr(descriptor, name, value, value.count, 0, 0) }
-        }
-
-        /// Returns what a call writes, which is asked for its size first; empty if it fails.
-        private static func bytes(_ call: (UnsafeMutableRawPointer?, Int) -> Int) -> [UInt8] {
-            let size = call(nil, 0)
-            guard size > 0 else { return [] }
-            var bytes = [UInt8](repeating: 0, count: size)
-            let count = bytes.withUnsafeMutableBytes { call($0.baseAddress, $0.count) }
-            return Array(bytes.prefix(max(count, 0)))
-        }
-    }
-#endif
