@@ -63,11 +63,6 @@ package struct InterruptedRun: Sendable {
     }
 }
 
-extension String {
-    /// The text with a lowercase first letter.
-    fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
-}
-
 extension StoreRequest {
     /// Returns an engine that keeps this request in the journal of its run, so that another process can finish the
     /// work, or name it. A request that cannot be written is not kept: the run does not need it.

@@ -49,15 +49,20 @@ package struct StoreKeeper: Sendable {
     ///
     /// - Parameter work: the work that the migration does, for the journal of its run.
     package func perform(
-        _ migration: Pass, _ work: StoreRequest.Work, to target: String? = nil, rules: String? = nil,
-        isRehearsal: Bool, _ observer: MigrationObserver
+        _ migration: Pass, _ work: StoreRequest.Work, to target: String? = nil, isRehearsal: Bool,
+        _ observer: MigrationObserver
     ) throws -> MigrationOutcome? {
-        guard isRehearsal else {
-            let request = StoreRequest(store, to: target, work, options, models: models, rules: rules)
-            return try request.keeping(migrator).run(migration, on: store, observer)
-        }
+        guard isRehearsal else { return try run(migration, work, to: target, observer) }
         _ = try rehearse(migration, observer)
         return nil
+    }
+
+    private func run(
+        _ migration: Pass, _ work: StoreRequest.Work, to target: String? = nil, rules: String? = nil,
+        _ observer: MigrationObserver
+    ) throws -> MigrationOutcome {
+        let request = StoreRequest(store, to: target, work, options, models: models, rules: rules)
+        return try request.keeping(migrator).run(migration, on: store, observer)
     }
 
     /// Rehearses a migration, which is refused for lack of space as the run itself is.
@@ -236,9 +241,7 @@ package struct StoreKeeper: Sendable {
         migration.allowsLargeQuarantine = options.allowsLargeQuarantine
         let names = rules == RepairRule.byDefault ? [] : rules.map(\.rawValue).sorted()
         let rehearsal = try isRehearsal ? rehearse(migration, observer) : nil
-        let outcome =
-            try isRehearsal
-            ? nil : perform(migration, .repair(names, before: limit?.name), isRehearsal: false, observer)
+        let outcome = try isRehearsal ? nil : run(migration, .repair(names, before: limit?.name), observer)
         report = repair.report
         (report.isRehearsal, report.isAttempted) = (isRehearsal, true)
         (report.outcome, report.leavesRows) = (outcome, repair.leavesRows)
@@ -294,9 +297,8 @@ package struct StoreKeeper: Sendable {
             let outcome = try rehearse(migration, observer)
             return FixReport(outcome.rules, quarantined: outcome.quarantined, nil)
         }
-        return try perform(migration, .applyFixes, rules: rules, isRehearsal: false, observer).map {
-            FixReport($0.rules, quarantined: $0.quarantined, $0)
-        }
+        let outcome = try run(migration, .applyFixes, rules: rules, observer)
+        return FixReport(outcome.rules, quarantined: outcome.quarantined, outcome)
     }
 }
 

@@ -55,6 +55,12 @@ extension String {
 extension StringProtocol {
     /// The text with its first letter in upper case.
     package var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+
+    /// The text with a lowercase first letter, to stand within a sentence. A capitalised abbreviation stays as it is.
+    package var lowercasedFirst: String {
+        guard let first, dropFirst().first?.isUppercase != true else { return String(self) }
+        return first.lowercased() + dropFirst()
+    }
 }
 
 extension [String] {

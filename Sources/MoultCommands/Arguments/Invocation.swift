@@ -207,14 +207,6 @@ package struct Invocation: Sendable {
     }
 }
 
-extension StringProtocol {
-    /// The text with a lowercase first letter, to follow a colon. A capitalised abbreviation stays as it is.
-    var lowercasedFirst: String {
-        guard let first, dropFirst().first?.isUppercase != true else { return String(self) }
-        return first.lowercased() + dropFirst()
-    }
-}
-
 extension Option {
     static let config = value(
         "config", "FILE",

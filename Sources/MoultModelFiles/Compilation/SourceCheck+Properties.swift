@@ -111,7 +111,7 @@ extension SourceCheck {
 
     mutating func check(fetchRequest request: ModelElement, called what: String) {
         check(reference: request, toEntity: request.text(.entity), from: what)
-        let predicate = "The predicate of \(what.prefix(1).lowercased())\(what.dropFirst())"
+        let predicate = "The predicate of \(what.lowercasedFirst)"
         check(predicate: request.text(.predicateString), of: request, called: predicate)
     }
 }
