@@ -73,7 +73,7 @@ import Testing
             StoreLaunch(store: URL(fileURLWithPath: forum.path), models: .versions(models))
         }
         let before = try forum.bytes()
-        // Asked twice, it is the same: nobody has accepted anything.
+        // Asked twice, it is the same: nothing was accepted.
         var asked: StoreLaunch.Decision?
         for _ in 0..<2 {
             let answer = try await launch().prepare()

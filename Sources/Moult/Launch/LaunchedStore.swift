@@ -25,7 +25,7 @@ package protocol LaunchedStore: Sendable {
     /// - Parameter adjust: sets what the launch decides: the budget, the accepted losses, the number of attempts.
     func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession?
 
-    /// Runs the migration, and tells the app what it has asked to be told.
+    /// Runs the migration, and calls the app's own observers.
     func run(_ session: StoreSession, _ observer: MigrationObserver) throws -> MigrationReport
 }
 
@@ -86,7 +86,7 @@ struct LaunchedFile: LaunchedStore {
             }
             return (StoreRequest(path, .migrate, options), try models.project().context(for: path))
         }
-        // What a dead run has left is tidied by its migration, and here where there is none.
+        // A migration removes the leftovers of a dead run. Without one, they are removed here.
         if session == nil { try options.migrator(on: system).recoverIfNeeded(path) }
         return session
     }

@@ -2,7 +2,6 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultPlan
-import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -34,7 +33,7 @@ public struct StoreLaunch: Sendable {
         /// The time was up, or the call was stopped. The stores can be used by nothing yet but another call, which
         /// continues.
         case unfinished(Progress)
-        /// The migration would lose what nobody has accepted. Nothing was changed.
+        /// The migration would lose data, and the loss is not accepted. Nothing was changed.
         case needsDecision(Decision)
         /// A store cannot be migrated now, although nothing is wrong with it. Nothing was changed.
         case unavailable(Obstacle)
@@ -43,7 +42,7 @@ public struct StoreLaunch: Sendable {
         case refused(MigrationError)
     }
 
-    /// How far a migration has come.
+    /// The progress of a migration.
     public struct Progress: Sendable, Hashable {
         /// The phase that it is in.
         public let phase: MigrationProgress.Phase
@@ -85,7 +84,7 @@ public struct StoreLaunch: Sendable {
         case insufficientStorage(missing: Int64, MigrationError)
     }
 
-    /// A loss that nobody has accepted.
+    /// The losses of a migration that are neither declared nor accepted.
     public struct Decision: Sendable {
         /// The objects, values and links that would not be in the new store, counted.
         public let losses: [MigrationLoss]
@@ -102,12 +101,11 @@ public struct StoreLaunch: Sendable {
         public var sentences: [String] { losses.map(\.sentence) }
 
         /// Accepts these losses, now and at the next launches until the migration is finished, and prepares the stores.
-        /// A loss that is not among them is asked for again.
+        /// Any other loss is a new decision.
         ///
         /// - Throws: what ``StoreLaunch/prepare()`` throws.
         public func accept() async throws -> Outcome {
-            let answer = LaunchAnswer(accepted: losses.map(\.place))
-            try await BlockingWork.run("StoreLaunch") { [store] _ in try answer.write(for: store) }
+            try await onThread { [store, losses] _ in try LaunchAnswer.accept(losses.map(\.place), for: store) }
             return try await launch.prepare()
         }
     }
@@ -118,7 +116,7 @@ public struct StoreLaunch: Sendable {
     /// The progress of the present call, for a screen.
     public let progress: LaunchProgress
     private let stores: [any LaunchedStore]
-    private let stop = StopFlag()
+    private let stop = CancellationFlag()
 
     package init(_ stores: [any LaunchedStore]) {
         self.stores = stores
@@ -281,15 +279,9 @@ extension StoreLaunch {
     }
 }
 
-private final class StopFlag: Sendable {
-    let isSet = Atomic(false)
-}
-
 /// The losses that a person has accepted for a migration that is not finished, kept next to the store.
 struct LaunchAnswer: Codable {
-    var accepted: [String] = []
-
-    init(accepted: [String]) { self.accepted = accepted }
+    private(set) var accepted: [String] = []
 
     private static func path(for store: String, _ system: any System) throws -> String {
         Path.join(try StoreRecords(of: store, system).folder, "launch.json")
@@ -303,11 +295,14 @@ struct LaunchAnswer: Codable {
         self = (try? JSONDecoder().decode(Self.self, from: Data(bytes))) ?? self
     }
 
-    func write(for store: String, _ system: any System = POSIXSystem()) throws {
+    /// Adds places to the answer of a store.
+    static func accept(_ places: [String], for store: String, _ system: any System = POSIXSystem()) throws {
+        var answer = try LaunchAnswer(for: store, system)
+        answer.accepted = (answer.accepted + places).unique()
         let records = try StoreRecords(of: store, system)
-        if try !system.exists(records.folder) { try system.makeFolder(records.folder, records.rights) }
-        let bytes = [UInt8]((try? JSONEncoder().encode(self)) ?? Data())
-        try system.write(bytes, to: Self.path(for: store, system), records.rights)
+        try system.makeFolder(records.folder, records.rights)
+        let bytes = [UInt8](try JSONEncoder().encode(answer))
+        try system.write(bytes, to: path(for: store, system), records.rights)
     }
 
     func remove(for store: String, _ system: any System) throws {

@@ -112,6 +112,9 @@ package enum BlockingWork {
     }
 }
 
-private final class CancellationFlag: Sendable {
-    let isSet = Atomic(false)
+/// A request to end work soon, which any thread may make.
+package final class CancellationFlag: Sendable {
+    package let isSet = Atomic(false)
+
+    package init() {}
 }

@@ -194,8 +194,7 @@ extension StoreLoader {
     ///
     /// - Parameter adjust: sets the options that the caller decides.
     private func session(_ path: String, _ adjust: (inout RunOptions) -> Void = { _ in }) throws -> StoreSession? {
-        var run = options.run
-        run.patience = .milliseconds(max(options.busyTimeout, 0))
+        var run = runOptions
         adjust(&run)
         let path = try system.resolve(path)
         if OpenStoreRegistry.shared.contains(path) {
@@ -238,6 +237,13 @@ extension StoreLoader {
         return context
     }
 
+    /// The options of a run, with the time to wait for other processes.
+    private var runOptions: RunOptions {
+        var run = options.run
+        run.patience = .milliseconds(max(options.busyTimeout, 0))
+        return run
+    }
+
     /// Returns whether the metadata alone shows that the store has the model's version.
     private func isCurrent(_ metadata: StoreMetadata) throws -> Bool {
         guard options.stagedMigrationManager == nil, let hashes = metadata.hashes,
@@ -271,7 +277,7 @@ extension StoreLoader {
         let session = try inferringIfAllowed(path) { isRecognised in
             isRecognised = true
             return try StoreSession(
-                overOpen: connection, StoreRequest(path, to: target(in: context.versions), .migrate, options.run),
+                overOpen: connection, StoreRequest(path, to: target(in: context.versions), .migrate, runOptions),
                 context,
                 on: system)
         }
