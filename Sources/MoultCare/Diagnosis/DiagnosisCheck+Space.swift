@@ -17,8 +17,8 @@ extension DiagnosisCheck {
         }
     }
 
-    /// Returns a note on a history of at least 1,000 rows that takes up a tenth of the file or 10 MiB. A file whose tables
-    /// SQLite cannot measure has it for the rows alone.
+    /// Returns a note on a history of at least 1,000 rows that takes up a tenth of the file or 10 MiB. If
+    /// SQLite cannot measure its tables, the number of rows alone decides.
     private static func history(
         _ site: DiagnosisContext, _ snapshot: StoreSnapshot, _ pages: FreePages, _ connection: Connection
     ) throws -> Finding? {

@@ -52,14 +52,14 @@ struct SalvagePlacement {
         return try connection.integer("SELECT count(*) FROM main.\(join.name.quotedName)") ?? 0
     }
 
-    /// Keeps a table that the version lacks, or one of it that lacks a column that its rows need.
+    /// Keeps a table that the version lacks, or a table of the version without a column that its rows need.
     mutating func placeNowhere(_ table: String) throws {
         let lacking = lackingKey(of: table)
         try keep(table, lacking == nil ? .table : .key, lacking, where: "1")
     }
 
-    /// Returns the column without which the rows of a table of the version have no place; nil if nothing is lacking, or
-    /// for any other table.
+    /// Returns the column that a table of the version lacks and that its rows need to be placed; nil if it lacks none,
+    /// and for any other table.
     func lackingKey(of table: String) -> String? {
         guard layout.tables.contains(where: { $0.name.uppercased() == table.uppercased() }) else { return nil }
         let present = Set((source.columns[table] ?? []).map { $0.name.uppercased() })

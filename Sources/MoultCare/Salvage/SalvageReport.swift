@@ -41,7 +41,7 @@ public struct SalvageReport: Sendable, Hashable {
 
         package var table: String
         package var reason: Reason
-        /// The column, the entity, or the number of no entity.
+        /// The column, the entity, or the number of an unknown entity.
         package var detail: String?
         /// The number of rows, or of rows with a value in the column.
         package var rows: Int64

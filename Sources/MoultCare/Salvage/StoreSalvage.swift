@@ -114,12 +114,15 @@ package struct StoreSalvage {
         guard let versions else { return try make(nil, .model).report }
         let identity = try DamagedIdentity(of: files.damaged, place: store, system, check: check)
         if let (version, evidence) = identity.version(in: versions) { return try make(version, evidence).report }
+        func report(_ version: ModelVersion?, _ trials: [SalvageReport.Trial]) throws -> SalvageReport {
+            var report = try make(version, .rows(trials)).report
+            report.isOfOtherVersion = identity.saysVersion
+            return report
+        }
         // Newest first, so that the newest wins among versions that place equally many rows.
         let candidates = Array(versions.versions.reversed())
         guard let newest = candidates.first, candidates.count > 1 else {
-            var report = try make(candidates.first, .rows([])).report
-            report.isOfOtherVersion = identity.saysVersion
-            return report
+            return try report(candidates.first, [])
         }
         var (trials, best): ([SalvageReport.Trial], (version: ModelVersion, made: Made)?) = ([], nil)
         for version in candidates {
@@ -133,9 +136,7 @@ package struct StoreSalvage {
             trials.append(.init(version: version.name, rows: made.report.rows))
             if best.map({ made.isBetter(than: $0.made) }) ?? true { best = (version, made) }
         }
-        var report = try make(best?.version ?? newest, .rows(trials)).report
-        report.isOfOtherVersion = identity.saysVersion
-        return report
+        return try report(best?.version ?? newest, trials)
     }
 
     /// A store in the making, and how well its version fits the recovered rows.

@@ -58,7 +58,7 @@ extension BackupFolder {
         }
         if status.kind == .folder { return try take(try StoreBackup(reading: path, system), rights) }
         let header = try system.read(path, prefix: 16)
-        if header.starts(with: Array("SQLite format 3\0".utf8)) || !path.hasSuffix(".tar") {
+        if header.starts(with: ReadOnlyStore.magic) || !path.hasSuffix(".tar") {
             return try takeCopy(path, version, wasClosed: wasClosed, rights)
         }
         try makeFolder(rights)

@@ -94,9 +94,12 @@ extension Migrator {
             remedy: "Close the app that uses the store, or try again when it is less busy.")
     }
 
+    /// Checks the space for a backup of a store, and for restoring another one over it.
+    ///
     /// - Parameters:
     ///   - other: the backup that is restored afterwards.
     ///   - work: the work that needs the space.
+    /// - Throws: `insufficientStorage`.
     func checkSpace(
         backingUp connection: Connection, of sidecar: StoreRecords, restoring other: StoreBackup? = nil,
         for work: String = "The backup"

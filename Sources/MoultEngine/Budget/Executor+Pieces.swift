@@ -82,7 +82,7 @@ extension Executor {
     private func change(_ copy: WorkingCopy, _ pace: CallBudget, _ units: MigrationUnits) throws {
         for function in migration.functions { try copy.connection.register(function) }
         let script = PacedScript(
-            runner: ScriptRunner(script: migration.script, observer: observer, system: system), units: units,
+            runner: ScriptRunner(script: migration.script, observer: observer), units: units,
             pace: pace, keysPerPiece: options.keysPerPiece)
         try read(try proofs(pace, units), pace) {
             try timings.measure(.change) { try script.run(on: copy.connection) }

@@ -177,7 +177,7 @@ extension DeferredRun {
     }
 
     private func run(_ script: StoreScript, _ observer: MigrationObserver) throws {
-        try ScriptRunner(script: script, observer: observer, system: system, sizes: sizes).run(on: connection)
+        try ScriptRunner(script: script, observer: observer, sizes: sizes).run(on: connection)
     }
 
     /// Checks that the tables match a new store's exactly, and removes the mark of deferred work.

@@ -59,7 +59,7 @@ extension Migrator {
 /// The amount of deferred work to do in one call.
 package enum CallLimit: Sendable, Hashable {
     case all
-    /// The next tasks or units, at most so many.
+    /// At most this number of the next tasks or units.
     case units(Int)
     /// As many tasks as fit in the time.
     case seconds(Double)

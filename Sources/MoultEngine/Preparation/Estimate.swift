@@ -164,10 +164,10 @@ struct TableSizes {
         bytesOfRow = Double(size) / max(rows.values.reduce(0.0) { $0 + Double($1) }, 1)
     }
 
-    /// About how many rows all tables have. A damaged store may name any key.
+    /// The approximate number of rows of all tables. The keys of a damaged store can be any number.
     var all: Int64 { rows.values.reduce(0) { $0 &+ min(max($1, 0), 1 << 40) } }
 
-    /// Returns the rows of all tables, as the size of pieces of metered work; 1 if no meter is there to ask.
+    /// Returns the rows of all tables, as the size of pieces of metered work; 1 without a meter.
     static func metered(over connection: Connection) throws -> Int64 {
         WorkMeter.current == nil ? 1 : try TableSizes(over: connection).all
     }

@@ -58,7 +58,8 @@ extension SpaceRequirement {
             work, beside: StoreRecords(store: Path.join(folder, "store")), backups: folder,
             temporary: options.temporaryFolder ?? system.temporaryFolder)
         parts.removeAll { $0.time == .commit }
-        for index in parts.indices { parts[index].isTemporary = parts[index].isTemporary || isTemporary }
+        guard isTemporary else { return }
+        for index in parts.indices { parts[index].isTemporary = true }
     }
 
     /// Computes the space for a salvage next to the new store.

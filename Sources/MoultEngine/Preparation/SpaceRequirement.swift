@@ -118,7 +118,7 @@ package struct SpaceRequirement: Sendable, Equatable {
     package init(_ work: Work, beside sidecar: StoreRecords, backups: String, temporary: String) {
         let folder = Path.folder(of: sidecar.store)
         let (old, new) = (work.pages &* work.pageSize, work.pages &* work.pageSize &+ work.growth)
-        // What is left once the free pages are given back.
+        // The size of the new store after its free pages are given back.
         let left = work.isCompacted ? new &- min(work.freePages, work.pages) &* work.pageSize : new
         let hasCopy = !work.isInPlace && !work.staysInStore
         parts =

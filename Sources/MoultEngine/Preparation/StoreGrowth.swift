@@ -69,7 +69,7 @@ struct StoreGrowth: Sendable {
         guard plan.source.joinTables.isEmpty, plan.destination.joinTables.contains(where: { $0.name == table }) else {
             return nil
         }
-        return plan.source.tables.map(rows).max() ?? 0
+        return largestTable
     }
 
     /// Returns the most pages that a script changes in the store itself; nil if it writes rows or frees pages, which are
@@ -83,6 +83,8 @@ struct StoreGrowth: Sendable {
     }
 
     private func rows(of table: EntityTable) -> Double { rows[table.name] ?? 0 }
+    /// The number of rows of the largest old table.
+    private var largestTable: Double { plan.source.tables.map(rows).max() ?? 0 }
 
     private var isRenumbered: Bool {
         plan.source.entityNumbers.contains { name, old in
@@ -219,7 +221,7 @@ struct StoreGrowth: Sendable {
     /// The size of new pairs, each in its table and its index. Pairs that the relationship's old form had are not new.
     private var pairs: Double {
         let old = Set(plan.source.joinTables.map(\.sql))
-        let most = plan.source.tables.map(rows).max() ?? 0
+        let most = largestTable
         return plan.destination.joinTables.reduce(0) { old.contains($1.sql) || !isFilled($1) ? $0 : $0 + 48 * most }
     }
 

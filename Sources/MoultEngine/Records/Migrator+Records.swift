@@ -120,7 +120,7 @@ extension Migrator {
             "There is no backup \(wanted), and no backup of a version of that name.\(others)", in: folders)
     }
 
-    /// Returns the newest backup by hand that is newer than another backup; nil if there is none.
+    /// Returns the newest backup made by hand or imported that is newer than another backup; nil if there is none.
     package func newerByHand(than backup: StoreBackup, of store: String) throws -> StoreBackup? {
         try backupFolders(of: store).contents().backups.filter { $0.isByHand && backup.isOlder(than: $0) }.newest
     }

@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultSQLite
+import MoultStore
 
 /// A store in WAL mode with no WAL next to it.
 ///
@@ -24,11 +25,11 @@ package struct MissingLog {
     /// 1.3.3).
     package static func usesWAL(_ path: String, _ system: any System) throws -> Bool {
         let header = try system.read(path, prefix: 20)
-        return header.starts(with: Array("SQLite format 3\0".utf8)) && header.dropFirst(18) == [2, 2]
+        return header.starts(with: ReadOnlyStore.magic) && header.dropFirst(18) == [2, 2]
     }
 
-    /// Returns what says that the store had a WAL when it was last used, or was used on another machine; nil if nothing
-    /// does.
+    /// Returns the evidence that the store had a WAL when it was last used, or was used on another machine; nil if there
+    /// is none.
     private func evidence() throws -> String? {
         if try system.exists(store + "-shm") { return "its -shm is still there" }
         guard writer > 0, writer != Connection.versionNumber else { return nil }
@@ -38,26 +39,25 @@ package struct MissingLog {
 
     /// Returns a note about a store that may have been copied without its WAL.
     ///
-    /// - Parameter isReadable: whether the store can be read. What cannot be read may be missing with the WAL.
+    /// - Parameter isReadable: whether the store can be read. Data that cannot be read may be in the missing WAL.
     package static func findings(
         of store: String, isReadable: Bool = true, _ system: any System
     ) throws -> [Finding] {
-        guard let log = try MissingLog(of: store, system) else { return [] }
-        let evidence = try log.evidence() ?? (isReadable ? nil : "the store cannot be read as it is")
-        return evidence.map { evidence in
-            [
-                Finding(
-                    code: "wal-missing", severity: .note, place: store,
-                    message: """
-                        The store is in WAL mode, and there is no -wal next to it; \(evidence). If it was copied while an \
-                        app had it open, what the app wrote since the last checkpoint is missing. The file does not show \
-                        whether it is.
-                        """,
-                    remedy: """
-                        Copy the -wal together with the store. If the app had closed the store before it was copied, \
-                        nothing is missing.
-                        """)
-            ]
-        } ?? []
+        guard let log = try MissingLog(of: store, system),
+            let evidence = try log.evidence() ?? (isReadable ? nil : "the store cannot be read as it is")
+        else { return [] }
+        return [
+            Finding(
+                code: "wal-missing", severity: .note, place: store,
+                message: """
+                    The store is in WAL mode, and there is no -wal next to it; \(evidence). If it was copied while an \
+                    app had it open, what the app wrote since the last checkpoint is missing. The file does not show \
+                    whether it is.
+                    """,
+                remedy: """
+                    Copy the -wal together with the store. If the app had closed the store before it was copied, \
+                    nothing is missing.
+                    """)
+        ]
     }
 }

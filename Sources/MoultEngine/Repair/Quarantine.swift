@@ -158,15 +158,15 @@ package struct Quarantine: Sendable {
 
     private func read(_ rest: String, _ values: [SQLiteValue], _ body: (Entry) throws -> Void) throws {
         try withFile { file in
-            let tables = try tables(of: file)
-            guard tables.contains("quarantine") else { return }
+            let catalogue = try file.catalogue()
+            func has(_ table: String) -> Bool { catalogue.table(table) != nil }
+            guard has("quarantine") else { return }
             let unfinished = try countsUnfinished ? nil : Journal.read(sidecar, system)?.run
             let sql = "SELECT id, run, time, entity, key, reason, origin, object FROM quarantine"
             let counts =
-                try file.catalogue().table("undone") == nil
-                ? "run IS NOT ?1" : "run IS NOT ?1 AND run NOT IN (SELECT run FROM undone)"
+                has("undone") ? "run IS NOT ?1 AND run NOT IN (SELECT run FROM undone)" : "run IS NOT ?1"
             let present =
-                tables.contains("restoration") ? "AND id NOT IN (SELECT entry FROM restoration WHERE \(counts))" : ""
+                has("restoration") ? "AND id NOT IN (SELECT entry FROM restoration WHERE \(counts))" : ""
             let given = [SQLiteValue(unfinished)] + values
             try file.forEachRow("\(sql) WHERE \(counts) \(present) \(rest)", given) { row in
                 try body(
@@ -249,7 +249,7 @@ struct UndoneRuns {
         var states: [(run: StoreRun, present: Set<String>)] = []
         func state(of backup: String) -> Set<String> {
             if let state = states.last(where: { $0.run.backup == backup }) { return state.present }
-            // No run made it. Its name begins with the time. In one second, an object is listed rather than left out.
+            // No run made it. Its name begins with the time. If both are of the same second, list the object.
             let time = String(backup.prefix { $0 != "-" })
             let later = states.first { run, _ in
                 let end = run.endTime.filter { $0 != "-" && $0 != ":" }

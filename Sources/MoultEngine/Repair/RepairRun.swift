@@ -297,10 +297,9 @@ enum ReferenceLimit {
         _ faults: [RepairFault], _ report: RepairReport, _ connection: Connection, accepting accepted: AcceptedLosses
     ) throws {
         for fault in faults {
-            let place = fault.place.split(separator: ".").map(String.init)
+            let (entity, property) = fault.place.entityAndProperty
             guard let found = report.faults.first(where: { $0.rule == fault.rule && $0.place == fault.place }),
-                place.count == 2,
-                !accepted.contains(MigrationLoss(.links, .dropped, entity: place[0], property: place[1])),
+                let property, !accepted.contains(MigrationLoss(.links, .dropped, entity: entity, property: property)),
                 let (cleared, all) = try references(of: fault, found, connection), all >= fewest, cleared > all / 2
             else { continue }
             throw refusal(fault.place, cleared, all)

@@ -59,9 +59,11 @@ struct SchemaRepair: Sendable {
         gaps.history.keep(rules)
         script = SchemaScript(gaps, layout: layout, catalogue: snapshot.catalogue)
         let values = try script.fills.map { fill in
-            try connection.attempt { try connection.integer("SELECT 12 * count(*) FROM main.\(fill.table.quotedName)") }
+            try connection.attempt {
+                try connection.integer("SELECT 12 * count(*) FROM main.\(fill.table.quotedName)") ?? 0
+            } ?? 0
         }
-        newBytes = entries.reduce(0, &+) &+ values.reduce(0) { $0 &+ (($1 ?? 0) ?? 0) }
+        newBytes = (entries + values).reduce(0, &+)
         try search.lookAtTables(script)
         let remarks = layout.findings.filter { $0.code == "column-type" }
         report = RepairReport(

@@ -44,7 +44,7 @@ final class Executor {
     var sidecar: StoreRecords { lock.sidecar }
     var work: String { sidecar.work(identifier) }
     var log: MigrationLog { MigrationLog(sidecar, system) }
-    var runner: ScriptRunner { ScriptRunner(script: migration.script, observer: observer, system: system) }
+    var runner: ScriptRunner { ScriptRunner(script: migration.script, observer: observer) }
 
     init(
         _ migration: Pass, _ lock: StoreLock, _ recovery: RecoveryOutcome, _ options: MigrationOptions,

@@ -137,7 +137,7 @@ package struct MigrationObserver: Sendable {
     ///   - phase: the phase of the work; nil if it is not a phase of its own.
     ///   - steps: the instructions of SQLite that the work is expected to take; nil to estimate by the time.
     ///   - isInterrupted: whether cancelling interrupts a statement.
-    ///   - rows: returns the rows done when a part of the work is, 0 to 1; nil if all are.
+    ///   - rows: returns the number of rows done at a part of the work, 0 to 1; nil if all are done.
     func watching<Result>(
         _ connection: Connection, as phase: MigrationProgress.Phase? = nil, steps: Double? = nil,
         isInterrupted: Bool = true, rows: ((_ part: Double) -> Int64)? = nil, during body: () throws -> Result

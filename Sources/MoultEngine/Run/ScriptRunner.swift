@@ -7,7 +7,6 @@ import MoultStore
 struct ScriptRunner {
     let script: StoreScript
     let observer: MigrationObserver
-    let system: any System
     /// The sizes of the tables, if they have been read.
     var sizes: TableSizes?
 

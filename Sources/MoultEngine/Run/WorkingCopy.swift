@@ -79,7 +79,7 @@ final class WorkingCopy {
             for function in pass.functions { try connection.register(function) }
             weights = try pass.work(over: connection, size: try StoreState(connection).size)
             let runner = ScriptRunner(
-                script: pass.script, observer: observer.piece(0, of: weights, in: pass), system: system)
+                script: pass.script, observer: observer.piece(0, of: weights, in: pass))
             try connection.transaction { try runner.run(on: connection) }
             if let policies = pass.policies {
                 let observer = observer.piece(1, of: weights, in: pass)

@@ -5,12 +5,6 @@ import MoultSQLite
 import MoultStore
 import MoultVerify
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Every fault of a store, found by reading it without changing a byte.
 package struct StoreAudit: Sendable {
     package private(set) var findings: [Finding]
@@ -74,6 +68,7 @@ package struct StoreAudit: Sendable {
         var shape = StoreShape(layout, withObjects: false)
         shape.history = StoreShape.history(of: layout).filter { gaps.history.isWhole($0.table) }
         let verifier = StoreVerifier(connection, shape: shape, withValues: withValues)
+        let identity = Self.identity(snapshot)
         // Rows are looked up through indexes, so check these first.
         let rows = try TableSizes.metered(over: connection)
         var found =
@@ -103,25 +98,28 @@ package struct StoreAudit: Sendable {
                 pieces.append((rows, { try Self.wrongCounts(connection, layout, gaps.history) }))
             }
             // Without an identifier its objects cannot be read.
-            if full, Self.identity(snapshot) == nil {
+            if full, identity == nil {
                 pieces.append((rows, { try Self.cycles(connection, external, layout, gaps.history, system) }))
             }
             found = try WorkMeter.each(pieces)
         }
         // The gaps describe missing indexes better: another index may replace one.
         findings =
-            snapshot.findings + [Self.identity(snapshot)].compactMap { $0 }
+            snapshot.findings + [identity].compactMap { $0 }
             + layout.findings.filter { $0.code != "index-missing" } + gaps.findings + found
         rowCounts = try snapshot.rowCounts(in: layout, over: connection)
     }
 
     /// Returns the finding about a store whose identifier is not one; nil for any other store.
     private static func identity(_ snapshot: StoreSnapshot) -> Finding? {
-        guard UUID(uuidString: snapshot.metadata.uuid) == nil else { return nil }
-        return Finding(
-            code: "uuid-invalid", severity: .error, place: "Z_METADATA.Z_UUID",
-            message: "The store's UUID is \"\(snapshot.metadata.uuid)\", which is not a UUID.",
-            remedy: MigrationError.damagedStoreRemedy)
+        do {
+            _ = try snapshot.metadata.identifier(place: "Z_METADATA.Z_UUID")
+            return nil
+        } catch {
+            return Finding(
+                code: "uuid-invalid", severity: .error, place: error.place, message: error.message,
+                remedy: MigrationError.damagedStoreRemedy)
+        }
     }
 
     /// Returns the derived counts that are wrong.

@@ -40,12 +40,7 @@ struct OpenedStore {
                 .storeCorrupted, fault.message, place: fault.place, remedy: MigrationError.damagedStoreRemedy)
         }
         if requiresExpected { try snapshot.requireExpectedCatalogue(for: model) }
-        guard let identifier = UUID(uuidString: snapshot.metadata.uuid) else {
-            throw MigrationError(
-                .metadataInvalid, "The store's UUID is \"\(snapshot.metadata.uuid)\", which is not a UUID.",
-                place: path, remedy: MigrationError.damagedStoreRemedy)
-        }
-        self.identifier = identifier
+        identifier = try snapshot.metadata.identifier(place: path)
         self.snapshot = snapshot
         historyRows = snapshot.primaryKeyRows.filter { (16_001...16_003).contains($0.number) }
         schemaVersion = try connection.integer("PRAGMA schema_version") ?? 0
@@ -123,5 +118,19 @@ extension StoreLayout {
             && joinTables.allSatisfy { join in
                 earlier.joinTables.contains { $0.name == join.name && Set($0.columns) == Set(join.columns) }
             }
+    }
+}
+
+extension StoreMetadata {
+    /// Returns the store's UUID as a value.
+    ///
+    /// - Throws: `metadataInvalid` if the text is not a UUID.
+    package func identifier(place: String) throws(MigrationError) -> UUID {
+        guard let identifier = UUID(uuidString: uuid) else {
+            throw MigrationError(
+                .metadataInvalid, "The store's UUID is \"\(uuid)\", which is not a UUID.", place: place,
+                remedy: MigrationError.damagedStoreRemedy)
+        }
+        return identifier
     }
 }

@@ -80,7 +80,7 @@ package final class Connection {
         for (option, isOn) in options { try check(moult_sqlite_set(handle, Int32(option), isOn ? 1 : 0)) }
         try execute("PRAGMA cell_size_check = ON")
         #if canImport(Darwin)
-            // There, `fsync` leaves the data in the cache of the drive.
+            // On Apple's systems, `fsync` leaves the data in the cache of the drive.
             try execute("PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
         #endif
     }
@@ -132,13 +132,13 @@ package final class Connection {
     }
 }
 
-/// All that hear of the instructions of a running statement: the meter of the work that opened the connection, and the
-/// questions whether the statement is still wanted.
+/// The listeners of a connection's running statements: the meter of the work that opened the connection, and the
+/// closures that return whether the statement is still wanted.
 private final class StatementWatch {
     let meter = WorkMeter.current
     var questions: [() -> Bool] = []
 
-    /// Whether nothing has to be called.
+    /// Whether there is no listener.
     var isIdle: Bool { meter == nil && questions.isEmpty }
 
     func isWanted() -> Bool {

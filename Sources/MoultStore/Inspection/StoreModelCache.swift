@@ -155,6 +155,6 @@ extension ReadOnlyStore {
         return try system.read(path, prefix: magic.count) == magic
     }
 
-    /// See the SQLite file format, section 1.3.
-    static let magic = Array("SQLite format 3\0".utf8)
+    /// The first bytes of every SQLite database (the SQLite file format, section 1.3).
+    package static let magic = Array("SQLite format 3\0".utf8)
 }
