@@ -83,7 +83,7 @@ private struct ProjectFiles: Sendable, Hashable {
         names = [[model], [settings.answers, settings.rules].map { $0 ?? "" }, settings.order ?? []]
         let folder = Path.folder(of: model)
         // A single version is read with what its bundle says of it.
-        let root = Self.folders.contains(Self.ending(of: folder)) ? folder : model
+        let root = Self.folders.contains(folder.fileExtension) ? folder : model
         let stem = [".mom", ".omo"].contains(model.suffix(4)) ? String(model.dropLast(4)) : nil
         let others = [
             ModelLock.path(besideModelAt: model), AnswersFile.path(besideModelAt: model), settings.answers,
@@ -109,7 +109,7 @@ private struct ProjectFiles: Sendable, Hashable {
             let inside = Path.join(path, entry.name)
             let status = try system.status(of: inside)
             switch (entry.kind, status?.kind) {
-            case (.folder, _): if Self.folders.contains(Self.ending(of: entry.name)) { try add(inside, system) }
+            case (.folder, _): if Self.folders.contains(entry.name.fileExtension) { try add(inside, system) }
             case (.link, .folder?): throw Unclear()
             default: files[inside] = status
             }
@@ -118,8 +118,6 @@ private struct ProjectFiles: Sendable, Hashable {
     }
 
     private struct Unclear: Error {}
-
-    private static func ending(of name: String) -> String { name.split(separator: ".").last.map(String.init) ?? "" }
 
     /// Whether no file has changed in the last seconds.
     func isSettled(at now: Timestamp, for seconds: Double) -> Bool {
