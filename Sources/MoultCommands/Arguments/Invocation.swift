@@ -231,9 +231,11 @@ extension Invocation {
         // An app's own tool has its own model.
         if registry.models == nil, try needsModel(verb) {
             let models = try configuredModels(found)
-            let store = models.count > 1 ? self[Operand.store] : nil
-            let own = store.flatMap { NearbyModels(paths: models).choice(for: $0, .reading).path }
-            if let model = models.count > 1 ? own : models.first {
+            let model =
+                models.count > 1
+                ? self[Operand.store].flatMap { NearbyModels(paths: models).choice(for: $0, .reading).path }
+                : models.first
+            if let model {
                 if takesModel { give(model, for: Operand.model) }
                 if names.contains(Option.model.name) { give(model, for: Option.model) }
             } else {

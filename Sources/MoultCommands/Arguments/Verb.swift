@@ -53,9 +53,11 @@ package struct Verb: Sendable {
     }
 
     /// Returns the verb that performs an action, as typed, such as `backup list`; nil if there is none.
-    static func typed(_ path: String) -> Verb? {
-        all.flatMap(\.leaves).first { $0.words.joined(separator: " ") == path }?.verb
-    }
+    static func typed(_ path: String) -> Verb? { byPath[path] }
+
+    private static let byPath = Dictionary(
+        all.flatMap(\.leaves).map { ($0.words.joined(separator: " "), $0.verb) }
+    ) { first, _ in first }
 
     /// Returns the help of this verb. `path` is the verb as typed, such as `backup list`.
     package func help(path: String, style: TextStyle) -> [String] {

@@ -42,11 +42,6 @@ package struct CommandWords: Sendable, RemedyWords {
     /// The paths of new files that a verb makes, if the advice names none.
     private static let newPlaces = ["salvage": "SAVED.sqlite"]
 
-    /// Every verb as typed, those with the most words first.
-    private static let verbs: [(words: String, verb: Verb)] =
-        Verb.all.flatMap(\.leaves).sorted { $0.words.count > $1.words.count }
-        .map { ($0.words.joined(separator: " "), $0.verb) }
-
     // MARK: - The words
 
     package func text(_ action: Remedy.Action) -> String {
@@ -54,7 +49,7 @@ package struct CommandWords: Sendable, RemedyWords {
         let operands = action.settings.filter(\.isOperand).map { " \(text($0))" }.joined()
         var settings = action.settings.filter { !$0.isOperand }.map(text).filter { !$0.isEmpty }.map { " \($0)" }
         func isSet(_ option: String) -> Bool { settings.contains { $0.hasPrefix(" --\(option)") } }
-        guard let verb = Self.verbs.first(where: { $0.words == words })?.verb else { return "\(Program.name) \(words)" }
+        guard let verb = Verb.typed(words) else { return "\(Program.name) \(words)" }
         var command = "\(Program.name) \(words)"
         switch verb.operands.first {
         case Operand.store:

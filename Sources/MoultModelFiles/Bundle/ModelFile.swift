@@ -120,7 +120,7 @@ extension String {
     /// The file's name without its extension; a name whose only dot is its first character has no extension.
     var fileStem: String { fileExtension.isEmpty ? fileName : String(fileName.dropLast(fileExtension.count + 1)) }
 
-    var fileExtension: String {
+    package var fileExtension: String {
         let parts = fileName.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count > 1, parts.count > 2 || !parts[0].isEmpty else { return "" }
         return parts.last.map(String.init) ?? ""

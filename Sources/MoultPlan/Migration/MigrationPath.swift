@@ -47,6 +47,8 @@ extension MigrationEdge {
 }
 
 extension ModelVersions {
+    /// Checks the versions that an answer names.
+    ///
     /// - Throws: `usage` for an answer about versions that do not exist, or in the wrong order.
     func check(_ answer: Answer) throws(MigrationError) {
         guard let (from, to) = positions(of: answer) else {

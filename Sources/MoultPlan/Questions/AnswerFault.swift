@@ -24,7 +24,7 @@ package struct JudgedSteps: Sendable {
 
     /// - Parameter registered: mapping models and stages. An answer about the versions of one is not judged, because the
     ///   step may not ask for it.
-    /// - Throws: any error that no answer is the cause of.
+    /// - Throws: any error that is not caused by an answer.
     package init(
         _ versions: ModelVersions, answers: Answers, registered: [RegisteredStage] = []
     ) throws(MigrationError) {

@@ -94,8 +94,7 @@ extension StoreViews.View {
         let lines = entity.columns.enumerated().map { place, column in
             "  \(column.sql(folder, isForMoult)) AS \(column.name.quotedName)\(place == last ? "" : ",") -- \(column.meaning.printable)"
         }
-        let condition =
-            entity.sharesTable ? "\nWHERE Z_ENT IN (\(entity.numbers.map(String.init).joined(separator: ", ")))" : ""
+        let condition = entity.sharesTable ? "\nWHERE Z_ENT IN \(entity.list)" : ""
         select = "SELECT\n\(lines.joined(separator: "\n"))\nFROM \(entity.table.quotedName)\(condition)"
     }
 

@@ -62,13 +62,14 @@ package struct ExportWriter {
             let outcome = try ReadOnlyStore.read(store, system: system) { probe in
                 try system.removeTree(part)
                 let export = try StoreExport(selection, of: probe, versions: versions, format, holdingLists: isFile)
-                var outcome: Outcome
-                if isFile {
-                    outcome = try file(export, at: part, named: Path.name(of: path), like: store)
-                } else {
-                    outcome =
-                        isStore ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
-                }
+                var outcome =
+                    if isFile {
+                        try file(export, at: part, named: Path.name(of: path), like: store)
+                    } else if isStore {
+                        try database(export, at: part, like: store)
+                    } else {
+                        try files(export, in: part, like: store)
+                    }
                 outcome.leftOut = export.leftOut
                 return outcome
             }

@@ -67,23 +67,23 @@ extension Site.Settings {
 
 /// The state of every file that a project is read from.
 private struct ProjectFiles: Sendable, Hashable {
-    /// The paths that a person named, and the order of the versions.
+    /// The paths in the settings, and the order of the versions.
     private let names: [[String]]
-    /// The status of each file that there is. It includes the device, the inode, the size and both times.
+    /// The status of each file that exists. It includes the device, the inode, the size and both times.
     private var files: [String: FileStatus] = [:]
 
     /// A folder with more files is no model.
     private static let most = 5_000
     private static let folders: Set = ["xcdatamodeld", "xcdatamodel", "momd"]
 
-    /// - Returns: nil if the files cannot be told: one cannot be looked at, there are too many, or a link leads to a
+    /// - Returns: nil if the state is unknown: a file cannot be examined, there are too many, or a link leads to a
     ///   folder.
     init?(_ settings: Site.Settings, _ system: POSIXSystem) {
         let model = settings.models ?? settings.store
         names = [[model], [settings.answers, settings.rules].map { $0 ?? "" }, settings.order ?? []]
         let folder = Path.folder(of: model)
-        // A single version is read with what its bundle says of it.
-        let root = Self.folders.contains(Self.ending(of: folder)) ? folder : model
+        // A single version is read with the settings of its bundle.
+        let root = Self.folders.contains(folder.fileExtension) ? folder : model
         let stem = [".mom", ".omo"].contains(model.suffix(4)) ? String(model.dropLast(4)) : nil
         let others = [
             ModelLock.path(besideModelAt: model), AnswersFile.path(besideModelAt: model), settings.answers,
@@ -109,7 +109,7 @@ private struct ProjectFiles: Sendable, Hashable {
             let inside = Path.join(path, entry.name)
             let status = try system.status(of: inside)
             switch (entry.kind, status?.kind) {
-            case (.folder, _): if Self.folders.contains(Self.ending(of: entry.name)) { try add(inside, system) }
+            case (.folder, _): if Self.folders.contains(entry.name.fileExtension) { try add(inside, system) }
             case (.link, .folder?): throw Unclear()
             default: files[inside] = status
             }
@@ -118,8 +118,6 @@ private struct ProjectFiles: Sendable, Hashable {
     }
 
     private struct Unclear: Error {}
-
-    private static func ending(of name: String) -> String { name.split(separator: ".").last.map(String.init) ?? "" }
 
     /// Whether no file has changed in the last seconds.
     func isSettled(at now: Timestamp, for seconds: Double) -> Bool {

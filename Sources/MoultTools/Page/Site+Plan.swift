@@ -137,9 +137,9 @@ extension Site {
             return confirmation(
                 .resume, title: "Resume the run that has not ended?", button: "Resume",
                 """
-                <p>If it had put the new store in place, it is completed. Otherwise what is left of it is removed; then a \
-                migration of <code>\(store)</code> is finished at its own target and with its own options, and any other \
-                work is only named.</p>
+                <p>If it had put the new store in place, it is completed. Otherwise its leftover files are removed. A \
+                migration of <code>\(store)</code> is then finished at its own target and with its own options; any other \
+                work is named, but not started again.</p>
                 """)
         case "restore", "undo":
             let backup = try await backup(named: request.query["name"] ?? "")

@@ -77,7 +77,7 @@ extension Site {
           });
           document.addEventListener("keydown", (event) => {
             if (event.ctrlKey || event.altKey || event.metaKey || !["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-            // There, the arrows move something else.
+            // In these, the arrow keys move the cursor or scroll.
             if (event.target.closest("input, select, textarea, figure, .scroll") || !getSelection().isCollapsed) return;
             const places = event.shiftKey ? ["first", "last"] : ["prev", "next"];
             const link = document.querySelector(`.pages a[rel=${places[event.key === "ArrowLeft" ? 0 : 1]}]`);

@@ -27,7 +27,7 @@ package struct NearbyModels: Sendable {
     /// The paths of the models, those in the working folder first.
     package let paths: [String]
 
-    /// The models that a configuration names.
+    /// Takes the models that a configuration names.
     package init(paths: [String]) { self.paths = paths }
 
     /// Looks for models in the working folder and, if a store is given, in the store's folder.

@@ -108,7 +108,7 @@ extension Invocation {
     /// Returns the verb of that name, which takes a store.
     private func leaf(_ name: String) throws -> (words: [String], verb: Verb) {
         let words = (name == "backup" ? "backup create" : name).split(separator: " ").map(String.init)
-        guard let (words, verb) = Verb.all.flatMap(\.leaves).first(where: { $0.words == words }) else {
+        guard let verb = Verb.typed(words.joined(separator: " ")) else {
             let near = Suggestion.sentence(for: name, among: Verb.all.map(\.name))
             throw wrong("There is no verb \(name).\(near)")
         }

@@ -212,8 +212,8 @@ extension Verb {
             An option that you give replaces that of the run. Without --model, a migration of a program that has its
             model in code is only recovered. A repair, a rollback or any other work is not begun again: the command that
             does it is printed. If no run was interrupted, nothing is migrated.
-            STORE may also be the new store of an interrupted moult migrate --into. If that file does not exist yet,
-            what is left of the run is removed.
+            STORE may also be the new store of an interrupted moult migrate --into. If that file does not exist yet, the
+            leftover files of the run are removed.
             """,
         operands: [.store], options: migrateOptions,
         examples: ["moult resume forum.sqlite", "moult resume forum.sqlite --model Forum.xcdatamodeld"]

@@ -166,7 +166,7 @@ extension Invocation {
                 _ = try POSIXSystem().read(answers)
                 whole.give(answers, for: .answers)
             }
-            if self[value: .mapping] == nil, !models.mappings.isEmpty { whole.settle(.mapping, models.mappings) }
+            whole.settle(.mapping, models.mappings)
         }
         let project = try whole.project(console)
         return try MirroredStore(of: store, project.context(for: store), runOptions(), isCancelled: Interruption.heard)

@@ -127,10 +127,10 @@ extension Verb {
         "validate", "Read a whole store and report every fault; with --rules, also what breaks the rules of an app.",
         discussion: """
             Checks pages, tables, indexes, persistent history, entity numbers, references and their inverses, values
-            that do not fit their type, required values, uniqueness, derived counts and external files. Each fault is printed with the
-            keys of the first rows and, with --values, with what these rows hold. With --rules, the rules in a file are
-            checked too. Exits with 0 if the store is sound and no rule of severity error is broken, otherwise with 1,
-            or with 4 if the store cannot be read.
+            that do not fit their type, required values, uniqueness, derived counts and external files. Each fault is
+            printed with the keys of the first rows and, with --values, with what these rows hold. With --rules, the
+            rules in a file are checked too. Exits with 0 if the store is sound and no rule of severity error is broken,
+            otherwise with 1, or with 4 if the store cannot be read.
             With --fix, objects that break a rule are changed by the fix of that rule, if it has one. This works as a
             migration does: backed up, changed on a copy, verified, then committed. --fix --dry-run shows what would
             change and changes nothing.
