@@ -61,7 +61,6 @@
     @_exported import let MoultCoreData.NSManagedObjectConstraintMergeError
     @_exported import class MoultCoreData.NSManagedObjectContext
     @_exported import enum MoultCoreData.NSManagedObjectContextConcurrencyType
-    @_exported import struct MoultCoreData.NSManagedObjectHandle
     @_exported import typealias MoultCoreData.NSManagedObjectID
     @_exported import let MoultCoreData.NSManagedObjectMergeError
     @_exported import class MoultCoreData.NSManagedObjectModel

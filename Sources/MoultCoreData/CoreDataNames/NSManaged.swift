@@ -87,7 +87,7 @@ final class ManagedKey {
         guard let type = type(of: path).rootType as? NSManagedObject.Type else { return nil }
         let (record, detached) = (ManagedKey(), DetachedObject())
         detached.record = record
-        let object = type.init(NSManagedObjectHandle(detached: detached))
+        let object = type.make(NSManagedObjectHandle(detached: detached), NSEntityDescription(), nil)
         _ = object[keyPath: path]
         return record.names.first
     }

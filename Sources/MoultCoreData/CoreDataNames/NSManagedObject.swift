@@ -36,30 +36,29 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     /// The contents of an object that is in no context.
     private(set) var detached: DetachedObject?
 
-    /// Creates an object for a context. Only contexts call it.
-    public required init(_ handle: NSManagedObjectHandle) {
-        storedObject = handle.object
-        context = handle.context
-        detached = handle.detached
+    /// Creates an object of an entity. If `context` is nil, it has no context until
+    /// ``NSManagedObjectContext/insert(_:)``.
+    ///
+    /// A context calls it as well, for every object that it shows: an override runs for fetched objects too, as in Core
+    /// Data.
+    public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+        super.init()
+        if let handle = NSManagedObjectHandle.Pending.take(for: Self.self) {
+            (storedObject, self.context, detached) = (handle.object, handle.context, handle.detached)
+        } else if let context {
+            let name = entity.name ?? ""
+            context.persistentStoreCoordinator?.base.classes.registerIfNone(Self.self, entity: name)
+            let handle = context.newHandle(name)
+            (storedObject, self.context) = (handle.object, handle.context)
+            context.show(self)
+        } else {
+            detached = DetachedObject(entity)
+        }
     }
 
     /// Creates an object of the class's entity. Ends the program if the model has no such entity.
     public convenience init(context: NSManagedObjectContext) {
-        self.init(context.newHandle(context.entityName(for: Self.self, call: "\(Self.self)(context:)")))
-        context.show(self)
-    }
-
-    /// Creates an object of an entity. If `context` is nil, it has no context until
-    /// ``NSManagedObjectContext/insert(_:)``.
-    public convenience init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
-        guard let context else {
-            self.init(NSManagedObjectHandle(detached: DetachedObject(entity)))
-            return
-        }
-        let name = entity.name ?? ""
-        context.persistentStoreCoordinator?.base.classes.registerIfNone(Self.self, entity: name)
-        self.init(context.newHandle(name))
-        context.show(self)
+        self.init(entity: context.entity(of: Self.self, call: "\(Self.self)(context:)"), insertInto: context)
     }
 
     /// Returns the entity of the class in the one open model that has it.
@@ -186,11 +185,29 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     }
 }
 
-/// A handle from which an object is created, usually by a context. An app cannot create one.
-public struct NSManagedObjectHandle {
+/// What a public object stands for: a stored object in a context, or contents of its own.
+struct NSManagedObjectHandle {
     var object: Object?
     var context: ManagedObjectContext?
     var detached: DetachedObject?
+
+    /// The handle of the object whose initializer runs. The initializer of ``NSManagedObject`` takes it; objects of
+    /// other classes that an override creates before are new ones.
+    final class Pending: @unchecked Sendable {
+        @TaskLocal static var current: Pending?
+        private let type: NSManagedObject.Type
+        private var handle: NSManagedObjectHandle?
+
+        init(_ handle: NSManagedObjectHandle, for type: NSManagedObject.Type) {
+            (self.handle, self.type) = (handle, type)
+        }
+
+        static func take(for type: NSManagedObject.Type) -> NSManagedObjectHandle? {
+            guard let current, current.type == type else { return nil }
+            defer { current.handle = nil }
+            return current.handle
+        }
+    }
 }
 
 /// The contents of an object without a context, in place of a stored object.
@@ -231,8 +248,11 @@ private let usedModules = Mutex<Set<String>>([])
 
 extension NSManagedObject: PublicObject {
     static func make(_ object: Object, in context: ManagedObjectContext) -> AnyObject {
-        let made = Self(NSManagedObjectHandle(object: object, context: context))
-        (context.publicContext as? NSManagedObjectContext)?.retained?.insert(made)
+        let shown = context.publicContext as? NSManagedObjectContext
+        let entity = shown?.persistentStoreCoordinator?.managedObjectModel.entitiesByName[object.entityName]
+        let made = make(
+            NSManagedObjectHandle(object: object, context: context), entity ?? NSEntityDescription(), shown)
+        shown?.retained?.insert(made)
         return made
     }
 

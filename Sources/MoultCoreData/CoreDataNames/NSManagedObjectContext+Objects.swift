@@ -126,11 +126,13 @@ extension NSManagedObjectContext {
         }
     }
 
-    func entityName(for type: NSManagedObject.Type, call: String) -> String {
+    /// Returns the entity of a class. Ends the program if the model has none.
+    func entity(of type: NSManagedObject.Type, call: String) -> NSEntityDescription {
         guard let coordinator = persistentStoreCoordinator else {
             raise(call, "The context has neither a coordinator nor a parent.")
         }
-        return orRaise(call) { try coordinator.base.classes.entityName(for: type) }
+        let name = orRaise(call) { try coordinator.base.classes.entityName(for: type) }
+        return coordinator.managedObjectModel.entitiesByName[name] ?? NSEntityDescription()
     }
 
     /// Returns the results of a request, including unsaved changes unless the request excludes them.

@@ -8,6 +8,8 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
     let versions: ModelVersions?
     private let settled = Mutex<ManagedObjectModel?>(nil)
     private var parts: [NSEntityDescription] = []
+    /// The entities by name, once the model is immutable.
+    private let named = Mutex<[String: NSEntityDescription]?>(nil)
     private var groups: [String: [String]] = [:]
     private var templates: [String: NSFetchRequest<any NSFetchRequestResult>] = [:]
     /// The identifiers that are written into stores of the model.
@@ -115,7 +117,12 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
 
     /// The entities by name.
     open var entitiesByName: [String: NSEntityDescription] {
-        Dictionary(parts.compactMap { entity in entity.name.map { ($0, entity) } }) { first, _ in first }
+        named.withLock { named in
+            if let named { return named }
+            let made = Dictionary(parts.compactMap { entity in entity.name.map { ($0, entity) } }) { first, _ in first }
+            if isFrozen { named = made }
+            return made
+        }
     }
 
     /// The names of the configurations.

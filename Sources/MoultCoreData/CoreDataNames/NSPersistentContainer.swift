@@ -21,13 +21,17 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     }
 
     /// Creates a container with a model.
-    public convenience init(name: String, managedObjectModel model: NSManagedObjectModel) {
-        self.init(name: name, coordinator: NSPersistentStoreCoordinator(managedObjectModel: model))
+    public init(name: String, managedObjectModel model: NSManagedObjectModel) {
+        self.name = name
+        persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+        viewContext = NSManagedObjectContext(.mainQueue)
+        viewContext.persistentStoreCoordinator = persistentStoreCoordinator
         let url = Self.defaultDirectoryURL().appendingPathComponent("\(name).sqlite")
-        descriptions.withLock { $0 = [NSPersistentStoreDescription(url: url)] }
+        descriptions = Mutex([NSPersistentStoreDescription(url: url)])
     }
 
-    init(name: String, coordinator: NSPersistentStoreCoordinator) {
+    /// Creates a container over a coordinator whose stores are open.
+    init(name: String, over coordinator: NSPersistentStoreCoordinator) {
         self.name = name
         persistentStoreCoordinator = coordinator
         viewContext = NSManagedObjectContext(.mainQueue)

@@ -16,15 +16,23 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     private struct Weak: @unchecked Sendable { weak var coordinator: NSPersistentStoreCoordinator? }
 
     /// Creates a coordinator for a model, which becomes immutable. Ends the program if the model is invalid.
-    public convenience init(managedObjectModel model: NSManagedObjectModel) {
+    public init(managedObjectModel model: NSManagedObjectModel) {
         let value = orRaise("NSPersistentStoreCoordinator(managedObjectModel:)") { try model.frozen() }
-        self.init(PersistentStoreCoordinator(managedObjectModel: value, versions: model.versions), model)
-    }
-
-    init(_ base: PersistentStoreCoordinator, _ model: NSManagedObjectModel) {
-        self.base = base
+        base = PersistentStoreCoordinator(managedObjectModel: value, versions: model.versions)
         managedObjectModel = model
         super.init()
+        stand()
+    }
+
+    private init(_ base: PersistentStoreCoordinator) {
+        self.base = base
+        managedObjectModel = NSManagedObjectModel(base.managedObjectModel)
+        super.init()
+        stand()
+    }
+
+    /// Stands for the base coordinator, and among the open ones.
+    private func stand() {
         _ = NSPersistentHistoryToken.formerName
         base.publicCoordinator = self
         base.classes.use(NSManagedObject.self)
@@ -38,7 +46,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// Returns the coordinator that wraps the given base coordinator, creating it if needed.
     static func over(_ base: PersistentStoreCoordinator) -> NSPersistentStoreCoordinator {
         base.publicCoordinator as? NSPersistentStoreCoordinator
-            ?? NSPersistentStoreCoordinator(base, NSManagedObjectModel(base.managedObjectModel))
+            ?? NSPersistentStoreCoordinator(base)
     }
 
     /// Returns the entity of a class in the open models.

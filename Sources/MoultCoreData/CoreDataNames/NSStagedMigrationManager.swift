@@ -110,7 +110,7 @@ open class NSStagedMigrationManager: NSObject, @unchecked Sendable {
     /// A container with the store for the running handler; nil outside a handler.
     open var container: NSPersistentContainer? {
         base.container.map { container in
-            NSPersistentContainer(name: container.name, coordinator: .over(container.persistentStoreCoordinator))
+            NSPersistentContainer(name: container.name, over: .over(container.persistentStoreCoordinator))
         }
     }
 }

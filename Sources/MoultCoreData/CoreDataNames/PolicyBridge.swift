@@ -40,11 +40,13 @@ final class PolicyBridge {
         let key = Key(isSource: isSource, id: migrated.objectID)
         if let known = shown[key]?.object { return known }
         let coordinator = (isSource ? sourceContext : destinationContext).persistentStoreCoordinator
-        let detached = DetachedObject(coordinator?.managedObjectModel.entitiesByName[migrated.entityName])
+        let entity = coordinator?.managedObjectModel.entitiesByName[migrated.entityName]
+        let detached = DetachedObject(entity)
         detached.migrated = MigratedValues(migrated, shape(of: migrated, in: coordinator, isSource), self)
         // Both versions name the same class, whose properties are those of the new version.
         let own = isSource ? nil : coordinator?.base.classes.type(for: migrated.entityName) as? NSManagedObject.Type
-        let object = (own ?? NSManagedObject.self).init(NSManagedObjectHandle(detached: detached))
+        let object = (own ?? NSManagedObject.self).make(
+            NSManagedObjectHandle(detached: detached), entity ?? NSEntityDescription(), nil)
         shown[key] = Shown(object: object)
         if shown.count > 10_000 { shown = shown.filter { $0.value.object != nil } }
         return object
