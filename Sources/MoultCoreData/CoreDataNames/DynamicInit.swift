@@ -18,6 +18,7 @@ extension NSManagedObject: _NSManagedObjectDynamicInit {
         self.init(entity: entity, insertInto: context)
     }
 
+    // swift-format-ignore
     @_silgen_name("$s13MoultCoreData15NSManagedObjectC7dynamic_AcA19NSEntityDescriptionC_AA0dE7ContextCSgtcfC")
     fileprivate class func make(_ entity: __owned NSEntityDescription, _ context: __owned NSManagedObjectContext?) -> Self
 
