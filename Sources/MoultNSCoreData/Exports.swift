@@ -4,6 +4,7 @@
 #if !canImport(Darwin)
     // On a Mac, Foundation has UndoManager.
     @_exported import class MoultCoreData.UndoManager
+    @_exported import let MoultCoreData.NSAddedPersistentStoresKey
     @_exported import let MoultCoreData.NSAffectedObjectsErrorKey
     @_exported import let MoultCoreData.NSAffectedStoresErrorKey
     @_exported import class MoultCoreData.NSAsynchronousFetchRequest
@@ -20,6 +21,7 @@
     @_exported import class MoultCoreData.NSBatchUpdateRequest
     @_exported import enum MoultCoreData.NSBatchUpdateRequestResultType
     @_exported import class MoultCoreData.NSBatchUpdateResult
+    @_exported import let MoultCoreData.NSBinaryStoreType
     @_exported import class MoultCoreData.NSCompositeAttributeDescription
     @_exported import class MoultCoreData.NSConstraintConflict
     @_exported import class MoultCoreData.NSCoreDataCoreSpotlightDelegate
@@ -34,12 +36,15 @@
     @_exported import class MoultCoreData.NSEntityMapping
     @_exported import enum MoultCoreData.NSEntityMappingType
     @_exported import class MoultCoreData.NSEntityMigrationPolicy
+    @_exported import let MoultCoreData.NSEntityMigrationPolicyError
     @_exported import let MoultCoreData.NSErrorMergePolicy
     @_exported import class MoultCoreData.NSExpressionDescription
+    @_exported import let MoultCoreData.NSExternalRecordImportError
     @_exported import class MoultCoreData.NSFetchIndexDescription
     @_exported import class MoultCoreData.NSFetchIndexElementDescription
     @_exported import enum MoultCoreData.NSFetchIndexElementType
     @_exported import class MoultCoreData.NSFetchRequest
+    @_exported import class MoultCoreData.NSFetchRequestExpression
     @_exported import protocol MoultCoreData.NSFetchRequestResult
     @_exported import struct MoultCoreData.NSFetchRequestResultType
     @_exported import class MoultCoreData.NSFetchedPropertyDescription
@@ -47,6 +52,7 @@
     @_exported import class MoultCoreData.NSFetchedResultsController
     @_exported import protocol MoultCoreData.NSFetchedResultsControllerDelegate
     @_exported import protocol MoultCoreData.NSFetchedResultsSectionInfo
+    @_exported import let MoultCoreData.NSIgnorePersistentStoreVersioningOption
     @_exported import let MoultCoreData.NSInMemoryStoreType
     @_exported import class MoultCoreData.NSIncrementalStore
     @_exported import let MoultCoreData.NSInferMappingModelAutomaticallyOption
@@ -59,12 +65,16 @@
     @_exported import struct MoultCoreData.NSManaged
     @_exported import class MoultCoreData.NSManagedObject
     @_exported import let MoultCoreData.NSManagedObjectConstraintMergeError
+    @_exported import let MoultCoreData.NSManagedObjectConstraintValidationError
     @_exported import class MoultCoreData.NSManagedObjectContext
     @_exported import enum MoultCoreData.NSManagedObjectContextConcurrencyType
+    @_exported import let MoultCoreData.NSManagedObjectContextLockingError
+    @_exported import let MoultCoreData.NSManagedObjectExternalRelationshipError
     @_exported import typealias MoultCoreData.NSManagedObjectID
     @_exported import let MoultCoreData.NSManagedObjectMergeError
     @_exported import class MoultCoreData.NSManagedObjectModel
     @_exported import class MoultCoreData.NSManagedObjectModelReference
+    @_exported import let MoultCoreData.NSManagedObjectModelReferenceNotFoundError
     @_exported import let MoultCoreData.NSManagedObjectReferentialIntegrityError
     @_exported import let MoultCoreData.NSManagedObjectValidationError
     @_exported import struct MoultCoreData.NSManagedOrderedSet
@@ -77,8 +87,11 @@
     @_exported import typealias MoultCoreData.NSMergePolicyType
     @_exported import let MoultCoreData.NSMigratePersistentStoresAutomaticallyOption
     @_exported import let MoultCoreData.NSMigrationCancelledError
+    @_exported import let MoultCoreData.NSMigrationConstraintViolationError
     @_exported import let MoultCoreData.NSMigrationError
     @_exported import class MoultCoreData.NSMigrationManager
+    @_exported import let MoultCoreData.NSMigrationManagerDestinationStoreError
+    @_exported import let MoultCoreData.NSMigrationManagerSourceStoreError
     @_exported import let MoultCoreData.NSMigrationMissingMappingModelError
     @_exported import let MoultCoreData.NSMigrationMissingSourceModelError
     @_exported import typealias MoultCoreData.NSMigrationStage
@@ -91,44 +104,59 @@
     @_exported import class MoultCoreData.NSPersistentHistoryResult
     @_exported import enum MoultCoreData.NSPersistentHistoryResultType
     @_exported import class MoultCoreData.NSPersistentHistoryToken
+    @_exported import let MoultCoreData.NSPersistentHistoryTokenExpiredError
     @_exported import let MoultCoreData.NSPersistentHistoryTokenKey
     @_exported import let MoultCoreData.NSPersistentHistoryTrackingKey
     @_exported import class MoultCoreData.NSPersistentHistoryTransaction
     @_exported import class MoultCoreData.NSPersistentStore
+    @_exported import let MoultCoreData.NSPersistentStoreConnectionPoolMaxSizeKey
     @_exported import class MoultCoreData.NSPersistentStoreCoordinator
+    @_exported import let MoultCoreData.NSPersistentStoreCoordinatorLockingError
     @_exported import let MoultCoreData.NSPersistentStoreDeferredLightweightMigrationOptionKey
     @_exported import class MoultCoreData.NSPersistentStoreDescription
+    @_exported import let MoultCoreData.NSPersistentStoreFileProtectionKey
     @_exported import let MoultCoreData.NSPersistentStoreForceDestroyOption
+    @_exported import let MoultCoreData.NSPersistentStoreIncompatibleSchemaError
     @_exported import let MoultCoreData.NSPersistentStoreIncompatibleVersionHashError
     @_exported import let MoultCoreData.NSPersistentStoreIncompleteSaveError
+    @_exported import let MoultCoreData.NSPersistentStoreInvalidTypeError
     @_exported import let MoultCoreData.NSPersistentStoreOpenError
+    @_exported import let MoultCoreData.NSPersistentStoreOperationError
     @_exported import let MoultCoreData.NSPersistentStoreRemoteChangeNotificationPostOptionKey
     @_exported import class MoultCoreData.NSPersistentStoreRequest
     @_exported import class MoultCoreData.NSPersistentStoreResult
+    @_exported import let MoultCoreData.NSPersistentStoreSaveConflictsError
     @_exported import let MoultCoreData.NSPersistentStoreSaveConflictsErrorKey
     @_exported import let MoultCoreData.NSPersistentStoreSaveError
     @_exported import let MoultCoreData.NSPersistentStoreStagedMigrationManagerOptionKey
     @_exported import let MoultCoreData.NSPersistentStoreTimeoutError
     @_exported import let MoultCoreData.NSPersistentStoreTimeoutOption
+    @_exported import let MoultCoreData.NSPersistentStoreTypeMismatchError
     @_exported import let MoultCoreData.NSPersistentStoreURLKey
+    @_exported import let MoultCoreData.NSPersistentStoreUnsupportedRequestTypeError
     @_exported import class MoultCoreData.NSPropertyDescription
     @_exported import class MoultCoreData.NSPropertyMapping
     @_exported import let MoultCoreData.NSReadOnlyPersistentStoreOption
     @_exported import let MoultCoreData.NSRefreshedObjectsKey
     @_exported import class MoultCoreData.NSRelationshipDescription
+    @_exported import let MoultCoreData.NSRemovedPersistentStoresKey
     @_exported import let MoultCoreData.NSRollbackMergePolicy
     @_exported import let MoultCoreData.NSSQLiteAnalyzeOption
+    @_exported import let MoultCoreData.NSSQLiteError
     @_exported import let MoultCoreData.NSSQLiteErrorDomain
     @_exported import let MoultCoreData.NSSQLiteManualVacuumOption
     @_exported import let MoultCoreData.NSSQLitePragmasOption
     @_exported import let MoultCoreData.NSSQLiteStoreType
     @_exported import class MoultCoreData.NSSecureUnarchiveFromDataTransformer
     @_exported import struct MoultCoreData.NSSnapshotEventType
+    @_exported import let MoultCoreData.NSStagedMigrationBackwardMigrationError
+    @_exported import let MoultCoreData.NSStagedMigrationFrameworkVersionMismatchError
     @_exported import class MoultCoreData.NSStagedMigrationManager
     @_exported import let MoultCoreData.NSStoreModelVersionHashesKey
     @_exported import let MoultCoreData.NSStoreModelVersionIdentifiersKey
     @_exported import let MoultCoreData.NSStoreTypeKey
     @_exported import let MoultCoreData.NSStoreUUIDKey
+    @_exported import let MoultCoreData.NSUUIDChangedPersistentStoresKey
     @_exported import let MoultCoreData.NSUpdatedObjectIDsKey
     @_exported import let MoultCoreData.NSUpdatedObjectsKey
     @_exported import let MoultCoreData.NSValidationDateTooLateError
@@ -149,4 +177,8 @@
     @_exported import let MoultCoreData.NSValidationStringTooShortError
     @_exported import struct MoultCoreData.NSValueTransformerName
     @_exported import class MoultCoreData.ValueTransformer
+    @_exported import protocol MoultCoreData._NSManagedObjectContextDynamicInit
+    @_exported import protocol MoultCoreData._NSManagedObjectDynamicInit
+    @_exported import protocol MoultCoreData._NSPersistentContainerDynamicInit
+    @_exported import protocol MoultCoreData._NSPersistentStoreCoordinatorDynamicInit
 #endif

@@ -89,10 +89,13 @@ extension ManagedObjectContext {
         case updatedObjects = "updated"
         case deletedObjects = "deleted"
         case refreshedObjects = "refreshed"
+        case invalidatedObjects = "invalidated"
         case invalidatedAllObjects = "invalidatedAll"
         case insertedObjectIDs = "inserted_objectIDs"
         case updatedObjectIDs = "updated_objectIDs"
         case deletedObjectIDs = "deleted_objectIDs"
+        case refreshedObjectIDs = "refreshed_objectIDs"
+        case invalidatedObjectIDs = "invalidated_objectIDs"
     }
 
     func postDidSave(_ saved: SavedChanges) {

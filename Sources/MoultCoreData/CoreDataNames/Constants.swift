@@ -94,3 +94,17 @@ public enum NSDeleteRule: UInt, Sendable {
     case cascadeDeleteRule = 2
     case denyDeleteRule = 3
 }
+/// The stores that were added, in a notification of a coordinator.
+public let NSAddedPersistentStoresKey = "added"
+/// The stores that were removed, in a notification of a coordinator.
+public let NSRemovedPersistentStoresKey = "removed"
+/// The stores whose UUID has changed, in a notification of a coordinator. It is never there.
+public let NSUUIDChangedPersistentStoresKey = "uuid_changed"
+/// The class of file protection for a store's files. It has no effect on Linux.
+public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
+/// The number of connections to a store's file. It has no effect.
+public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
+/// Whether a store is opened without a look at its version hashes. It has no effect: they are always compared.
+public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
+/// The type of a store in one binary file. Such stores are not supported.
+public let NSBinaryStoreType = "Binary"

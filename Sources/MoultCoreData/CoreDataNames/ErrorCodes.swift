@@ -64,6 +64,46 @@ public let NSMigrationMissingMappingModelError = 134140
 /// A mapping cannot be inferred.
 public let NSInferredMappingModelError = 134190
 
+/// Two objects of one save have the same values of a uniqueness constraint.
+public let NSManagedObjectConstraintValidationError = 1551
+/// A context could not be locked. Core Data no longer returns it.
+public let NSManagedObjectContextLockingError = 132000
+/// A coordinator could not be locked. Core Data no longer returns it.
+public let NSPersistentStoreCoordinatorLockingError = 132010
+/// An object is related to one of another store.
+public let NSManagedObjectExternalRelationshipError = 133010
+/// There is no such type of store.
+public let NSPersistentStoreInvalidTypeError = 134000
+/// The file is a store of another type.
+public let NSPersistentStoreTypeMismatchError = 134010
+/// The database is not that of a store of the model.
+public let NSPersistentStoreIncompatibleSchemaError = 134020
+/// The merge policy did not resolve a conflict; ``NSPersistentStoreSaveConflictsErrorKey`` lists the conflicts.
+public let NSPersistentStoreSaveConflictsError = 134050
+/// An operation on a store failed.
+public let NSPersistentStoreOperationError = 134070
+/// The store does not know this kind of request.
+public let NSPersistentStoreUnsupportedRequestTypeError = 134091
+/// The migrated objects violate a uniqueness constraint.
+public let NSMigrationConstraintViolationError = 134111
+/// The source store of a migration is at fault.
+public let NSMigrationManagerSourceStoreError = 134150
+/// The destination store of a migration is at fault.
+public let NSMigrationManagerDestinationStoreError = 134160
+/// A migration policy has failed.
+public let NSEntityMigrationPolicyError = 134170
+/// SQLite has returned an error.
+public let NSSQLiteError = 134180
+/// External records could not be imported.
+public let NSExternalRecordImportError = 134200
+/// The history before the token has been deleted.
+public let NSPersistentHistoryTokenExpiredError = 134301
+/// A model reference leads to no model.
+public let NSManagedObjectModelReferenceNotFoundError = 134504
+/// The staged migration was made by another version of Core Data.
+public let NSStagedMigrationFrameworkVersionMismatchError = 134505
+/// A staged migration does not lead back.
+public let NSStagedMigrationBackwardMigrationError = 134506
 /// The individual errors of a combined error.
 public let NSDetailedErrorsKey = "NSDetailedErrors"
 /// The object of a validation error: its ``NSManagedObjectID``.

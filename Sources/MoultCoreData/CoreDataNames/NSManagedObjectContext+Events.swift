@@ -103,6 +103,16 @@ extension Notification.Name {
     public static let NSManagedObjectContextObjectsDidChange = NSManagedObjectContext.didChangeObjectsNotification
     /// Posted after a save to a store with this option, with the store's UUID, URL and history token.
     public static let NSPersistentStoreRemoteChange = Notification.Name("NSPersistentStoreRemoteChangeNotification")
+    /// Posted by a coordinator before its stores change.
+    public static let NSPersistentStoreCoordinatorStoresWillChange = Notification.Name(
+        "NSPersistentStoreCoordinatorStoresWillChangeNotification")
+    /// Posted by a coordinator after a store was added or removed, with arrays of stores under
+    /// ``NSAddedPersistentStoresKey`` and ``NSRemovedPersistentStoresKey``.
+    public static let NSPersistentStoreCoordinatorStoresDidChange = Notification.Name(
+        "_NSPersistentStoreCoordinatorStoresDidChangeNotification")
+    /// Posted by a coordinator before it closes a store, with the store as the object.
+    public static let NSPersistentStoreCoordinatorWillRemoveStore = Notification.Name(
+        "_NSPersistentStoreCoordinatorWillRemoveStoreNotification")
 }
 
 extension NSManagedObjectContext {

@@ -118,8 +118,9 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     /// Whether an object whose row no longer exists reads as nil values, which is the default. Otherwise reading it
     /// ends the program.
     open var shouldDeleteInaccessibleFaults = true
-    /// Always negative: values that an object has read never become stale. A fault is always filled from the store.
-    open var stalenessInterval: TimeInterval { -1 }
+    /// The number of seconds that cached values stay valid; negative, the default, for ever. It has no effect: there is
+    /// no cache between a context and its store, and a fault is always filled from the store.
+    open var stalenessInterval: TimeInterval = -1
 
     // MARK: - Saving
 

@@ -118,6 +118,41 @@ open class NSEntityMapping: NSObject {
         get { kept.destinationEntityVersionHash.map { Data($0) } }
         set { kept.destinationEntityVersionHash = newValue.map(Array.init) }
     }
+    /// The fetch of the source objects, as Xcode writes it; nil without a source entity. Setting another kind of
+    /// expression ends the program.
+    open var sourceExpression: NSExpression? {
+        get {
+            kept.sourceEntityName.map { entity in
+                let format = kept.sourcePredicate?.format ?? "TRUEPREDICATE"
+                return NSFetchRequestExpression(
+                    NSExpression(
+                        moult: .message(
+                            EntityMapping.fetchSelector, to: .variable("manager"),
+                            [.constant(.string(entity)), .constant(.string(format))])),
+                    NSExpression(moult: .keyPath("sourceContext", of: .variable("manager"))), isCountOnly: false)
+            }
+        }
+        set {
+            kept.sourcePredicate = orRaise("NSEntityMapping.sourceExpression") {
+                try newValue.flatMap { try predicate(of: $0) }
+            }
+        }
+    }
+
+    /// Returns the predicate in the fetch of a source entity; nil if it fetches all objects.
+    private func predicate(of expression: NSExpression) throws -> MoultModel.Predicate? {
+        guard let fetch = expression as? NSFetchRequestExpression,
+            case .message(EntityMapping.fetchSelector, .variable("manager"), let arguments) =
+                fetch.requestExpression.expression,
+            arguments.count == 2, case .constant(.string(let format)) = arguments[1]
+        else {
+            throw MigrationError(
+                .unsupported, "The expression is not a fetch of the source entity by \(EntityMapping.fetchSelector).",
+                remedy: "Use a predicate to select the objects.")
+        }
+        let predicate = try MoultModel.Predicate(parsing: format)
+        return predicate == .constant(true) ? nil : predicate
+    }
     /// The mapping author's annotations, with strings as keys and values. A policy may read them.
     open var userInfo: [AnyHashable: Any]? {
         get { kept.userInfo.isEmpty ? nil : kept.userInfo }

@@ -251,8 +251,11 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     open var isReadOnly: Bool { base.isReadOnly }
     /// The coordinator in which the store is open.
     open var persistentStoreCoordinator: NSPersistentStoreCoordinator? { coordinator }
-    /// The metadata of the store.
-    open var metadata: [String: Any]! { coordinator?.metadata(for: self) }
+    /// The metadata of the store. Setting it writes the app's own entries at once.
+    open var metadata: [String: Any]! {
+        get { coordinator?.metadata(for: self) }
+        set { coordinator?.setMetadata(newValue, for: self) }
+    }
 
     /// Returns whether both are the same open store.
     open override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentStore)?.base === base }

@@ -148,7 +148,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// Closes a store.
     open func remove(_ store: NSPersistentStore) throws {
+        NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: store)
+        post(.NSPersistentStoreCoordinatorStoresWillChange, [NSRemovedPersistentStoresKey: [store]])
         try cocoaErrors { try base.remove(store.base) }
+        post(.NSPersistentStoreCoordinatorStoresDidChange, [NSRemovedPersistentStoresKey: [store]])
+    }
+
+    private func post(_ name: Notification.Name, _ info: [AnyHashable: Any]) {
+        NotificationCenter.default.post(name: name, object: self, userInfo: info)
     }
 
     @discardableResult
@@ -157,6 +164,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     ) -> NSPersistentStore {
         let made = persistentStores.first { $0.base === store } ?? NSPersistentStore(store, self)
         made.options = options
+        post(.NSPersistentStoreCoordinatorStoresDidChange, [NSAddedPersistentStoresKey: [made]])
         guard postsRemoteChanges else { return made }
         let (identifier, url) = (store.identifier, store.url)
         _ = base.objects.observeSaves { [weak self] saved in

@@ -8,6 +8,12 @@ final class PredicateProbe {
     var found: (predicate: MoultModel.Predicate, variables: [String: ExpressionValue])?
 }
 
+/// Returns the argument of a format: an expression, or a value.
+private func formatArgument(_ argument: Any?) throws -> FormatArgument {
+    if let expression = argument as? NSExpression { return .expression(expression.expression) }
+    return .value(try expressionValue(argument))
+}
+
 // Foundation's NSPredicate does not support formats on Linux. Here such a predicate is a block that evaluates the
 // format, and that passes its parsed form to a probe.
 
@@ -21,7 +27,7 @@ extension NSPredicate {
     public convenience init(format: String, argumentArray arguments: [Any?]?) {
         let predicate = orRaise("NSPredicate(format: \"\(format)\")") {
             try MoultModel.Predicate(
-                parsing: format, arguments: try (arguments ?? []).map { FormatArgument.value(try expressionValue($0)) })
+                parsing: format, arguments: try (arguments ?? []).map(formatArgument))
         }
         self.init(moult: predicate)
     }
@@ -166,7 +172,7 @@ open class NSExpression: NSObject {
         self.init(
             moult: orRaise("NSExpression(format: \"\(format)\")") {
                 try MoultModel.Expression(
-                    parsing: format, arguments: try arguments.map { FormatArgument.value(try expressionValue($0)) })
+                    parsing: format, arguments: try arguments.map(formatArgument))
             })
     }
 
@@ -175,6 +181,31 @@ open class NSExpression: NSObject {
 
     /// The expression in the format language.
     open override var description: String { expression.format }
+}
+
+/// A fetch as an expression, such as the source of an entity mapping.
+open class NSFetchRequestExpression: NSExpression {
+    /// The expression of the fetch request.
+    public let requestExpression: NSExpression
+    /// The expression of the context in which it is run.
+    public let contextExpression: NSExpression
+    /// Whether the result is the number of objects.
+    public let isCountOnlyRequest: Bool
+
+    init(_ fetch: NSExpression, _ context: NSExpression, isCountOnly: Bool) {
+        (requestExpression, contextExpression, isCountOnlyRequest) = (fetch, context, isCountOnly)
+        super.init(moult: .function("fetch", [fetch.expression, context.expression]))
+    }
+
+    /// Returns the expression of a fetch.
+    open class func expression(
+        forFetch fetch: NSExpression, context: NSExpression, countOnly countFlag: Bool
+    ) -> NSExpression { NSFetchRequestExpression(fetch, context, isCountOnly: countFlag) }
+
+    /// The expression in the format language.
+    open override var description: String {
+        "FETCH(\(requestExpression), \(contextExpression), \(isCountOnlyRequest ? "YES" : "NO"))"
+    }
 }
 
 /// A comparison composed of parts.

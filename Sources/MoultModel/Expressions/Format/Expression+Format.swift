@@ -185,6 +185,8 @@ public enum FormatArgument: Sendable, Hashable {
     /// A `.string` is also accepted for `%K`.
     case value(ExpressionValue)
     case keyPath(String)
+    /// An expression for `%@`.
+    case expression(Expression)
 
     private static let integers: Set<String> = ["d", "D", "i", "u", "U", "x", "X", "o", "O", "c", "C"]
     private static let reals: Set<String> = ["f", "F", "e", "E", "g", "G", "a", "A"]
@@ -206,6 +208,7 @@ public enum FormatArgument: Sendable, Hashable {
             }
             return .path(path)
         case (.value(let value), "@"): return .constant(value)
+        case (.expression(let expression), "@"): return .expression(expression)
         case (.value(.string(let text)), "s"): return .constant(.string(text))
         case (.value(.integer(let number)), let kind) where Self.integers.contains(kind):
             return .constant(.integer(number))
@@ -222,6 +225,7 @@ public enum FormatArgument: Sendable, Hashable {
         switch self {
         case .value(let value): value.format
         case .keyPath(let path): "the key path \(path)"
+        case .expression(let expression): "the expression \(expression.format)"
         }
     }
 }

@@ -14,6 +14,8 @@ struct FormatLexer {
         /// The argument for a `%K`.
         case path(String)
         case constant(ExpressionValue)
+        /// An argument that is an expression.
+        case expression(Expression)
         /// The digits of an integer that fits only with its sign.
         case hugeInteger(String)
         case sign(String)

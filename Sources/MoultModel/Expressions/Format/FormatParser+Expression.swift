@@ -86,6 +86,7 @@ extension FormatParser {
         startGrowing()
         switch current {
         case .constant(let constant): return .expression(constant.literal)
+        case .expression(let expression): return .expression(expression)
         case .hugeInteger(let digits): return .expression(.constant(.real(Double(digits) ?? .infinity)))
         case .variable(let name): return .expression(.variable(name))
         case .escapedWord(let name), .path(let name): return .expression(.keyPath(name))

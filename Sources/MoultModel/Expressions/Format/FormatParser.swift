@@ -131,6 +131,7 @@ struct FormatParser {
                 "\(text) stands"
             case .placeholder(let conversion): "%\(conversion) stands"
             case .constant(let constant): "\(constant.format) stands"
+            case .expression(let expression): "\(expression.format) stands"
             }
         return .format("\(found) where \(expected) is expected", at: place, near: orOperator ? nearOperator : nil)
     }
