@@ -19,6 +19,8 @@ package protocol LaunchedStore: Sendable {
     var path: String { get }
     /// The wording of remedies.
     var words: any RemedyWords { get }
+    /// The options of its migrations, without what the launch decides.
+    var ownOptions: RunOptions { get }
 
     /// Examines the store, which exists, and prepares its migration; nil if it has the app's version.
     ///
@@ -74,6 +76,7 @@ struct LaunchedFile: LaunchedStore {
     let options: RunOptions
 
     var words: any RemedyWords { SwiftWords() }
+    var ownOptions: RunOptions { options }
 
     func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
         var options = options
@@ -94,4 +97,27 @@ struct LaunchedFile: LaunchedStore {
     func run(_ session: StoreSession, _ observer: MigrationObserver) throws -> MigrationReport {
         try session.run(observer)
     }
+}
+
+/// The words of a launch, which has functions of its own for some use cases, over those of its stores.
+struct LaunchWords: RemedyWords {
+    let own: any RemedyWords
+
+    func text(_ action: Remedy.Action) -> String {
+        action.use == .rollback ? "StoreLaunch.goBack()" : own.text(action)
+    }
+
+    func text(_ setting: Remedy.Setting) -> String {
+        switch setting {
+        case .again: "StoreLaunch.tryAgain()"
+        case .budget: "StoreLaunch.budget"
+        default: own.text(setting)
+        }
+    }
+
+    func text(_ permission: Remedy.Permission) -> String { own.text(permission) }
+
+    func quoted(_ use: String) -> String { own.quoted(use) }
+
+    func remedy(for code: MigrationError.Code) -> Remedy? { own.remedy(for: code) }
 }

@@ -424,6 +424,7 @@ extension StoreLoader {
 
 extension StoreLoader: LaunchedStore {
     package var path: String { url?.path ?? "" }
+    package var ownOptions: RunOptions { runOptions }
 
     package func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
         guard type == .sqlite, path != "/dev/null" else { return nil }
