@@ -237,7 +237,9 @@ extension StoreLaunch {
             for store in stores {
                 (self.store, session) = (store, nil)
                 do {
-                    guard let report = try words(for: store).speaking({ try migrate(store, observer) }) else { continue }
+                    guard let report = try words(for: store).speaking({ try migrate(store, observer) }) else {
+                        continue
+                    }
                     switch report.outcome {
                     case .paused:
                         return Progress(.change, report.fraction, startedOver: report.startedOver)
