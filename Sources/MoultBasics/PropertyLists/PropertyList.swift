@@ -35,7 +35,7 @@ package enum PropertyList: Sendable, Hashable {
     /// read.
     ///
     /// - Throws: what ``init(parsing:)`` throws.
-    package init?(parsing bytes: [UInt8], below keys: String...) throws(MigrationError) {
+    package init?(parsing bytes: [UInt8], below keys: [String]) throws(MigrationError) {
         let found: PropertyList?
         if bytes.starts(with: Array("bplist0".utf8)) {
             var reader = try BinaryPropertyListReader(bytes)

@@ -249,8 +249,8 @@ package struct VersionInfo: Sendable, Equatable {
         let list = path + "/VersionInfo.plist"
         guard path.fileExtension == "momd", ModelFolder.mayExist(list) else { return nil }
         let bytes = try ModelFolder.bytes(at: list)
-        guard let name = try PropertyList(parsing: bytes, below: currentKey)?.string else { return nil }
-        return try PropertyList(parsing: bytes, below: hashesKey, name).map(VersionHashes.init(listed:))
+        guard let name = try PropertyList(parsing: bytes, below: [currentKey])?.string else { return nil }
+        return try PropertyList(parsing: bytes, below: [hashesKey, name]).map(VersionHashes.init(listed:))
     }
 
     /// Creates the list for versions whose hashes were computed.
