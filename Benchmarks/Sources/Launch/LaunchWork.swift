@@ -54,10 +54,10 @@ enum LaunchWork {
 
     /// - Parameters:
     ///   - kind: a ``Kind``; or `current`, for 50 launches of a current store and as many times SQLite's own open and
-    ///     first read, in turn, of which the medians are printed.
+    ///     first read, in turn, of which the medians are printed; or `current-log`, for the same beside the log of an app.
     ///   - last: the seconds of the call; or the compiled model of a current store.
     static func run(_ kind: String, _ store: String, _ last: String) throws {
-        if kind == "current" { return try current(store, last) }
+        if kind.hasPrefix("current") { return try current(store, last, hasLog: kind == "current-log") }
         guard let kind = Kind(rawValue: kind), let budget = Double(last) else {
             throw MigrationError(.usage, "There is no kind \(kind).", remedy: "See LaunchWork.")
         }
@@ -78,11 +78,13 @@ enum LaunchWork {
             ]).compact)
     }
 
-    private static func current(_ store: String, _ bundle: String) throws {
+    private static func current(_ store: String, _ bundle: String, hasLog: Bool) throws {
         var (ours, theirs) = ([Double](), [Double]())
+        if hasLog { try leaveLog(beside: store) }
         for _ in 0..<50 {
             let begun = Clock.now
             let connection = try Connection(store, mode: .readWrite)
+            try connection.keepWALOnClose(hasLog)
             _ = try connection.integer("SELECT count(*) FROM Z_METADATA")
             connection.close()
             let middle = Clock.now
@@ -96,6 +98,18 @@ enum LaunchWork {
         }
         print(
             JSONValue.object([.init("moult", .double(ours.median)), .init("sqlite", .double(theirs.median))]).compact)
+    }
+
+    /// Writes to the store as an app that is killed then: what it wrote stays in the log.
+    private static func leaveLog(beside store: String) throws {
+        let connection = try Connection(store, mode: .readWrite)
+        try connection.keepWALOnClose(true)
+        try connection.execute(
+            """
+            PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+            UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 1; UPDATE Z_METADATA SET Z_UUID = Z_UUID
+            """)
+        connection.close()
     }
 
     private static func failure(_ message: String) -> MigrationError {

@@ -81,17 +81,18 @@ struct LaunchedFile: LaunchedStore {
     func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
         var options = options
         adjust(&options)
-        let session = try StoreSession(at: path, options, on: system) { connection in
-            if options.configuration == nil, let hashes = try models.currentHashes(),
-                try StoreMetadata(from: connection).hashes?.entities == hashes.entities
-            {
-                return nil
-            }
+        let session = try StoreSession(at: path, options, on: system, isCurrent: isCurrent) { connection in
+            if try isCurrent(StoreMetadata(from: connection)) { return nil }
             return (StoreRequest(path, .migrate, options), try models.project().context(for: path))
         }
         // A migration removes the leftovers of a dead run. Without one, they are removed here.
         if session == nil { try options.migrator(on: system).recoverIfNeeded(path) }
         return session
+    }
+
+    private func isCurrent(_ metadata: StoreMetadata) throws -> Bool {
+        guard options.configuration == nil, let hashes = try models.currentHashes() else { return false }
+        return metadata.hashes?.entities == hashes.entities
     }
 
     func run(_ session: StoreSession, _ observer: MigrationObserver) throws -> MigrationReport {

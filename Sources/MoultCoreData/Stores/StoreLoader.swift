@@ -202,7 +202,9 @@ extension StoreLoader {
             guard OpenStoreRegistry.shared.retire(path) else { throw unsaved(path) }
         }
         return try inferringIfAllowed(path) { isRecognised in
-            try StoreSession(at: path, run, isReadOnly: options.isReadOnly, on: system) { connection in
+            try StoreSession(
+                at: path, run, isReadOnly: options.isReadOnly, on: system, isCurrent: isCurrent
+            ) { connection in
                 // The snapshot gives a better error for invalid metadata.
                 if let metadata = try? StoreMetadata(from: connection), try isCurrent(metadata) { return nil }
                 let snapshot = try StoreSnapshot(connection)
