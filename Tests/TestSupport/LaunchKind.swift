@@ -101,8 +101,8 @@ package enum LaunchKind: String, CaseIterable, Sendable {
             INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZSTARS, ZBODY)
                 SELECT value, (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Note'), 1, 'Note ' || (value * 7919 % 100003),
                     value % 6, iif(value % 3, 'A body of some words, of the note ' || value, NULL)
-                FROM generate_series(1, 120000);
-            UPDATE Z_PRIMARYKEY SET Z_MAX = 120000 WHERE Z_NAME = 'Note';
+                FROM generate_series(1, 240000);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 240000 WHERE Z_NAME = 'Note';
             COMMIT
             """)
     }
