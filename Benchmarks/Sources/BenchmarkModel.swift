@@ -19,6 +19,7 @@ enum BenchmarkModel {
             try Change(
                 versions: versions([first, widened]),
                 answers: Answers([Answer(from: "V1", to: "V2", entity: entity, property: "count", is: .keep)]))
+        case "indexed": try Change(versions: versions([first, indexed]))
         case "deferred": try Change(versions: versions([first, fewer]))
         case "chain": try Change(versions: versions(chain))
         case "direct": try Change(versions: versions([first, chain[chain.count - 1]]))
@@ -52,6 +53,9 @@ enum BenchmarkModel {
         $0.isOptional = false
         $0.defaultValue = .string("none")
     }
+
+    /// A column comes, and another one gets an index, which alone is no new version.
+    static let indexed = changing("note", in: adding("tag", to: attributes)) { $0.isIndexed = true }
 
     /// Two columns leave and one comes, which moves the others.
     static let fewer =

@@ -38,6 +38,7 @@ final class Benchmarks {
         group("budget") { try budget(store) }
         group("command") { try commandLine() }
         group("opening") { try opening() }
+        group("launch") { try launch(store) }
         group("growth") { try growth() }
         group("objects") { try objects(.objects) }
         group("models") { try objects(.models) }

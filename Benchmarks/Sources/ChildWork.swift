@@ -11,7 +11,7 @@ import MoultStore
 enum ChildWork {
     static func run(_ arguments: [String]) throws {
         // As the command line does; an app that has objects of its own does not.
-        if !["objects", "models"].contains(arguments.first) { Connection.keepNoMemoryStatistics() }
+        if !["objects", "models", "launch"].contains(arguments.first) { Connection.keepNoMemoryStatistics() }
         switch (arguments.first, arguments.dropFirst().first, arguments.dropFirst(2).first) {
         case ("migrate", let store?, let change?):
             try migrate(store, change, isDeferred: arguments.contains("--deferred"))
@@ -22,6 +22,7 @@ enum ChildWork {
         case ("statements", let store?, let statements?): try execute(statements, on: store)
         case ("compile", let bundle?, _): try compile(bundle)
         case ("open", let store?, _): try OpeningWork.run(store)
+        case ("launch", let kind?, let store?): try LaunchWork.run(kind, store, arguments.dropFirst(3).first ?? "")
         case ("export", let store?, let folder?): try export(store, to: folder)
         case ("objects", let work?, let store?):
             try ObjectsWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)

@@ -16,7 +16,7 @@ struct Figure {
         case none
     }
 
-    enum Unit: String { case seconds, milliseconds, mebibytes, bytes }
+    enum Unit: String { case seconds, milliseconds, mebibytes, bytes, calls }
 
     var name: String
     var ours: [Double]
@@ -71,6 +71,7 @@ struct Figure {
         case .milliseconds: value.decimals(1) + " ms"
         case .mebibytes: value.decimals(1) + " MiB"
         case .bytes: value.decimals(1) + " B"
+        case .calls: value.decimals(0)
         }
     }
 

@@ -18,7 +18,7 @@ struct Settings {
     var only = ""
     /// The program that the groups "changes", "peers" and "command" run; by default the one beside this.
     var moult = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/moult"
-    /// The one kind of change of the groups "changes", "peers" and "budget" to run; all of them when empty.
+    /// The one kind of change of the groups "changes", "peers", "budget" and "launch" to run; all of them when empty.
     var kind = ""
     /// The beginnings of the commands of the group "growth" to measure, separated by commas; all of them when empty.
     var verbs: [String] = []

@@ -26,6 +26,7 @@ import TestSupport
 // engine-child write STORE      writes to such a store as an app does, save after save
 // engine-child paced STORE      as infer, in calls of one piece each
 // engine-child budget STORE     one call of it, of as many seconds as STORE.budget says; prints its time and memory
+// engine-child launch-WORD STORE    one call of an app's launch, of as many seconds (see LaunchedChild)
 // engine-child hold STORE       takes the lock and waits to be killed
 //
 // A third argument names a phase: the child stops itself (SIGSTOP) when it has printed it, and waits to be killed.
@@ -195,6 +196,7 @@ do {
             try writer.save(writes: 15)
             printer.print("saved")
         }
+    case let verb where verb.hasPrefix("launch-"): try LaunchedChild.run(String(verb.dropFirst(7)), store)
     case "hold":
         let lock = try StoreLock(store, POSIXSystem())
         printer.print("held")

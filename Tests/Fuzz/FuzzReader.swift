@@ -115,6 +115,7 @@ enum FuzzReader: String, CaseIterable, Sendable {
 
     private static func propertyList(_ bytes: [UInt8]) throws {
         expectUsefulErrors { _ = try VersionInfo(parsing: bytes) }
+        expectUsefulErrors { _ = try PropertyList(parsing: bytes, below: ["NSManagedObjectModel_VersionHashes", "1"]) }
         expectUsefulErrors { _ = try KeyedArchive(parsing: bytes).root?.entries }
         let list = try PropertyList(parsing: bytes)
         guard try PropertyList(parsing: list.binary) != list, !list.holdsNaN else { return }

@@ -70,14 +70,19 @@ package enum FlightVersions {
         let isNew = try !SQLiteShell.run(path, columns).contains("ZFLIGHTDATA")
         let join = isNew ? "LEFT JOIN ZFLIGHTDATA f ON f.Z_PK = a.ZFLIGHT AND f.ZAIRCRAFT = a.Z_PK" : ""
         let data = isNew ? "f.ZDATA" : "a.ZFLIGHTDATA"
+        let query = "SELECT a.ZNAME, \(digest(of: data, in: path)) FROM ZAIRCRAFT a \(join) ORDER BY a.Z_PK"
+        return try SQLiteShell.run(path, query).utf8.split(separator: UInt8(ascii: "\n")).map { String(Substring($0)) }
+    }
+
+    /// SQL for a digest of a column's data, which may be in a file next to the store.
+    package static func digest(of data: String, in path: String) -> String {
         let folder = ExternalStorage(store: path).folder
         // A reference is the byte 2, the name of the file and a zero; data in the row begin with the byte 1.
         let file = "CAST(substr(\(data), 2, length(\(data)) - 2) AS TEXT)"
-        let bytes = """
-            iif(substr(\(data), 1, 1) = x'02', CAST(x'01' || readfile('\(folder)/' || \(file)) AS BLOB), \(data))
+        return """
+            hex(sha3(iif(substr(\(data), 1, 1) = x'02', CAST(x'01' || readfile('\(folder)/' || \(file)) AS BLOB), \
+            \(data))))
             """
-        let query = "SELECT a.ZNAME, hex(sha3(\(bytes))) FROM ZAIRCRAFT a \(join) ORDER BY a.Z_PK"
-        return try SQLiteShell.run(path, query).utf8.split(separator: UInt8(ascii: "\n")).map { String(Substring($0)) }
     }
 
     /// The text whose bytes in UTF-8 the digits are.

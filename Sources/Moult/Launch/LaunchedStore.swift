@@ -19,6 +19,8 @@ package protocol LaunchedStore: Sendable {
     var path: String { get }
     /// The wording of remedies.
     var words: any RemedyWords { get }
+    /// The options of its migrations, without what the launch decides.
+    var ownOptions: RunOptions { get }
 
     /// Examines the store, which exists, and prepares its migration; nil if it has the app's version.
     ///
@@ -74,16 +76,13 @@ struct LaunchedFile: LaunchedStore {
     let options: RunOptions
 
     var words: any RemedyWords { SwiftWords() }
+    var ownOptions: RunOptions { options }
 
     func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
         var options = options
         adjust(&options)
-        let session = try StoreSession(at: path, options, on: system) { connection in
-            if options.configuration == nil, let hashes = try models.currentHashes(),
-                try StoreMetadata(from: connection).hashes?.entities == hashes.entities
-            {
-                return nil
-            }
+        let session = try StoreSession(at: path, options, on: system, isCurrent: isCurrent) { connection in
+            if try isCurrent(StoreMetadata(from: connection)) { return nil }
             return (StoreRequest(path, .migrate, options), try models.project().context(for: path))
         }
         // A migration removes the leftovers of a dead run. Without one, they are removed here.
@@ -91,7 +90,35 @@ struct LaunchedFile: LaunchedStore {
         return session
     }
 
+    private func isCurrent(_ metadata: StoreMetadata) throws -> Bool {
+        guard options.configuration == nil, let hashes = try models.currentHashes() else { return false }
+        return metadata.hashes?.entities == hashes.entities
+    }
+
     func run(_ session: StoreSession, _ observer: MigrationObserver) throws -> MigrationReport {
         try session.run(observer)
     }
+}
+
+/// The words of a launch, which has functions of its own for some use cases, over those of its stores.
+struct LaunchWords: RemedyWords {
+    let own: any RemedyWords
+
+    func text(_ action: Remedy.Action) -> String {
+        action.use == .rollback ? "StoreLaunch.goBack()" : own.text(action)
+    }
+
+    func text(_ setting: Remedy.Setting) -> String {
+        switch setting {
+        case .again: "StoreLaunch.tryAgain()"
+        case .budget: "StoreLaunch.budget"
+        default: own.text(setting)
+        }
+    }
+
+    func text(_ permission: Remedy.Permission) -> String { own.text(permission) }
+
+    func quoted(_ use: String) -> String { own.quoted(use) }
+
+    func remedy(for code: MigrationError.Code) -> Remedy? { own.remedy(for: code) }
 }

@@ -38,7 +38,7 @@ public struct StoreLaunch: Sendable {
         /// A store cannot be migrated now, although nothing is wrong with it. Nothing was changed.
         case unavailable(Obstacle)
         /// The migration was refused or failed. The store is as it was. After `tooManyAttempts`, ``tryAgain()`` makes
-        /// one more attempt; ``goBack()`` restores the backup of the last migration.
+        /// one more attempt; ``goBack()`` restores the backup, if the error's remedy names it.
         case refused(MigrationError)
     }
 
@@ -150,7 +150,7 @@ public struct StoreLaunch: Sendable {
     ///
     /// - Throws: `backupNotFound` if there is none; `locked`, `readOnly`. The stores are as they were then.
     public func goBack() async throws -> [RollbackReport] {
-        try await onThread { [stores] _ in try stores.map { try StoreKeeper($0.path).rollback() } }
+        try await onThread { [stores] _ in try stores.map { try StoreKeeper($0.path, $0.ownOptions).rollback() } }
     }
 
     /// Ends the present call soon, as when the system suspends the app: an app that holds a lock in a shared container
@@ -174,7 +174,7 @@ public struct StoreLaunch: Sendable {
         isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws -> Outcome {
         let observer = MigrationObserver(onProgress: { [progress] in progress.note($0) }, isCancelled: isCancelled)
-        var call = Call(budget / .seconds(1), attempts, system)
+        var call = Call(budget / .seconds(1), attempts, system, isLaunch: true)
         do {
             if let unfinished = try call.migrate(stores, observer) { return .unfinished(unfinished) }
             progress.end()
@@ -207,7 +207,7 @@ extension StoreLaunch {
     /// - Returns: the progress of the store that needs another call; nil if all are finished.
     /// - Throws: `budgetTooSmall`, and the errors of migrating a store.
     package func migrate(within budget: Double, on system: any System = POSIXSystem()) throws -> Progress? {
-        var call = Call(budget, nil, system)
+        var call = Call(budget, nil, system, isLaunch: false)
         return try call.migrate(stores, .none)
     }
 
@@ -216,22 +216,30 @@ extension StoreLaunch {
         let budget: Double
         let attempts: Int?
         let system: any System
+        /// Whether remedies name the functions of a launch.
+        let isLaunch: Bool
         private let started: UInt64
         private(set) var reports: [MigrationReport] = []
         /// The store that is being prepared, with its session.
         private(set) var store: (any LaunchedStore)?
         private var session: StoreSession?
 
-        init(_ budget: Double, _ attempts: Int?, _ system: any System) {
-            (self.budget, self.attempts, self.system) = (budget, attempts, system)
+        init(_ budget: Double, _ attempts: Int?, _ system: any System, isLaunch: Bool) {
+            (self.budget, self.attempts, self.system, self.isLaunch) = (budget, attempts, system, isLaunch)
             started = system.monotonicNanoseconds
+        }
+
+        private func words(for store: any LaunchedStore) -> any RemedyWords {
+            isLaunch ? LaunchWords(own: store.words) : store.words
         }
 
         mutating func migrate(_ stores: [any LaunchedStore], _ observer: MigrationObserver) throws -> Progress? {
             for store in stores {
                 (self.store, session) = (store, nil)
                 do {
-                    guard let report = try store.words.speaking({ try migrate(store, observer) }) else { continue }
+                    guard let report = try words(for: store).speaking({ try migrate(store, observer) }) else {
+                        continue
+                    }
                     switch report.outcome {
                     case .paused:
                         return Progress(.change, report.fraction, startedOver: report.startedOver)
@@ -258,7 +266,16 @@ extension StoreLaunch {
                 if let attempts { options.maximumAttempts = attempts }
             }
             guard let session else { return nil }
-            let report = try store.run(session, observer)
+            let report: MigrationReport
+            do {
+                report = try store.run(session, observer)
+            } catch var error as MigrationError where error.code == .tooManyAttempts && isLaunch {
+                let migrator = store.ownOptions.migrator(on: system)
+                if (try? migrator.backup(named: nil, of: store.path, in: { nil })) != nil {
+                    error.advice = "\(error.advice) Or restore the last backup: \(.rollback)."
+                }
+                throw error
+            }
             if report.outcome != .paused { try answer.remove(for: store.path, system) }
             return report
         }
@@ -276,37 +293,5 @@ extension StoreLaunch {
             let foreseen = try session?.prepared.foreseenLosses() ?? []
             return foreseen.filter { !$0.isDeclared && $0.loss.count != 0 }.map(\.loss)
         }
-    }
-}
-
-/// The losses that a person has accepted for a migration that is not finished, kept next to the store.
-struct LaunchAnswer: Codable {
-    private(set) var accepted: [String] = []
-
-    private static func path(for store: String, _ system: any System) throws -> String {
-        Path.join(try StoreRecords(of: store, system).folder, "launch.json")
-    }
-
-    /// Reads the answer; there is none if the file is missing or not readable as one.
-    init(for store: String, _ system: any System) throws {
-        let path = try Self.path(for: store, system)
-        guard try system.exists(path) else { return }
-        let bytes = try system.read(path)
-        self = (try? JSONDecoder().decode(Self.self, from: Data(bytes))) ?? self
-    }
-
-    /// Adds places to the answer of a store.
-    static func accept(_ places: [String], for store: String, _ system: any System = POSIXSystem()) throws {
-        var answer = try LaunchAnswer(for: store, system)
-        answer.accepted = (answer.accepted + places).unique()
-        let records = try StoreRecords(of: store, system)
-        try system.makeFolder(records.folder, records.rights)
-        let bytes = [UInt8](try JSONEncoder().encode(answer))
-        try system.write(bytes, to: path(for: store, system), records.rights)
-    }
-
-    func remove(for store: String, _ system: any System) throws {
-        guard !accepted.isEmpty else { return }
-        _ = try system.remove(Self.path(for: store, system))
     }
 }

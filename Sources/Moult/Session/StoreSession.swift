@@ -81,10 +81,13 @@ package struct StoreSession: Sendable {
     /// - Parameters:
     ///   - options: the options for recovery; the request has its own.
     ///   - isReadOnly: whether to skip recovery.
+    ///   - isCurrent: returns whether the metadata alone shows that there is nothing to do; nil if it cannot. A store next
+    ///     to which an app has left its log need not be copied then.
     ///   - recognise: receives the connection to the store, and returns the request.
     /// - Throws: what recovering, `recognise` and planning throw.
     package init?(
         at store: String, _ options: RunOptions, isReadOnly: Bool = false, on system: any System = POSIXSystem(),
+        isCurrent: ((StoreMetadata) throws -> Bool)? = nil,
         recognising recognise: (Connection) throws -> (request: StoreRequest, context: Context)?
     ) throws {
         started = system.monotonicNanoseconds
@@ -95,6 +98,11 @@ package struct StoreSession: Sendable {
             recovery = try first.isUnfinished(store) ? first.recover(store) : first.recoverIfNeeded(store)
         } else {
             recovery = .nothing
+        }
+        if !isReadOnly, let isCurrent, let metadata = ReadOnlyStore.metadata(besideLogOf: store, system: system),
+            try isCurrent(metadata)
+        {
+            return nil
         }
         var asked: StoreRequest?
         let prepared = try PreparedMigration(store, on: system) { connection in

@@ -46,6 +46,33 @@ struct BinaryPropertyListReader {
         try object(topObject, referredAt: bytes.count - 16, depth: 0).value
     }
 
+    /// Reads only the value below the keys of nested dictionaries; nil if there is none.
+    mutating func read(below keys: [String]) throws(MigrationError) -> PropertyList? {
+        var (index, place) = (topObject, bytes.count - 16)
+        for key in keys {
+            guard let entry = try entry(of: key, inObject: index, referredAt: place) else { return nil }
+            (index, place) = (try reference(at: entry), entry)
+        }
+        return try object(index, referredAt: place, depth: keys.count).value
+    }
+
+    /// Returns the place of the reference to the value of a key; nil if the object is not a dictionary with this key.
+    private mutating func entry(
+        of key: String, inObject index: Int, referredAt place: Int
+    ) throws(MigrationError) -> Int? {
+        let offset = try offset(ofObject: index, referredAt: place)
+        guard bytes[offset] >> 4 == 0xD else { return nil }
+        let references = try contents(unit: 2 * referenceWidth, at: offset)
+        let half = references.count / 2
+        var found: Int?
+        for place in stride(from: references.startIndex, to: references.startIndex + half, by: referenceWidth) {
+            let name = try object(reference(at: place), referredAt: place, depth: 1).value
+            // Of two equal keys, the last one counts, as in a list that is read as a whole.
+            if name.string == key { found = place + half }
+        }
+        return found
+    }
+
     // MARK: Objects
 
     private mutating func object(
@@ -56,15 +83,20 @@ struct BinaryPropertyListReader {
         guard depth < Self.depthLimit else { throw .propertyList("it is nested too deeply", at: place) }
         guard !isActive[index] else { throw .propertyList("object \(index) contains itself", at: place) }
         isActive[index] = true
+        let result = try object(at: offset(ofObject: index, referredAt: place), depth: depth)
+        isActive[index] = false
+        known[index] = result
+        return result
+    }
+
+    private func offset(ofObject index: Int, referredAt place: Int) throws(MigrationError) -> Int {
+        guard index < objectCount else { throw .propertyList("there is no object \(index)", at: place) }
         let entry = tableOffset + index * offsetWidth
         let offset = Self.bigEndian(bytes[entry..<(entry + offsetWidth)])
         guard offset >= 8, offset < UInt64(tableOffset) else {
             throw .propertyList("object \(index) is outside the file", at: entry)
         }
-        let result = try object(at: Int(offset), depth: depth)
-        isActive[index] = false
-        known[index] = result
-        return result
+        return Int(offset)
     }
 
     private mutating func object(
@@ -161,13 +193,17 @@ struct BinaryPropertyListReader {
     }
 
     private mutating func referred(at place: Int, depth: Int, nodes: inout Int) throws(MigrationError) -> PropertyList {
-        guard let index = Int(exactly: Self.bigEndian(bytes[place..<(place + referenceWidth)])) else {
-            throw .propertyList("a reference does not fit into 64 bits", at: place)
-        }
-        let object = try object(index, referredAt: place, depth: depth + 1)
+        let object = try object(reference(at: place), referredAt: place, depth: depth + 1)
         nodes += object.nodes
         guard nodes <= Self.nodeLimit else { throw .propertyList("it expands to too many values", at: place) }
         return object.value
+    }
+
+    private func reference(at place: Int) throws(MigrationError) -> Int {
+        guard let index = Int(exactly: Self.bigEndian(bytes[place..<(place + referenceWidth)])) else {
+            throw .propertyList("a reference does not fit into 64 bits", at: place)
+        }
+        return index
     }
 
     // MARK: Bytes

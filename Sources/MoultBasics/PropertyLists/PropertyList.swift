@@ -31,6 +31,22 @@ package enum PropertyList: Sendable, Hashable {
         }
     }
 
+    /// Reads the value below the keys of nested dictionaries; nil if there is none. Nothing else of a binary list is
+    /// read.
+    ///
+    /// - Throws: what ``init(parsing:)`` throws.
+    package init?(parsing bytes: [UInt8], below keys: [String]) throws(MigrationError) {
+        let found: PropertyList?
+        if bytes.starts(with: Array("bplist0".utf8)) {
+            var reader = try BinaryPropertyListReader(bytes)
+            found = try reader.read(below: keys)
+        } else {
+            found = keys.reduce(try XMLPropertyListReader().read(bytes)) { $0?[$1] }
+        }
+        guard let found else { return nil }
+        self = found
+    }
+
     // MARK: - Looking inside
 
     package var string: String? { if case .string(let text) = self { text } else { nil } }

@@ -202,7 +202,9 @@ extension StoreLoader {
             guard OpenStoreRegistry.shared.retire(path) else { throw unsaved(path) }
         }
         return try inferringIfAllowed(path) { isRecognised in
-            try StoreSession(at: path, run, isReadOnly: options.isReadOnly, on: system) { connection in
+            try StoreSession(
+                at: path, run, isReadOnly: options.isReadOnly, on: system, isCurrent: isCurrent
+            ) { connection in
                 // The snapshot gives a better error for invalid metadata.
                 if let metadata = try? StoreMetadata(from: connection), try isCurrent(metadata) { return nil }
                 let snapshot = try StoreSnapshot(connection)
@@ -424,6 +426,7 @@ extension StoreLoader {
 
 extension StoreLoader: LaunchedStore {
     package var path: String { url?.path ?? "" }
+    package var ownOptions: RunOptions { runOptions }
 
     package func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
         guard type == .sqlite, path != "/dev/null" else { return nil }

@@ -234,19 +234,23 @@ package struct VersionInfo: Sendable, Equatable {
     /// - Throws: `MigrationError` with code `propertyListInvalid`.
     package init(parsing bytes: [UInt8]) throws {
         let list = try PropertyList(parsing: bytes)
-        currentName = list["NSManagedObjectModel_CurrentVersionName"]?.string
-        let hashes = list["NSManagedObjectModel_VersionHashes"]?.dictionary ?? [:]
-        self.hashes = hashes.mapValues { VersionHashes(read: ($0.dictionary ?? [:]).compactMapValues(\.data)) }
-        checksums = (list["NSManagedObjectModel_VersionChecksums"]?.dictionary ?? [:]).compactMapValues(\.string)
+        currentName = list[Self.currentKey]?.string
+        hashes = (list[Self.hashesKey]?.dictionary ?? [:]).mapValues(VersionHashes.init(listed:))
+        checksums = (list[Self.checksumsKey]?.dictionary ?? [:]).compactMapValues(\.string)
     }
 
-    /// Returns the hashes of a compiled bundle's current version, as its list has them, without reading a version; nil
-    /// if the path has no such list, or the list no current version.
+    private static let currentKey = "NSManagedObjectModel_CurrentVersionName"
+    private static let hashesKey = "NSManagedObjectModel_VersionHashes"
+    private static let checksumsKey = "NSManagedObjectModel_VersionChecksums"
+
+    /// Returns the hashes of a compiled bundle's current version, as its list has them, without reading a version, or
+    /// the hashes of another; nil if the path has no such list, or the list no current version.
     package static func currentHashes(ofModelAt path: String) throws -> VersionHashes? {
         let list = path + "/VersionInfo.plist"
         guard path.fileExtension == "momd", ModelFolder.mayExist(list) else { return nil }
-        let info = try VersionInfo(parsing: ModelFolder.bytes(at: list))
-        return info.currentName.flatMap { info.hashes[$0] }
+        let bytes = try ModelFolder.bytes(at: list)
+        guard let name = try PropertyList(parsing: bytes, below: [currentKey])?.string else { return nil }
+        return try PropertyList(parsing: bytes, below: [hashesKey, name]).map(VersionHashes.init(listed:))
     }
 
     /// Creates the list for versions whose hashes were computed.
@@ -258,11 +262,11 @@ package struct VersionInfo: Sendable, Equatable {
     /// The list as written by the newest compilers.
     var binary: [UInt8] {
         var entries: [String: PropertyList] = [
-            "NSManagedObjectModel_VersionHashes": .dictionary(
+            Self.hashesKey: .dictionary(
                 hashes.mapValues { .dictionary($0.entities.mapValues(PropertyList.data)) }),
-            "NSManagedObjectModel_VersionChecksums": .dictionary(checksums.mapValues(PropertyList.string)),
+            Self.checksumsKey: .dictionary(checksums.mapValues(PropertyList.string)),
         ]
-        if let currentName { entries["NSManagedObjectModel_CurrentVersionName"] = .string(currentName) }
+        if let currentName { entries[Self.currentKey] = .string(currentName) }
         return PropertyList.dictionary(entries).binary
     }
 
@@ -295,5 +299,12 @@ package struct VersionInfo: Sendable, Equatable {
             message:
                 "The hashes of \(version.name) in the list are not those of its .mom: \(names.joined(separator: ", ")).",
             remedy: "The .mom was replaced after the list was made; compile the bundle again.")
+    }
+}
+
+extension VersionHashes {
+    /// Creates the hashes of a version from its entry of the list.
+    fileprivate init(listed entry: PropertyList) {
+        self.init(read: (entry.dictionary ?? [:]).compactMapValues(\.data))
     }
 }

@@ -180,15 +180,19 @@ extension ReadOnlyStore {
 
     /// Checks the tables: the schema must be readable and contain the two tables of every Core Data store.
     func checkContents() throws {
-        let tables: Set<String>
+        // Every Core Data store has these tables.
+        let needed = ["Z_METADATA", "Z_PRIMARYKEY"]
+        let tables: [String]
         do {
-            tables = Set(try connection.catalogue().tables.map(\.name))
+            tables = try connection.rows(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (?, ?)",
+                needed.map(SQLiteValue.text)
+            ) { $0.text(0) ?? "" }
         } catch var error as MigrationError {
             error.place = path
             throw error
         }
-        // Every Core Data store has these tables.
-        let missing = ["Z_METADATA", "Z_PRIMARYKEY"].filter { !tables.contains($0) }
+        let missing = needed.filter { !tables.contains($0) }
         guard !missing.isEmpty else { return }
         throw Self.notAStore(
             path, "\(path) is a SQLite database without Core Data's \(missing.joined(separator: " and ")).",

@@ -31,6 +31,32 @@ import Testing
         #expect(PropertyList(foundation: foundation) == list)
     }
 
+    @Test func `a value below keys is the one in the whole list, in either form`() throws {
+        let xml = Array(
+            "<plist><dict><key>nested</key><dict><key>plain</key><dict/></dict><key>small</key><integer>7</integer></dict></plist>"
+                .utf8)
+        for bytes in [Self.sample.binary, xml] {
+            let list = try PropertyList(parsing: bytes)
+            #expect(try PropertyList(parsing: bytes, below: ["small"]) == .integer(7))
+            #expect(try PropertyList(parsing: bytes, below: ["nested", "plain"]) == list["nested"]?["plain"])
+            #expect(try PropertyList(parsing: bytes, below: ["nested", "plain"]) == .dictionary([:]))
+            #expect(try PropertyList(parsing: bytes) == PropertyList(parsing: bytes, below: []))
+            for missing in [["absent"], ["nested", "absent"], ["small", "plain"], ["nested", "plain", "plain"]] {
+                #expect(try PropertyList(parsing: bytes, below: missing) == nil, "\(missing)")
+            }
+        }
+    }
+
+    @Test func `what is not below the keys is not read`() throws {
+        // An object of no type, which the list as a whole is refused for.
+        var bytes = PropertyList.dictionary(["a": .integer(1), "z": .data(Array("broken".utf8))]).binary
+        let place = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("Fbroken".utf8)) })
+        bytes[place] = 0x76
+        #expect(throws: MigrationError.self) { try PropertyList(parsing: bytes) }
+        #expect(try PropertyList(parsing: bytes, below: ["a"]) == .integer(1))
+        #expect(throws: MigrationError.self) { try PropertyList(parsing: bytes, below: ["z"]) }
+    }
+
     @Test func `an XML list is read as Foundation reads it`() throws {
         let text = """
             <?xml version="1.0" encoding="UTF-8"?>

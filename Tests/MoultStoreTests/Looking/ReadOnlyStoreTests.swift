@@ -74,6 +74,30 @@ struct ReadOnlyStoreTests {
         #expect(try record(folder.path) == before)
     }
 
+    @Test func `metadata in the log of a dead process is read without a copy, and changes nothing`() throws {
+        func metadata() -> StoreMetadata? {
+            ReadOnlyStore.metadata(besideLogOf: path(), system: POSIXSystem())
+        }
+        let plist = PropertyList.dictionary(["Kept": .string("in the log")]).binary.hexadecimal
+        let table = "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)"
+        _ = try SQLiteShell.run(path(), "PRAGMA journal_mode = WAL; \(table)")
+        // Without a log there is no need for it.
+        #expect(metadata() == nil)
+        let writer = try SQLiteProcess(path())
+        try writer.run("PRAGMA wal_autocheckpoint = 0; INSERT INTO Z_METADATA VALUES (1, 'U', x'\(plist)')")
+        // As long as a process has the store open, it is not to be locked.
+        #expect(metadata() == nil)
+        writer.kill()
+        for hasIndex in [true, false] {
+            if !hasIndex { try FileManager.default.removeItem(atPath: path() + "-shm") }
+            let before = try record(folder.path)
+            #expect(before.count == (hasIndex ? 3 : 2))
+            #expect(metadata() == StoreMetadata(uuid: "U", entries: ["Kept": .string("in the log")]))
+            #expect(try record(folder.path) == before)
+        }
+        #expect(try SQLiteShell.run(path(), "SELECT count(*) FROM Z_METADATA") == "1\n")
+    }
+
     @Test func `an error of a private copy names the store`() throws {
         let app = try Connection(path(), mode: .create)
         try app.execute("PRAGMA journal_mode = WAL; " + Self.tables)
