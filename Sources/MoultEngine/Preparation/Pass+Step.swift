@@ -171,7 +171,17 @@ struct PassPolicies: Sendable {
 
     var names: [String] { mapping.entityMappings.compactMap(\.policy) }
 
-    func run(_ site: CodeContext) throws {
+    /// The name of the first policy that keeps state between its calls; nil if none does.
+    var nameOfStateful: String? { names.first { registry.policies[$0]?().keepsState == true } }
+
+    func run(_ site: CodeContext) throws { report(try policyRun(site).run(on: site.connection, source: site.source)) }
+
+    /// Runs the policies piece by piece, from where an earlier call has ended.
+    func run(_ site: CodeContext, within pace: CallBudget) throws -> PolicyRecord {
+        try policyRun(site).run(on: site.connection, source: site.source, within: pace)
+    }
+
+    private func policyRun(_ site: CodeContext) -> PolicyRun {
         var run = PolicyRun(
             mapping, from: from, to: to, registry: registry, external: site.external, batchSize: batchSize,
             on: site.system
@@ -180,9 +190,32 @@ struct PassPolicies: Sendable {
             return !site.isCancelled()
         }
         run.reads = ledger.reads(forPass: position)
-        let counts = try run.run(on: site.connection, source: site.source)
+        return run
+    }
+
+    /// Reports the results of a run that has ended in this call or in an earlier one.
+    func report(_ record: PolicyRecord) {
+        record.note(in: ledger.reads(forPass: position))
+        report(record.counts)
+    }
+
+    private func report(_ counts: [InstanceCounts]) {
         ledger.add(counts)
         ledger.add(counts.flatMap(\.losses))
+    }
+
+    /// The mapping in words. The statements say nothing of what the policies are to make.
+    var description: String {
+        func sorted<Value>(_ values: [String: Value]) -> [String] {
+            values.sorted { $0.key.precedesInByteOrder($1.key) }.map { "\($0.key) = \($0.value)" }
+        }
+        let lines: [String] = mapping.entityMappings.flatMap { mapping -> [String] in
+            let names = [mapping.name, mapping.sourceEntityName, mapping.destinationEntityName, mapping.policy]
+            var lines = names.map { $0 ?? "" }
+            if let predicate = mapping.predicate { lines.append("\(predicate)") }
+            return lines + sorted(mapping.attributes) + sorted(mapping.relationships)
+        }
+        return lines.joined(separator: "\n")
     }
 }
 
