@@ -174,6 +174,10 @@ struct PassPolicies: Sendable {
     /// The name of the first policy that keeps state between its calls; nil if none does.
     var nameOfStateful: String? { names.first { registry.policies[$0]?().keepsState == true } }
 
+    /// The most bytes by which the tables that a run in pieces keeps enlarge the working copy (``PolicyNotes``): about a
+    /// hundred for each object, and the pages of empty tables.
+    func bytesOfNotes(pageSize: Int64) -> Int64 { objects &* 100 &+ 16 &* pageSize }
+
     func run(_ site: CodeContext) throws { report(try policyRun(site).run(on: site.connection, source: site.source)) }
 
     /// Runs the policies piece by piece, from where an earlier call has ended.

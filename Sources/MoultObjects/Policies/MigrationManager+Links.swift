@@ -68,7 +68,12 @@ extension MigrationManager {
 
     /// Performs a task that reads every row of a table.
     private func update(_ table: String, if isNeeded: Bool, _ body: () throws -> Void) throws {
-        let rows = pieces == nil || !isNeeded ? 0 : try connection.integer("SELECT max(rowid) FROM main.\(table)") ?? 0
+        var rows: Int64 = 0
+        if pieces != nil, isNeeded {
+            // A table without a rowid has no highest one.
+            let highest = try connection.attempt { try connection.integer("SELECT max(rowid) FROM main.\(table)") }
+            rows = (highest ?? nil) ?? 0
+        }
         try once(
             Self.sentenceOfLinks, seconds: CostModel.statement + Double(rows) * CostModel.update, if: isNeeded, body)
     }

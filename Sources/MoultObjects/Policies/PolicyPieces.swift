@@ -178,6 +178,7 @@ package enum PolicyNotes {
     /// Lets a verification find the rows that policies have written, in a file made by ``setAside(from:in:)``.
     package static func show(_ path: String, on connection: Connection) throws {
         try connection.attach(path, as: "aside")
+        guard try connection.integer("SELECT EXISTS (SELECT 1 FROM aside.\(rows))") == 1 else { return }
         try connection.execute("CREATE TEMP VIEW \(rows) AS SELECT entity, key, made FROM aside.\(rows)")
     }
 
