@@ -78,7 +78,7 @@ extension Pass {
     /// SHA-256 of all statements and of the policies' mapping, in hexadecimal.
     var digest: String {
         var stream = SHA256Stream()
-        for text in script.statements.map(\.sql) + [policies?.description].compactMap(\.self) {
+        for text in script.statements.map(\.sql) + (policies?.mapping.digestLines ?? []) {
             Array((text + "\n").utf8).withUnsafeBytes { stream.update($0) }
         }
         return stream.finish().hexadecimal

@@ -207,20 +207,6 @@ struct PassPolicies: Sendable {
         ledger.add(counts)
         ledger.add(counts.flatMap(\.losses))
     }
-
-    /// The mapping in words. The statements say nothing of what the policies are to make.
-    var description: String {
-        func sorted<Value>(_ values: [String: Value]) -> [String] {
-            values.sorted { $0.key.precedesInByteOrder($1.key) }.map { "\($0.key) = \($0.value)" }
-        }
-        let lines: [String] = mapping.entityMappings.flatMap { mapping -> [String] in
-            let names = [mapping.name, mapping.sourceEntityName, mapping.destinationEntityName, mapping.policy]
-            var lines = names.map { $0 ?? "" }
-            if let predicate = mapping.predicate { lines.append("\(predicate)") }
-            return lines + sorted(mapping.attributes) + sorted(mapping.relationships)
-        }
-        return lines.joined(separator: "\n")
-    }
 }
 
 extension InstanceCounts {

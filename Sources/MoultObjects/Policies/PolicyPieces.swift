@@ -108,6 +108,7 @@ final class PolicyPieces {
 
 /// Thrown when a policy keeps values that the next call would not have. Nothing of the piece is written.
 package struct KeptPolicyState: Error {
+    /// The name of the policy that was called last.
     package let policy: String
 }
 

@@ -53,6 +53,7 @@ package struct PolicyRecord: Sendable {
 // MARK: - As JSON
 
 extension PolicyRecord {
+    /// The record as a document.
     package var json: JSONValue {
         let mappings = counts.indices.map { index in
             JSONValue.object([
@@ -70,6 +71,8 @@ extension PolicyRecord {
         ])
     }
 
+    /// Reads a record from its document.
+    ///
     /// - Throws: `metadataInvalid` for a document that is not a record.
     package init(_ json: JSONValue) throws {
         guard let mappings = json["mappings"]?.array, let written = json["written"]?.integer,
