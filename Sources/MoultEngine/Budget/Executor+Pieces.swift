@@ -54,7 +54,6 @@ extension Executor {
     }
 
     var pathOfCopy: String { Path.join(work, sidecar.nameOfCopy) }
-    private var pathOfPolicyRows: String { Path.join(work, sidecar.nameOfPolicyRows) }
 
     // MARK: - Units
 
@@ -83,7 +82,7 @@ extension Executor {
         }
         guard !isMade else { return try open() }
         // A call that died may have left a partial copy.
-        try remove(pathOfCopy)
+        try removeDatabase(pathOfCopy)
         let copy = try pace.perform(units.copy) { try timings.measure(.copy) { try open() } }
         observer.report(.copy, 1, bytes: before.size)
         pace.checkpoint.hasCopy = true
@@ -111,53 +110,13 @@ extension Executor {
         try save(pace)
     }
 
-    /// Removes a database that a call which died may have left.
-    private func remove(_ path: String) throws {
-        for suffix in ["", "-journal"] { try system.remove(path + suffix) }
-    }
-
-    // MARK: - Policies
-
     /// Starts the change of the copy again, in one piece.
     private func changeInOnePiece(_ pace: CallBudget, because reason: String) throws -> StoreBackup? {
         pace.checkpoint.reasonForOne = reason
         pace.checkpoint.hasCopy = false
         try save(pace)
-        try remove(pathOfCopy)
+        try removeDatabase(pathOfCopy)
         return try pace.perform(units.whole) { try changeOnCopy(of: draft(of: pace)) }
-    }
-
-    /// Copies what later units need of the policies' tables into a file, since they are no part of the new store.
-    private func setAside(_ copy: WorkingCopy, _ pace: CallBudget) throws {
-        let rows = try PolicyNotes.count(on: copy.connection)
-        let unit = MigrationUnit(
-            sentence: "Set aside which objects the policies have changed.",
-            seconds: CostModel.files + Double(rows) * CostModel.insert)
-        try pace.perform(unit) {
-            try remove(pathOfPolicyRows)
-            try system.makeFile(pathOfPolicyRows, .own)
-            try PolicyNotes.setAside(from: copy.connection, in: pathOfPolicyRows)
-        }
-    }
-
-    /// Takes over what the policies have left, in this call or in an earlier one.
-    private func takePolicies(_ copy: WorkingCopy, _ pace: CallBudget) throws {
-        guard let policies = migration.policies else { return }
-        try PolicyNotes.forget(on: copy.connection)
-        try PolicyNotes.show(pathOfPolicyRows, on: copy.connection)
-        let record = try PolicyRecord(pace.checkpoint.policies)
-        policies.report(record)
-        rows &+= record.written
-    }
-
-    /// Makes the objects that the policies have quarantined durable. A call that died may have done so before.
-    private func keepQuarantined() throws {
-        guard migration.policies != nil else { return }
-        let quarantine = Quarantine(sidecar, system)
-        try quarantine.remove(run: identifier)
-        let file = try Connection(pathOfPolicyRows, mode: .immutable)
-        defer { file.close() }
-        quarantined = try quarantine.keep(from: file, in: "main", run: identifier)
     }
 
     private func finishBackup(_ pace: CallBudget) throws {
