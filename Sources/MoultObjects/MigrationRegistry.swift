@@ -13,7 +13,8 @@ public struct MigrationRegistry: Sendable {
     package var stages: [RegisteredStage] = []
     /// Mapping models made in code. Their versions are looked up by name.
     package var mappings: [RegisteredMapping] = []
-    /// The factories of the migration policies that mapping models name; each makes one object per run.
+    /// The factories of the migration policies that mapping models name. Each makes one object per run, and further
+    /// ones to ask whether the policy keeps state.
     public var policies: [String: @Sendable () -> EntityMigrationPolicy] = [:]
     /// Returns the versions of the app's model, for an app's own tool that is called without `--model`; nil if the
     /// command line must name the model. Only commands that need the versions call it.

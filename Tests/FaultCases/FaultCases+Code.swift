@@ -32,11 +32,17 @@ extension FaultCases {
         ])
     }
 
-    static var policy: FaultCase {
+    static var noteVersions: ModelVersions {
         get throws {
-            let first = ModelVersion(names: ["1"], model: try notes([]))
-            let second = ModelVersion(names: ["2"], model: try notes([.init(name: "title", type: .string)]))
-            let versions = ModelVersions(versions: [first, second])
+            ModelVersions(versions: [
+                ModelVersion(names: ["1"], model: try notes([])),
+                ModelVersion(names: ["2"], model: try notes([.init(name: "title", type: .string)])),
+            ])
+        }
+    }
+
+    static var choosing: PreparedMigration.Options {
+        get throws {
             var registry = MigrationRegistry()
             registry.register(policy: { Choosing() }, named: "Choosing")
             registry.register(
@@ -45,20 +51,30 @@ extension FaultCases {
                 ]), from: "1", to: "2")
             var options = PreparedMigration.Options(registry: registry)
             options.batchSize = 8
-            let chosen = options
+            return options
+        }
+    }
+
+    @Sendable static func makeNotes(at store: String, _ versions: ModelVersions) throws {
+        let maker = try StoreCreator(versions.versions[0])
+        try maker.make(at: store)
+        let writer = try ObjectWriter(store: store, layout: maker.layout)
+        for number in 1...20 {
+            let values: [String: PropertyValue] = [
+                "number": .attribute(.integer(Int64(number))), "text": .attribute(.string("Note \(number)")),
+            ]
+            _ = try writer.insert("Note", values)
+        }
+        try writer.finish()
+    }
+
+    static var policy: FaultCase {
+        get throws {
+            let (versions, options) = (try noteVersions, try choosing)
             return FaultCase("by a policy, with a quarantine") { store in
-                let maker = try StoreCreator(first)
-                try maker.make(at: store)
-                let writer = try ObjectWriter(store: store, layout: maker.layout)
-                for number in 1...20 {
-                    let values: [String: PropertyValue] = [
-                        "number": .attribute(.integer(Int64(number))), "text": .attribute(.string("Note \(number)")),
-                    ]
-                    _ = try writer.insert("Note", values)
-                }
-                try writer.finish()
+                try makeNotes(at: store, versions)
             } run: { store, system in
-                try migrate(store, versions, system, chosen)
+                try migrate(store, versions, system, options)
             }
         }
     }

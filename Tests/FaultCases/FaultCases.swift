@@ -20,7 +20,7 @@ package enum FaultCases {
                 restoredOverCut, restoredWhereGone, try mended, try putBack, try takenOutAgain, try completed,
                 try repaired, try salvaged, try migratedInto, try deferred, try finished, try mirrored, try mirrorBegun,
                 backedUp,
-                exported, exportedFolder, imported, try budgeted,
+                exported, exportedFolder, imported, try budgeted, try budgetedPolicy,
             ]
             return all.map { trial in
                 var trial = trial

@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultObjects
 import MoultStore
 
 /// The time of one call, and the speed of the machine so far.
@@ -150,12 +151,16 @@ package struct MigrationUnits: Sendable {
     /// The checks of the new store, of which ``longest`` asks for the longest piece.
     private let checks: Verification
 
-    package init(_ migration: Pass, size: Int64, usesWAL: Bool) {
+    private let hasPolicies: Bool
+
+    /// - Parameter reason: a reason for one unit that has shown in an earlier piece.
+    package init(_ migration: Pass, size: Int64, usesWAL: Bool, reasonForOne reason: String? = nil) {
         (self.size, self.usesWAL) = (size, usesWAL)
         script = migration.script
         rows = (migration.rowFacts?.rowCounts.values.reduce(0) { $0 &+ $1 }) ?? 0
         instances = migration.policies == nil && migration.steps.isEmpty && migration.next == nil ? 0 : rows
-        reasonForOne = migration.reasonForOneUnit
+        reasonForOne = migration.reasonForOneUnit ?? reason
+        hasPolicies = migration.policies != nil
         checks = migration.verification
     }
 
@@ -169,6 +174,11 @@ package struct MigrationUnits: Sendable {
     var soundness: MigrationUnit { unit("Check the pages of the backup.", CostModel.soundness) }
     var digest: MigrationUnit { unit("Compute the digest of the backup.", CostModel.digest) }
     var copy: MigrationUnit { unit("Create the working copy.", CostModel.copy) }
+    /// The statement for one relationship; the other work of policies is divided.
+    private var linksOfPolicies: MigrationUnit {
+        MigrationUnit(
+            sentence: MigrationManager.sentenceOfLinks, seconds: CostModel.statement + Double(rows) * CostModel.update)
+    }
     var pages: MigrationUnit { unit("Check the pages of the new store.", CostModel.soundness) }
     var commit: MigrationUnit {
         unit(
@@ -223,9 +233,11 @@ package struct MigrationUnits: Sendable {
     private var longestUnit: MigrationUnit {
         guard !script.isInPlace else { return whole }
         let statements = script.statements.filter { $0.keys == nil }.map { unit(of: [$0]) }
+        let links = hasPolicies ? [linksOfPolicies] : []
         let units =
             [look, backup, soundness, digest]
-            + (reasonForOne == nil ? [copy] + statements + [pages, checks.longest ?? verification, commit] : [whole])
+            + (reasonForOne == nil
+                ? [copy] + statements + links + [pages, checks.longest ?? verification, commit] : [whole])
         return units.max { $0.seconds < $1.seconds } ?? commit
     }
 }
@@ -233,11 +245,24 @@ package struct MigrationUnits: Sendable {
 extension Pass {
     /// The reason why the work on the copy must be one unit; nil if it can be done in pieces.
     fileprivate var reasonForOneUnit: String? {
-        if policies != nil { return "a migration policy keeps its own state" }
         if let step = steps.first { return "the step \(step.name) keeps its own state" }
         if next != nil { return "the migration takes several passes" }
+        if let policy = policies?.nameOfStateful { return Self.reason(policy) }
         if ruleLog != nil || rules != nil { return "rules are checked over the whole store" }
         if !newExternalFiles.isEmpty { return "files of external data are written" }
         return nil
+    }
+
+    static func reason(_ policy: String) -> String { "the policy \(policy) keeps its own state" }
+}
+
+extension CallBudget: PolicyPace {
+    var elapsed: Double { clock.elapsed }
+    var isCounted: Bool { !mayRunAhead }
+
+    func perform(_ sentence: String, seconds: Double, isMeasured: Bool, _ body: () throws -> Void) throws {
+        let unit = MigrationUnit(sentence: sentence, seconds: seconds)
+        // The time of an app's code says nothing about the machine.
+        try perform(unit, expecting: isMeasured ? seconds : self.seconds(of: unit), body)
     }
 }

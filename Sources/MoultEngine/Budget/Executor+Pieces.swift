@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultObjects
 import MoultSQLite
 import MoultStore
 
@@ -18,11 +19,17 @@ extension Executor {
         do {
             let copy = try openCopy(pace, units)
             defer { copy.close() }
-            if !pace.checkpoint.isChanged { try change(copy, pace, units) }
+            do {
+                if !pace.checkpoint.isChanged { try change(copy, pace, units) }
+            } catch let kept as KeptPolicyState {
+                copy.close()
+                return try changeInOnePiece(pace, because: Pass.reason(kept.policy))
+            }
             // A call that died may have recorded that all is changed, but done nothing after that.
             try PacedScript.forget(on: copy.connection)
-            try migration.settleLosses()
             rows = migration.script.rows
+            try takePolicies(copy, pace)
+            try migration.settleLosses()
             try verify(copy, pace, units)
             try migration.writeMetadataEntries(copy.connection)
             for proof in try proofs(pace, units) { try perform(proof, .backup, pace) }
@@ -34,13 +41,17 @@ extension Executor {
         let backup = try pace.checkpoint.backup.map { try backups.backup(named: $0) }
         let seconds = max(units.commit.seconds, pace.seconds(of: units.commit)) * CostModel.commitMargin
         try pace.perform(units.commit, expecting: seconds) {
+            try keepQuarantined()
             try timings.measure(.commit) { try commit(pathOfCopy) }
         }
         if options.isFrugal, let draft = pace.checkpoint.draft { backups.discard(self.draft(draft, try state())) }
         return backup
     }
 
-    var units: MigrationUnits { MigrationUnits(migration, size: before.size, usesWAL: before.usesWAL) }
+    var units: MigrationUnits {
+        MigrationUnits(
+            migration, size: before.size, usesWAL: before.usesWAL, reasonForOne: pace?.checkpoint.reasonForOne)
+    }
 
     var pathOfCopy: String { Path.join(work, sidecar.nameOfCopy) }
 
@@ -71,7 +82,7 @@ extension Executor {
         }
         guard !isMade else { return try open() }
         // A call that died may have left a partial copy.
-        for suffix in ["", "-journal"] { try system.remove(pathOfCopy + suffix) }
+        try removeDatabase(pathOfCopy)
         let copy = try pace.perform(units.copy) { try timings.measure(.copy) { try open() } }
         observer.report(.copy, 1, bytes: before.size)
         pace.checkpoint.hasCopy = true
@@ -81,14 +92,31 @@ extension Executor {
 
     private func change(_ copy: WorkingCopy, _ pace: CallBudget, _ units: MigrationUnits) throws {
         for function in migration.functions { try copy.connection.register(function) }
+        let weights = try migration.work(over: copy.connection, size: before.size)
         let script = PacedScript(
-            runner: ScriptRunner(script: migration.script, observer: observer), units: units,
-            pace: pace, keysPerPiece: options.keysPerPiece)
+            runner: ScriptRunner(script: migration.script, observer: observer.piece(0, of: weights, in: migration)),
+            units: units, pace: pace, keysPerPiece: options.keysPerPiece)
         try read(try proofs(pace, units), pace) {
-            try timings.measure(.change) { try script.run(on: copy.connection) }
+            try timings.measure(.change) {
+                try script.run(on: copy.connection)
+                guard let policies = migration.policies else { return }
+                let observer = observer.piece(1, of: weights, in: migration)
+                let record = try copy.perform(policies, of: migration, within: pace, observer)
+                try setAside(copy, pace)
+                pace.checkpoint.policies = record.json
+            }
         }
         pace.checkpoint.isChanged = true
         try save(pace)
+    }
+
+    /// Starts the change of the copy again, in one piece.
+    private func changeInOnePiece(_ pace: CallBudget, because reason: String) throws -> StoreBackup? {
+        pace.checkpoint.reasonForOne = reason
+        pace.checkpoint.hasCopy = false
+        try save(pace)
+        try removeDatabase(pathOfCopy)
+        return try pace.perform(units.whole) { try changeOnCopy(of: draft(of: pace)) }
     }
 
     private func finishBackup(_ pace: CallBudget) throws {
@@ -174,6 +202,7 @@ extension Executor {
         let start = pace.clock.elapsed
         if pace.checkpoint.hasCopy { try system.synchronise(pathOfCopy) }
         if pace.checkpoint.draft != nil { try system.synchronise(pathOfSource(pace)) }
+        if pace.checkpoint.policies != .null { try system.synchronise(pathOfPolicyRows) }
         pace.checkpoint.calls += 1
         let facts = try MigrationCheckpoint.facts(ofStore: sidecar.store, system)
         // The app, or writing back the WAL, has just written to the store.

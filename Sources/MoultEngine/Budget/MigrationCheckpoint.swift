@@ -13,7 +13,7 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     package var from: String
     package var to: String
     package var startedAt: Timestamp
-    /// SHA-256 of the script, in hexadecimal.
+    /// SHA-256 of the script and of the policies' mapping, in hexadecimal.
     package var script: String
     /// The identifier of the system start during which the working files have been written since they were last
     /// synchronised.
@@ -33,8 +33,12 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     /// The name of the verified backup.
     var backup: String?
     var hasCopy = false
-    /// Whether all statements have run.
+    /// Whether all statements have run, and the policies.
     var isChanged = false
+    /// The results of the policies (``PolicyRecord``), once they have run; null before, and without policies.
+    var policies = JSONValue.null
+    /// The reason why the work on the copy cannot be done in pieces, if that has shown while it was.
+    var reasonForOne: String?
     /// The number of verification pieces that have passed.
     var verified = 0
     var pagesAreSound = false
@@ -56,7 +60,7 @@ package struct MigrationCheckpoint: Sendable, Equatable {
         self.run = run
         (from, to) = (migration.from, migration.to)
         self.startedAt = startedAt
-        script = migration.script.digest
+        script = migration.digest
         boot = Self.boot(system)
         store = .null
         // The first call has to synchronise the backup and the copy.
@@ -70,12 +74,12 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     static func path(_ sidecar: StoreRecords, run: String) -> String { Path.join(sidecar.work(run), "checkpoint.json") }
 }
 
-extension StoreScript {
-    /// SHA-256 of all statements, in hexadecimal.
+extension Pass {
+    /// SHA-256 of all statements and of the policies' mapping, in hexadecimal.
     var digest: String {
         var stream = SHA256Stream()
-        for statement in statements {
-            Array((statement.sql + "\n").utf8).withUnsafeBytes { stream.update($0) }
+        for text in script.statements.map(\.sql) + (policies?.mapping.digestLines ?? []) {
+            Array((text + "\n").utf8).withUnsafeBytes { stream.update($0) }
         }
         return stream.finish().hexadecimal
     }
@@ -149,7 +153,7 @@ extension MigrationCheckpoint {
         guard store != .null, try Self.facts(ofStore: sidecar.store, system) == store else {
             return "The store was written to since the last call."
         }
-        guard script == migration.script.digest, from == migration.from, to == migration.to else {
+        guard script == migration.digest, from == migration.from, to == migration.to else {
             return "The last call migrated from \(from) to \(to) with another plan."
         }
         guard isDurable || boot == Self.boot(system) else {
@@ -158,6 +162,7 @@ extension MigrationCheckpoint {
         let source = sourceFolder(backups)
         var needed = [source].compactMap { $0 }
         if hasCopy { needed.append(Path.join(sidecar.work(run), sidecar.nameOfCopy)) }
+        if policies != .null { needed.append(Path.join(sidecar.work(run), sidecar.nameOfPolicyRows)) }
         guard try (source != nil || !hasCopy) && needed.allSatisfy(system.exists) else {
             return "Working files of the last call are missing."
         }
@@ -184,6 +189,7 @@ extension MigrationCheckpoint {
             .init("draft", draft?.json ?? .null), .init("backupIsSound", .bool(backupIsSound)),
             .init("proof", proof?.json ?? .null),
             .init("backup", JSONValue(backup)), .init("hasCopy", .bool(hasCopy)), .init("isChanged", .bool(isChanged)),
+            .init("policies", policies), .init("reasonForOne", JSONValue(reasonForOne)),
             .init("verified", JSONValue(verified)), .init("pagesAreSound", .bool(pagesAreSound)),
             .init("slowness", .double(slowness)),
             .init("endSeconds", .double(endSeconds)),
@@ -215,6 +221,8 @@ extension MigrationCheckpoint {
         backup = json["backup"]?.string.flatMap { $0.isPlainFileName ? $0 : nil }
         hasCopy = json["hasCopy"]?.bool == true
         isChanged = json["isChanged"]?.bool == true
+        policies = json["policies"] ?? .null
+        reasonForOne = json["reasonForOne"]?.string
         self.verified = Int(clamping: max(verified, 0))
         pagesAreSound = json["pagesAreSound"]?.bool == true
         self.slowness = slowness

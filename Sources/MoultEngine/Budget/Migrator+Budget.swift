@@ -111,7 +111,8 @@ extension MigrationCheckpoint {
         let copy = Path.join(sidecar.work(run), sidecar.nameOfCopy)
         let source = sourceFolder(backups).map { Path.join($0, Path.name(of: sidecar.store)) }
         // A hot journal belongs to the copy.
-        return try ((hasCopy ? [copy, copy + "-journal"] : []) + [source].compactMap { $0 }).filter(system.exists)
+        let rows = policies == .null ? nil : Path.join(sidecar.work(run), sidecar.nameOfPolicyRows)
+        return try ((hasCopy ? [copy, copy + "-journal"] : []) + [source, rows].compactMap { $0 }).filter(system.exists)
     }
 }
 

@@ -171,7 +171,21 @@ struct PassPolicies: Sendable {
 
     var names: [String] { mapping.entityMappings.compactMap(\.policy) }
 
-    func run(_ site: CodeContext) throws {
+    /// The name of the first policy that keeps state between its calls; nil if none does.
+    var nameOfStateful: String? { names.first { registry.policies[$0]?().keepsState == true } }
+
+    /// The most bytes by which the tables that a run in pieces keeps enlarge the working copy (``PolicyNotes``): about a
+    /// hundred for each object, and the pages of empty tables.
+    func bytesOfNotes(pageSize: Int64) -> Int64 { objects &* 100 &+ 16 &* pageSize }
+
+    func run(_ site: CodeContext) throws { report(try policyRun(site).run(on: site.connection, source: site.source)) }
+
+    /// Runs the policies piece by piece, from where an earlier call has ended.
+    func run(_ site: CodeContext, within pace: CallBudget) throws -> PolicyRecord {
+        try policyRun(site).run(on: site.connection, source: site.source, within: pace)
+    }
+
+    private func policyRun(_ site: CodeContext) -> PolicyRun {
         var run = PolicyRun(
             mapping, from: from, to: to, registry: registry, external: site.external, batchSize: batchSize,
             on: site.system
@@ -180,7 +194,16 @@ struct PassPolicies: Sendable {
             return !site.isCancelled()
         }
         run.reads = ledger.reads(forPass: position)
-        let counts = try run.run(on: site.connection, source: site.source)
+        return run
+    }
+
+    /// Reports the results of a run that has ended in this call or in an earlier one.
+    func report(_ record: PolicyRecord) {
+        record.note(in: ledger.reads(forPass: position))
+        report(record.counts)
+    }
+
+    private func report(_ counts: [InstanceCounts]) {
         ledger.add(counts)
         ledger.add(counts.flatMap(\.losses))
     }

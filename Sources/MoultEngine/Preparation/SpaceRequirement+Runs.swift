@@ -117,7 +117,8 @@ extension SpaceRequirement.Work {
     ) {
         self.init(
             pages: state.pageCount, pageSize: state.pageSize, fileSize: fileSize,
-            growth: migration.newBytes &+ (migration.growth?.bytes(of: state) ?? 0) &* (migration.next == nil ? 1 : 3),
+            growth: migration.newBytes &+ (migration.growth?.bytes(of: state) ?? 0) &* (migration.next == nil ? 1 : 3)
+                &+ (isPaced ? migration.policies?.bytesOfNotes(pageSize: state.pageSize) ?? 0 : 0),
             sorted: migration.sorted, changed: migration.growth?.changedPages(by: migration.script, of: state),
             freePages: migration.freePages?.count ?? 0, usesWAL: state.usesWAL, isFrugal: isFrugal,
             isInPlace: migration.script.isInPlace,

@@ -48,6 +48,8 @@ package struct StoreRecords: Sendable, Hashable {
         let name = Path.name(of: store)
         return name.utf8.count + "-journal".utf8.count > 255 ? "store" : name
     }
+    /// The name of the file, next to a working copy, with the objects that policies have changed or quarantined.
+    package var nameOfPolicyRows: String { ".policies" }
     package var lock: String { Path.join(folder, "lock") }
     package var journal: String { Path.join(folder, "journal.json") }
     package var runs: String { Path.join(folder, "runs.jsonl") }

@@ -31,9 +31,10 @@ package struct Quarantine: Sendable {
 
     /// Saves the objects that a working copy's connection has collected, in one transaction.
     ///
+    /// - Parameter schema: `main` if the connection's own file has them.
     /// - Returns: the number of objects.
-    func keep(from connection: Connection, run: String) throws -> Int64 {
-        let count = try namingHolders { try write(objectsOf: connection, run: run) }
+    func keep(from connection: Connection, in schema: String = "temp", run: String) throws -> Int64 {
+        let count = try namingHolders { try write(objectsOf: connection, in: schema, run: run) }
         if count > 0 {
             try system.synchronise(sidecar.quarantine)
             try system.synchronise(sidecar.folder)
@@ -41,13 +42,13 @@ package struct Quarantine: Sendable {
         return count
     }
 
-    private func write(objectsOf connection: Connection, run: String) throws -> Int64 {
+    private func write(objectsOf connection: Connection, in schema: String, run: String) throws -> Int64 {
         var count: Int64 = 0
         var file: Connection?
         var insert: Statement?
         defer { file?.close() }
         let time = system.now.iso8601
-        try QuarantinedObject.forEach(on: connection) { object in
+        try QuarantinedObject.forEach(on: connection, in: schema) { object in
             if insert == nil {
                 let opened = try open(isNew: true)
                 try opened.execute("BEGIN IMMEDIATE")

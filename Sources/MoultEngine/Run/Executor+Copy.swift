@@ -111,6 +111,13 @@ extension Executor {
         let folder = ExternalStorage(ofWorkingCopy: path, of: sidecar.store).folder
         guard try system.exists(folder) else { return }
         stagedFiles = try system.list(folder).map { Path.join(folder, $0) }
+        if pace != nil {
+            // A call that died may have left files of a piece that was rolled back.
+            let copy = try Connection(path, mode: .immutable)
+            defer { copy.close() }
+            let named = try ExternalStorage.names(in: copy)
+            stagedFiles = stagedFiles.filter { named.contains(Path.name(of: $0)) }
+        }
         journal.newExternalFiles += stagedFiles.map(Path.name(of:))
         try journal.write(sidecar, system)
     }

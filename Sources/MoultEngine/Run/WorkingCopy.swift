@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultObjects
 import MoultSQLite
 import MoultStore
 
@@ -104,6 +105,15 @@ final class WorkingCopy {
             }
             try connection.proveWrites()
         }
+    }
+
+    /// Runs the policies of a pass piece by piece, on a copy that has a journal.
+    func perform(
+        _ policies: PassPolicies, of pass: Pass, within pace: CallBudget, _ observer: MigrationObserver
+    ) throws -> PolicyRecord {
+        let record = try policies.run(site(of: pass, observer), within: pace)
+        observer.report(.change, 1, rows: pass.script.rows &+ record.written)
+        return record
     }
 
     private func run(

@@ -3,15 +3,18 @@ import MoultSQLite
 /// The destination objects made from source objects, by entity mapping.
 ///
 /// Nearly every source object becomes one object of its mapping's destination entity with the same key, and needs no
-/// record. The others are in a temporary table, so that memory does not grow with the store. The key of a new object is
-/// greater than that of any source object, so a key is never ambiguous.
+/// record. The others are in a table, so that memory does not grow with the store: a temporary one, or one of the
+/// working copy if the run is in pieces. The key of a new object is greater than that of any source object, so a key is
+/// never ambiguous.
 final class Associations {
     private let connection: Connection
     private var add: Statement?
     private var find: Statement?
     private var findSources: Statement?
-    /// The number of exceptions of each mapping.
-    private(set) var counts: [Int: Int64] = [:]
+    /// The table with its schema.
+    let table: String
+    /// The mappings with exceptions.
+    private(set) var mappings: Set<Int> = []
 
     /// An object made from a source object. `isMerged` is true for an object that existed before and represents other
     /// source objects too.
@@ -21,16 +24,19 @@ final class Associations {
         let isMerged: Bool
     }
 
-    init(_ connection: Connection) throws {
+    /// - Parameter schema: `temp`; or `main`, where an earlier call may have left the table.
+    init(_ connection: Connection, in schema: String) throws {
         self.connection = connection
+        table = "\(schema).moult_associations"
         try connection.execute(
             """
             DROP TABLE IF EXISTS temp.moult_associations;
-            CREATE TEMP TABLE moult_associations (
+            CREATE TABLE IF NOT EXISTS \(table) (
                 mapping INTEGER, source INTEGER, place INTEGER, entity INTEGER, destination INTEGER, merged INTEGER,
                 PRIMARY KEY (mapping, source, place)) WITHOUT ROWID;
-            CREATE INDEX temp.moult_destinations ON moult_associations (destination, entity)
+            CREATE INDEX IF NOT EXISTS \(schema).moult_destinations ON moult_associations (destination, entity)
             """)
+        mappings = Set(try connection.rows("SELECT DISTINCT mapping FROM \(table)") { Int(clamping: $0.integer(0)) })
     }
 
     deinit {
@@ -38,13 +44,14 @@ final class Associations {
         try? connection.execute("DROP TABLE IF EXISTS temp.moult_associations")
     }
 
-    static let table = "temp.moult_associations"
+    /// Whether objects of a mapping are not simply the objects with the keys of their source objects.
+    func hasExceptions(_ mapping: RunningMapping) -> Bool { mappings.contains(mapping.position) }
 
     /// Records the objects made from a source object, unless there is just one with the same key. An empty list records
     /// that none was made.
     func keep(_ entries: [Entry], mapping: Int, source: Int64) throws {
-        let statement = try prepared(&add, "INSERT OR REPLACE INTO temp.moult_associations VALUES (?, ?, ?, ?, ?, ?)")
-        counts[mapping, default: 0] += 1
+        let statement = try prepared(&add, "INSERT OR REPLACE INTO \(table) VALUES (?, ?, ?, ?, ?, ?)")
+        mappings.insert(mapping)
         try statement.bind(Int64(mapping), at: 1)
         try statement.bind(source, at: 2)
         if entries.isEmpty {
@@ -64,10 +71,10 @@ final class Associations {
     /// Returns the objects recorded for a source object: an empty list if none is made from it; nil if it is one object
     /// with the same key, or not processed yet.
     func entries(mapping: Int, source: Int64) throws -> [Entry]? {
-        guard counts[mapping] != nil else { return nil }
+        guard mappings.contains(mapping) else { return nil }
         let statement = try prepared(
             &find,
-            "SELECT entity, destination, merged FROM temp.moult_associations WHERE mapping = ? AND source = ? ORDER BY place"
+            "SELECT entity, destination, merged FROM \(table) WHERE mapping = ? AND source = ? ORDER BY place"
         )
         try statement.bind(Int64(mapping), at: 1)
         try statement.bind(source, at: 2)
@@ -84,10 +91,10 @@ final class Associations {
 
     /// Returns the exceptions among the source objects in a range of keys.
     func entries(mapping: Int, from first: Int64, to last: Int64) throws -> [Int64: [Entry]] {
-        guard counts[mapping] != nil else { return [:] }
+        guard mappings.contains(mapping) else { return [:] }
         var found: [Int64: [Entry]] = [:]
         let sql = """
-            SELECT source, entity, destination, merged FROM temp.moult_associations \
+            SELECT source, entity, destination, merged FROM \(table) \
             WHERE mapping = ? AND source BETWEEN ? AND ? ORDER BY source, place
             """
         try connection.forEachRow(sql, [.integer(Int64(mapping)), .integer(first), .integer(last)]) { row in
@@ -99,11 +106,11 @@ final class Associations {
 
     /// Returns the source objects from which an object was made, except the one with the same key.
     func sources(mapping: Int, entity: Int64, destination: Int64) throws -> [Int64] {
-        guard counts[mapping] != nil else { return [] }
+        guard mappings.contains(mapping) else { return [] }
         let statement = try prepared(
             &findSources,
             """
-            SELECT source FROM temp.moult_associations WHERE destination = ? AND entity = ? AND mapping = ? \
+            SELECT source FROM \(table) WHERE destination = ? AND entity = ? AND mapping = ? \
             ORDER BY source
             """)
         try statement.bind([.integer(destination), .integer(entity), .integer(Int64(mapping))])
@@ -123,18 +130,21 @@ final class Associations {
 /// The relationships that policies have set themselves, by entity, key and position. The mapping does not replace them,
 /// and they stay if a policy does not ask for the mapping's relationships.
 ///
-/// They are in a temporary table, so that memory does not grow with the store.
+/// They are in a table, as the associations are.
 final class SetLinks {
     private let connection: Connection
+    private let table: String
     private var add: Statement?
     private var find: Statement?
 
-    init(_ connection: Connection) throws {
+    /// - Parameter schema: `temp`; or `main`, where an earlier call may have left the table.
+    init(_ connection: Connection, in schema: String) throws {
         self.connection = connection
+        table = "\(schema).moult_set_links"
         try connection.execute(
             """
             DROP TABLE IF EXISTS temp.moult_set_links;
-            CREATE TEMP TABLE moult_set_links (
+            CREATE TABLE IF NOT EXISTS \(table) (
                 entity INTEGER, key INTEGER, position INTEGER, PRIMARY KEY (entity, key, position)) WITHOUT ROWID
             """)
     }
@@ -145,13 +155,13 @@ final class SetLinks {
     }
 
     func note(_ position: Int, of object: DestinationObject) throws {
-        let statement = try add ?? connection.prepare("INSERT OR IGNORE INTO temp.moult_set_links VALUES (?, ?, ?)")
+        let statement = try add ?? connection.prepare("INSERT OR IGNORE INTO \(table) VALUES (?, ?, ?)")
         add = statement
         try statement.run(values(position, object))
     }
 
     func isSet(_ position: Int, of object: DestinationObject) throws -> Bool {
-        let sql = "SELECT 1 FROM temp.moult_set_links WHERE entity = ? AND key = ? AND position = ?"
+        let sql = "SELECT 1 FROM \(table) WHERE entity = ? AND key = ? AND position = ?"
         let statement = try find ?? connection.prepare(sql)
         find = statement
         try statement.bind(values(position, object))

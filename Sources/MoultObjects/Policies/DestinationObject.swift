@@ -220,6 +220,8 @@ final class DestinationEntity {
     let isMadeByStatements: Bool
     let columns: EntityColumns
     let inserter: RowInserter
+    /// The key that those of new objects exceed: no source object that may become one of the table has a greater one.
+    var reservedKey: Int64 = 0
     /// The stored attributes by position; nil for any other property.
     let attributes: [AttributeDescription?]
     /// The type of each stored attribute, and whether it must have a value.

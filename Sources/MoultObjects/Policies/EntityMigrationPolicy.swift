@@ -6,7 +6,8 @@ import MoultStore
 ///
 /// A mapping model names a policy; a ``MigrationRegistry`` holds its factory under that name. Each run makes one policy
 /// object, which serves every entity mapping that names it, so keep a run's state in its properties, never in static
-/// ones. The calls come in Core Data's order: for each entity mapping ``begin(_:with:)``,
+/// ones. A migration with a budget takes several calls, and makes one in each unless the policy keeps state
+/// (``keepsState``). The calls come in Core Data's order: for each entity mapping ``begin(_:with:)``,
 /// ``createDestinationInstances(forSource:in:manager:)`` for each source object by its key,
 /// ``endInstanceCreation(forMapping:manager:)``; when all instances exist, for each entity mapping
 /// ``createRelationships(forDestination:in:manager:)`` and ``endRelationshipCreation(forMapping:manager:)``; then
@@ -23,6 +24,16 @@ open class EntityMigrationPolicy {
 
     /// The closures that expressions of the mapping call as `FUNCTION($entityPolicy, "name:", …)`, by name.
     open var functions: [String: ValueTransform] { [:] }
+
+    /// Whether the policy keeps values between its calls that a new policy object would not have.
+    ///
+    /// A migration with a budget creates the policy again in each of its calls, and calls ``begin(_:with:)`` and the
+    /// other methods for an entity mapping only once in all. If a policy keeps state, all the work of the migration on
+    /// its working copy is done in one call. By default, a policy keeps state if it has stored properties. Override this
+    /// to return false if they hold only what the initialiser has set, or what the policy can look up again.
+    open var keepsState: Bool {
+        sequence(first: Mirror(reflecting: self), next: \.superclassMirror).contains { !$0.children.isEmpty }
+    }
 
     /// Prepares for an entity mapping; called once, before its first source object. Does nothing by default.
     open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}

@@ -9,11 +9,10 @@ extension MigrationManager {
     /// Adds the missing links of one relationship to these objects, and counts the links that none of them can take.
     func complete(_ link: MappedLink) throws {
         let mapping = link.mapping
-        guard mapping.policy != nil, associations.counts[mapping.position] != nil,
-            let from = mapping.mapping.sourceEntityName, link.isLeftToUs || !link.isHeldByMembers
+        guard mapping.policy != nil, let from = mapping.mapping.sourceEntityName,
+            link.isLeftToUs || !link.isHeldByMembers
         else { return }
-        var isChanged = false
-        try run.forEachKey(of: mapping) { keys in
+        try forEachKey(of: mapping, link.sentence, if: associations.hasExceptions(mapping)) { keys in
             let made = try associations.entries(mapping: mapping.position, from: keys[0], to: keys[keys.count - 1])
                 .filter { !$0.value.isEmpty }
             let sources = made.keys.sorted()
@@ -28,12 +27,12 @@ extension MigrationManager {
                 }
                 completion.add(owners, leadingTo: try found.map { try self.made(of: $0, link) })
             }
-            isChanged = try completion.run(self) || isChanged
+            if try completion.run(self) { completedLinks.insert(link.sentence) }
             try writeWaiting()
             guard completion.lost > 0, run.reads?.isRead(link.path[0], of: from) != true else { return }
             mapping.counts.lostLinks[link.path[0], default: 0] += completion.lost
         }
-        if isChanged { try order(at: link) }
+        try order(at: link, if: completedLinks.contains(link.sentence))
     }
 
     /// Returns the objects that one end of a link has become, of any entity.
@@ -49,15 +48,17 @@ extension MigrationManager {
     }
 
     /// Restores the source's order in the ordered lists at the other end of a completed to-one relationship.
-    private func order(at link: MappedLink) throws {
+    private func order(at link: MappedLink, if isNeeded: Bool) throws {
         guard !link.isToMany, let inverse = link.inverseName else { return }
         for target in link.targets {
-            guard let source = target.mapping.relationships[inverse],
+            guard isNeeded, let source = target.mapping.relationships[inverse],
                 let list = try MappedLink(inverse, of: target, source, self), list.isOrdered,
                 let from = target.mapping.sourceEntityName
-            else { continue }
-            if target.reader == nil { target.reader = try InstanceReader(from, in: sources.store) }
-            try run.forEachKey(of: target) { keys in
+            else {
+                pieces?.skip()
+                continue
+            }
+            try forEachKey(of: target, list.sentence) { keys in
                 let ends = try self.ends(of: list.path, keys.map { sources.id(from, $0) })
                 var wanted: [(owner: DestinationObject, members: [ObjectReference])] = []
                 for key in keys {

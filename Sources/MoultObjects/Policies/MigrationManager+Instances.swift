@@ -161,7 +161,7 @@ extension MigrationManager {
     }
 
     private func quarantine(_ source: SourceObject, _ reason: String, _ mapping: RunningMapping) throws {
-        let writer = try quarantineWriter ?? QuarantineWriter(connection)
+        let writer = try quarantineWriter ?? QuarantineWriter(connection, in: schema)
         quarantineWriter = writer
         try writer.add([source.objectID], of: sources.store, reason: reason, by: mapping.policyName)
     }
@@ -254,14 +254,17 @@ extension MigrationManager {
     /// Records a row for verification to leave out when it compares the results of statements with the source.
     private func noteForeignRow(_ object: DestinationObject, isMade: Bool) throws {
         if foreignRows == nil {
-            try connection.execute(
-                """
-                CREATE TEMP TABLE IF NOT EXISTS moult_policy_rows (
-                    entity INTEGER, key INTEGER, made INTEGER, PRIMARY KEY (entity, key)) WITHOUT ROWID
-                """)
-            foreignRows = try connection.prepare("INSERT OR IGNORE INTO temp.moult_policy_rows VALUES (?, ?, ?)")
+            try connection.execute(Self.tableOfRows(schema))
+            foreignRows = try connection.prepare("INSERT OR IGNORE INTO \(schema).moult_policy_rows VALUES (?, ?, ?)")
         }
         try foreignRows?.run([.integer(object.entity.columns.number), .integer(object.key), .integer(isMade ? 1 : 0)])
+    }
+
+    static func tableOfRows(_ schema: String) -> String {
+        """
+        CREATE TABLE IF NOT EXISTS \(schema).moult_policy_rows (
+            entity INTEGER, key INTEGER, made INTEGER, PRIMARY KEY (entity, key)) WITHOUT ROWID
+        """
     }
 
     private func value(_ value: DestinationObject.Change.Value) -> ObjectValue {

@@ -29,7 +29,7 @@ extension MigrationManager {
         var open: [MappedLink] = []
         for link in links {
             let rivals = try link.rivals(self)
-            if link.isLeftToUs || isChosenAgain(link, rivals) { try make(link, rivals) }
+            try make(link, rivals)
             if rivals.isEmpty, !link.isNarrowed { open.append(link) }
         }
         try leadPairsOn()
@@ -39,11 +39,12 @@ extension MigrationManager {
     /// Updates the to-one relationships in one mapping's rows whose source objects did not simply keep their keys.
     private func leadOn(_ link: MappedLink) throws {
         guard link.isCarried, let toOne = link.entity.columns.toOne(at: link.position) else { return }
-        for target in link.targets where associations.counts[target.position] != nil {
+        for target in link.targets {
             let column = toOne.column.quotedName
+            let associated = associations.table
             let found = { (what: String) in
                 """
-                (SELECT a.\(what) FROM temp.moult_associations AS a WHERE a.mapping = \(target.position) \
+                (SELECT a.\(what) FROM \(associated) AS a WHERE a.mapping = \(target.position) \
                 AND a.source = t.\(column) AND a.entity IN (\(link.numbers)) ORDER BY a.place LIMIT 1)
                 """
             }
@@ -54,14 +55,31 @@ extension MigrationManager {
                     "\(order.quotedName) = CASE WHEN \(found("destination")) IS NULL THEN NULL ELSE t.\(order.quotedName) END"
                 )
             }
-            try connection.run(
-                """
-                UPDATE main.\(link.entity.columns.table.quotedName) AS t SET \(assignments.joined(separator: ", ")) \
-                WHERE t.Z_ENT = \(link.entity.columns.number) AND t.\(column) IN \
-                (SELECT source FROM temp.moult_associations WHERE mapping = \(target.position))
-                """)
+            try update(link.entity.columns.table.quotedName, if: associations.hasExceptions(target)) {
+                try connection.run(
+                    """
+                    UPDATE main.\(link.entity.columns.table.quotedName) AS t SET \(assignments.joined(separator: ", ")) \
+                    WHERE t.Z_ENT = \(link.entity.columns.number) AND t.\(column) IN \
+                    (SELECT source FROM \(associated) WHERE mapping = \(target.position))
+                    """)
+            }
         }
     }
+
+    /// Performs a task that reads every row of a table.
+    private func update(_ table: String, if isNeeded: Bool, _ body: () throws -> Void) throws {
+        var rows: Int64 = 0
+        if pieces != nil, isNeeded {
+            // A table without a rowid has no highest one.
+            let highest = try connection.attempt { try connection.integer("SELECT max(rowid) FROM main.\(table)") }
+            rows = (highest ?? nil) ?? 0
+        }
+        try once(
+            Self.sentenceOfLinks, seconds: CostModel.statement + Double(rows) * CostModel.update, if: isNeeded, body)
+    }
+
+    /// The work on the links that hold keys of source objects.
+    package static let sentenceOfLinks = "Update the links to the objects that policies have made."
 
     /// Updates the rows of join tables. They hold no entity, so each end follows the exceptions of its own mappings.
     private func leadPairsOn() throws {
@@ -69,10 +87,11 @@ extension MigrationManager {
             for column in table.keyColumns {
                 guard let entity = endEntity(of: column, in: table) else { continue }
                 for mapping in mappings where mapping.policy != nil && mapping.keepsKeys {
-                    guard associations.counts[mapping.position] != nil,
-                        let to = mapping.mapping.destinationEntityName, destinationModel.isKind(to, of: entity)
+                    guard let to = mapping.mapping.destinationEntityName, destinationModel.isKind(to, of: entity)
                     else { continue }
-                    try leadPairsOn(table.name, column, mapping, entity)
+                    try update(table.name.quotedName, if: associations.hasExceptions(mapping)) {
+                        try leadPairsOn(table.name, column, mapping, entity)
+                    }
                 }
             }
         }
@@ -80,7 +99,7 @@ extension MigrationManager {
 
     private func leadPairsOn(_ table: String, _ column: String, _ mapping: RunningMapping, _ entity: String) throws {
         let numbers = self.numbers(atOrBelow: entity)
-        let exceptions = "temp.moult_associations AS a WHERE a.mapping = \(mapping.position)"
+        let exceptions = "\(associations.table) AS a WHERE a.mapping = \(mapping.position)"
         let (table, column) = (table.quotedName, column.quotedName)
         try connection.run(
             """
@@ -132,9 +151,8 @@ extension MigrationManager {
     private func make(_ link: MappedLink, _ rivals: [Int: MappedLink]) throws {
         let mapping = link.mapping
         guard let from = mapping.mapping.sourceEntityName else { return }
-        let reader = try mapping.reader ?? InstanceReader(from, in: sources.store)
-        mapping.reader = reader
-        try run.forEachKey(of: mapping) { keys in
+        let isNeeded = link.isLeftToUs || isChosenAgain(link, rivals)
+        try forEachKey(of: mapping, link.sentence, if: isNeeded) { keys in
             let ends = try self.ends(of: link.path, keys.map { sources.id(from, $0) })
             let choices = try choices(of: Set(ends.values.joined()), rivals)
             var led: [(owner: DestinationObject, objects: [ObjectReference])] = []
@@ -217,7 +235,7 @@ extension MigrationManager {
     /// the source objects among which they chose.
     func isChosenAgain(_ link: MappedLink, _ rivals: [Int: MappedLink]) -> Bool {
         guard link.isNarrowed || !rivals.isEmpty else { return false }
-        return ([link.mapping] + link.targets).contains { $0.policy != nil && associations.counts[$0.position] != nil }
+        return ([link.mapping] + link.targets).contains { $0.policy != nil && associations.hasExceptions($0) }
     }
 
     /// Returns the owner that each source object chooses among the possible ones, by the mapping that makes the link.

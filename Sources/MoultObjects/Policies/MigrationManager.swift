@@ -21,6 +21,10 @@ public final class MigrationManager {
     public internal(set) var migrationProgress: Double = 0
 
     let run: PolicyRun
+    /// The pieces of the run; nil if it is one.
+    let pieces: PolicyPieces?
+    /// The schema of the tables that the run keeps.
+    var schema: String { pieces == nil ? "temp" : "main" }
     let destinationStore: ObjectStore
     let connection: Connection
     let associations: Associations
@@ -58,6 +62,10 @@ public final class MigrationManager {
     var isMakingLinks = false
     /// The number of source objects done, over all mappings.
     @exclusivity(unchecked) var doneSources: Int64 = 0
+    /// The number of objects that earlier calls have written.
+    var writtenBefore: Int64 = 0
+    /// The relationships with links that were missing.
+    var completedLinks: Set<String> = []
     /// The statements that find a mapping's objects by key, by the mapping's position.
     var lookups: [Int: Statement] = [:]
     var quarantineWriter: QuarantineWriter?
@@ -69,21 +77,23 @@ public final class MigrationManager {
 
     init(
         _ run: PolicyRun, source: ObjectStore, destination: ObjectStore, connection: Connection,
-        mappings: [RunningMapping]
+        mappings: [RunningMapping], in pieces: PolicyPieces? = nil
     ) throws {
-        self.run = run
+        (self.run, self.pieces) = (run, pieces)
         sourceModel = source.model
         destinationModel = destination.model
         destinationStore = destination
         self.connection = connection
         self.mappings = mappings
         positions = Dictionary(mappings.map { ($0.mapping.name, $0.position) }, uniquingKeysWith: { first, _ in first })
-        associations = try Associations(connection)
-        links = try SetLinks(connection)
+        let schema = pieces == nil ? "temp" : "main"
+        associations = try Associations(connection, in: schema)
+        links = try SetLinks(connection, in: schema)
         entityNames = Dictionary(
             destination.layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
         sources = SourceObjects(source)
         sources.manager = self
+        pieces?.record?.restore(self)
     }
 
     /// Releases the policies and everything that they hold, which may refer back to the manager.
@@ -143,9 +153,15 @@ public final class MigrationManager {
             $0.policy == nil && $0.mapping.sourceEntityName != nil && $0.mapping.destinationEntityName == name
         }
         let entity = try DestinationEntity(name, in: destinationStore, isMadeByStatements: isMadeByStatements)
-        try run.reserveKeys(for: entity, self)
+        entity.reservedKey = try run.reservedKey(for: entity, self)
+        try entity.inserter.claim(entity.reservedKey)
         entities[name] = entity
         return entity
+    }
+
+    /// Reserves the keys of source objects again in a new transaction.
+    func reserveKeys() throws {
+        for entity in entities.values { try entity.inserter.claim(entity.reservedKey) }
     }
 
     func entityName(_ number: Int64) -> String? { entityNames[number] }

@@ -6,12 +6,12 @@ extension PolicyRun {
     /// Makes the relationships of one entity mapping when all instances exist: first the mapping's expressions, then
     /// the policy's call for each object that the mapping has made.
     func makeRelationships(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
-        manager.current = mapping
-        manager.currentEntityMapping = mapping.entityMapping
         guard let policy = mapping.policy else { return }
         let written = mapping.entityMapping
-        do {
-            try forEachKey(of: mapping) { keys in
+        manager.begin(mapping)
+        let sentence = "Call the policy \(mapping.policyName) for the relationships of \(written.name)."
+        try manager.forEachKey(of: mapping, sentence) { keys in
+            do {
                 let others = try manager.associations.entries(
                     mapping: mapping.position, from: keys[0], to: keys[keys.count - 1])
                 for key in keys {
@@ -26,9 +26,9 @@ extension PolicyRun {
                     }
                 }
                 try manager.writeWaiting()
+            } catch {
+                throw PolicyFault(error, nil).error(mapping)
             }
-        } catch {
-            throw PolicyFault(error, nil).error(mapping)
         }
         try call(mapping, manager) { policy, written in
             try policy.endRelationshipCreation(forMapping: written, manager: manager)
@@ -51,20 +51,6 @@ extension PolicyRun {
             try manager.writeCreated(mapping)
         } catch {
             throw PolicyFault(error, object.reference)
-        }
-    }
-
-    /// Calls `body` with the keys of the mapping's source objects, a batch at a time.
-    func forEachKey(of mapping: RunningMapping, _ body: ([Int64]) throws -> Void) throws {
-        guard let reader = mapping.reader else { return }
-        var last = Int64.min
-        while true {
-            let keys = try reader.keys(after: last, count: batchSize)
-            guard let end = keys.last else { return }
-            try body(keys)
-            last = end
-            guard progress(0, "") else { throw Self.cancelled }
-            if keys.count < batchSize { return }
         }
     }
 
@@ -95,6 +81,63 @@ extension PolicyRun {
     /// Whether several objects may lead to one that keeps only one of them in the new version.
     private func isContended(_ old: RelationshipDescription, _ new: RelationshipDescription) -> Bool {
         to.inverse(of: new)?.isToMany == false && from.inverse(of: old)?.isToMany != false
+    }
+}
+
+// MARK: - Tasks
+
+extension MigrationManager {
+    /// Makes a mapping the current one.
+    func begin(_ mapping: RunningMapping) {
+        current = mapping
+        currentEntityMapping = mapping.entityMapping
+    }
+
+    /// Performs a task of the run, unless an earlier call has done so.
+    ///
+    /// - Parameters:
+    ///   - seconds: the expected time.
+    ///   - isNeeded: whether to perform it. A task that is not needed counts too: tasks have the same numbers in every
+    ///     call.
+    func once(
+        _ sentence: String, seconds: Double = CostModel.statement, if isNeeded: Bool = true, _ body: () throws -> Void
+    ) throws {
+        guard let pieces else {
+            if isNeeded { try body() }
+            return
+        }
+        try pieces.perform(sentence, seconds: seconds, if: isNeeded, self) { _, _ in
+            try body()
+            return nil
+        }
+    }
+
+    /// Performs a task over objects in batches, beginning where an earlier call has ended.
+    ///
+    /// - Parameter body: performs a batch of at most `count` objects after the key, and returns the last key; nil if
+    ///   there are no others.
+    func inBatches(
+        _ sentence: String, if isNeeded: Bool = true, _ body: (_ after: Int64, _ count: Int) throws -> Int64?
+    ) throws {
+        if let pieces { return try pieces.perform(sentence, seconds: nil, if: isNeeded, self, body) }
+        var last = isNeeded ? Int64.min : nil
+        while let after = last { last = try body(after, run.batchSize) }
+    }
+
+    /// Calls `body` with the keys of a mapping's source objects, a batch at a time.
+    func forEachKey(
+        of mapping: RunningMapping, _ sentence: String, if isNeeded: Bool = true, _ body: ([Int64]) throws -> Void
+    ) throws {
+        guard let name = mapping.mapping.sourceEntityName else { return }
+        try inBatches(sentence, if: isNeeded) { after, count in
+            let reader = try mapping.reader ?? InstanceReader(name, in: sources.store)
+            mapping.reader = reader
+            let keys = try reader.keys(after: after, count: count)
+            guard let end = keys.last else { return nil }
+            try body(keys)
+            guard run.progress(0, "") else { throw PolicyRun.cancelled }
+            return keys.count < count ? nil : end
+        }
     }
 }
 

@@ -48,20 +48,45 @@ package struct PolicyRun {
     /// - Throws: `policyFailed` with the entity mapping, object, property and value; `codeMissing`; `cancelled`. The
     ///   working copy is then unusable.
     package func run(on connection: Connection, source: String) throws -> [InstanceCounts] {
+        try connection.withoutAppTriggers {
+            try withStores(on: connection, source) { old, new in
+                try new.writing {
+                    let manager = try MigrationManager(
+                        self, source: old, destination: new, connection: connection,
+                        mappings: try runningMappings(new.layout))
+                    defer { manager.end() }
+                    return try run(manager)
+                }
+            }
+        }
+    }
+
+    /// Runs the policies, or what an earlier call has left of them, piece by piece. ``PolicyNotes`` of the working copy
+    /// remain, until ``PolicyNotes/forget(on:)`` drops them.
+    ///
+    /// - Throws: the same errors; what `pace` throws when the time is over; ``KeptPolicyState``. The working copy is as
+    ///   the last complete piece has left it.
+    package func run(on connection: Connection, source: String, within pace: any PolicyPace) throws -> PolicyRecord {
+        let pieces = try PolicyPieces(on: connection, pace, batchSize: batchSize)
+        return try withStores(on: connection, source) { old, new in
+            let manager = try MigrationManager(
+                self, source: old, destination: new, connection: connection,
+                mappings: try runningMappings(new.layout), in: pieces)
+            defer { manager.end() }
+            _ = try run(manager)
+            return PolicyRecord(manager)
+        }
+    }
+
+    private func withStores<Result>(
+        on connection: Connection, _ source: String, _ body: (_ old: ObjectStore, _ new: ObjectStore) throws -> Result
+    ) throws -> Result {
         let reading = try Connection(source, mode: .immutable)
         defer { reading.close() }
         let old = try ObjectStore(
             over: reading, model: from, external: external, isReadOnly: true, keepsHistory: false, on: system)
-        return try connection.withoutAppTriggers {
-            let new = try ObjectStore(over: connection, model: to, external: external, keepsHistory: false, on: system)
-            return try new.writing {
-                let manager = try MigrationManager(
-                    self, source: old, destination: new, connection: connection,
-                    mappings: try runningMappings(new.layout))
-                defer { manager.end() }
-                return try run(manager)
-            }
-        }
+        let new = try ObjectStore(over: connection, model: to, external: external, keepsHistory: false, on: system)
+        return try body(old, new)
     }
 
     private func run(_ manager: MigrationManager) throws -> [InstanceCounts] {
@@ -78,6 +103,8 @@ package struct PolicyRun {
         for mapping in ours {
             try call(mapping, manager) { policy, written in try policy.end(written, manager: manager) }
         }
+        // The last calls may have made objects too.
+        if let last = ours.last { try write(manager, last) }
         return ours.map(\.counts)
     }
 
@@ -93,21 +120,27 @@ package struct PolicyRun {
         for place in carried.carried(from: from) { reads.noteCarried(place.property, of: place.entity) }
     }
 
+    /// Writes everything that policies have made.
+    func write(_ manager: MigrationManager, _ mapping: RunningMapping) throws {
+        do { try manager.writeAll() } catch { throw PolicyFault(error, nil).error(mapping) }
+    }
+
     /// Calls a policy outside the processing of source objects, and writes the changes that it makes.
     func call(
         _ mapping: RunningMapping, _ manager: MigrationManager,
         _ body: (EntityMigrationPolicy, EntityMapping) throws -> Void
     ) throws {
         guard let policy = mapping.policy else { return }
-        manager.current = mapping
-        manager.currentEntityMapping = mapping.entityMapping
-        do {
-            try body(policy, mapping.entityMapping)
-            try manager.throwFault()
-            try manager.keepAssociations()
-            try manager.writeWaiting()
-        } catch {
-            throw PolicyFault(error, nil).error(mapping)
+        manager.begin(mapping)
+        try manager.once("Call the policy \(mapping.policyName) for the mapping \(mapping.entityMapping.name).") {
+            do {
+                try body(policy, mapping.entityMapping)
+                try manager.throwFault()
+                try manager.keepAssociations()
+                try manager.writeWaiting()
+            } catch {
+                throw PolicyFault(error, nil).error(mapping)
+            }
         }
     }
 
@@ -156,147 +189,26 @@ package struct PolicyRun {
         name.flatMap(model.entity).map { model.root(of: $0).name }
     }
 
-    /// Makes the keys of an entity's new objects greater than that of every source object that may become one of its
-    /// table.
-    func reserveKeys(for entity: DestinationEntity, _ manager: MigrationManager) throws {
+    /// Returns the greatest key of the source objects that may become one of an entity's table; 0 if there are none.
+    func reservedKey(for entity: DestinationEntity, _ manager: MigrationManager) throws -> Int64 {
         let root = entity.columns.root
         let roots = Set(
             mapping.entityMappings.compactMap { mapping in
                 self.root(of: mapping.destinationEntityName, in: to) == root
                     ? self.root(of: mapping.sourceEntityName, in: from) : nil
             })
-        for name in roots {
-            guard let columns = try? manager.sources.store.columns(of: name) else { continue }
-            let highest = try manager.connection.integer(
+        return try roots.reduce(0) { highest, name in
+            guard let columns = try? manager.sources.store.columns(of: name) else { return highest }
+            let found = try manager.connection.integer(
                 """
                 SELECT max(ifnull((SELECT \(PrimaryKeyRow.highestSQL) FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?), 0), \
                 ifnull((SELECT max(Z_PK) FROM source.\(columns.table.quotedName)), 0))
                 """, [.integer(columns.number)])
-            if let highest { try entity.inserter.claim(highest) }
-        }
-    }
-
-    /// Runs the first pass over one entity mapping: makes the objects for each source object, in batches by key.
-    func makeInstances(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
-        try call(mapping, manager) { policy, written in try policy.begin(written, with: manager) }
-        if let name = mapping.mapping.sourceEntityName {
-            do {
-                try prepare(mapping, from: name, manager)
-            } catch {
-                throw PolicyFault(error, nil).error(mapping)
-            }
-            try readBatches(mapping, manager)
-        }
-        try call(mapping, manager) { policy, written in
-            try policy.endInstanceCreation(forMapping: written, manager: manager)
-        }
-        manager.sources.endBatches()
-    }
-
-    private func readBatches(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
-        guard let reader = mapping.reader, let policy = mapping.policy else { return }
-        let written = mapping.entityMapping
-        var last = Int64.min
-        var source: SourceObject?
-        while true {
-            try reader.begin(after: last, count: batchSize)
-            manager.sources.begin(reader, after: last, count: batchSize)
-            var count = 0
-            while let key = try reader.next() {
-                count += 1
-                last = key
-                let present = next(&source, key, reader, manager)
-                try make(present, mapping, policy, written, manager)
-            }
-            do { try manager.writeWaiting() } catch { throw PolicyFault(error, nil).error(mapping) }
-            let sentence = "\(mapping.policyName) has made what becomes of \(mapping.mapping.sourceEntityName ?? "")"
-            guard progress(manager.doneSources, sentence) else { throw Self.cancelled }
-            if count < batchSize { return }
-        }
-    }
-
-    /// Returns the object of the reader's row. Reuses the previous object unless the policy still holds it.
-    private func next(
-        _ source: inout SourceObject?, _ key: Int64, _ reader: InstanceReader, _ manager: MigrationManager
-    ) -> SourceObject {
-        if isKnownUniquelyReferenced(&source), let source {
-            source.move(to: key)
-            return source
-        }
-        source?.leaveReader()
-        let new = SourceObject(manager, reader.entity, key: key, reader: reader)
-        source = new
-        return new
-    }
-
-    private func make(
-        _ source: SourceObject, _ mapping: RunningMapping, _ policy: EntityMigrationPolicy, _ written: EntityMapping,
-        _ manager: MigrationManager
-    ) throws {
-        manager.currentSource = source
-        defer { manager.currentSource = nil }
-        do {
-            try policy.createDestinationInstances(forSource: source, in: written, manager: manager)
-            try manager.finish(source, mapping)
-        } catch {
-            let reference = ObjectReference(entityName: source.entityName, primaryKey: source.key)
-            throw PolicyFault(error, reference).error(mapping)
+            return max(highest, found ?? 0)
         }
     }
 
     static let cancelled = MigrationError(
         .cancelled, "The migration was cancelled while policies ran. The store is unchanged.",
         remedy: "Run the command again when you want it done.")
-
-    // MARK: - The mapping's expressions
-
-    /// Looks up everything that the mapping's rows need, once.
-    private func prepare(_ mapping: RunningMapping, from name: String, _ manager: MigrationManager) throws {
-        var expressions: [Expression] = []
-        var mapped: [String: MappedExpression] = [:]
-        for (attribute, source) in mapping.mapping.attributes {
-            guard case .expression(let expression) = source else { continue }
-            mapped[attribute] = try map(expression, mapping, &expressions)
-        }
-        let reader = try InstanceReader(
-            name, predicate: mapping.mapping.predicate?.replacing(\.ofEvaluatedObject), expressions: expressions,
-            in: manager.sources.store)
-        mapping.reader = reader
-        guard let to = mapping.mapping.destinationEntityName else { return }
-        let entity = try manager.entity(to)
-        mapping.entity = entity
-        mapping.plan = InstancePlan(
-            mapping.mapping, to: entity, from: reader, expressions: mapped,
-            toOnes: carriedToOnes(mapping, entity, reader, manager))
-    }
-
-    private func map(
-        _ expression: Expression, _ mapping: RunningMapping, _ expressions: inout [Expression]
-    ) throws -> MappedExpression {
-        guard case .message(let name, .variable("entityPolicy"), let arguments) = expression else {
-            expressions.append(expression.overEvaluatedObject)
-            return .value(expressions.count - 1)
-        }
-        let written = (mapping.entityMapping.attributeMappings.flatMap(\.transforms))
-        guard let transform = mapping.policy?.functions[name] ?? written.first(where: { $0.name == name }) else {
-            throw MigrationError(
-                .codeMissing, "The policy \(mapping.policyName) has no function \(name).", place: expression.format,
-                remedy: "Return it from the policy's functions.")
-        }
-        expressions += arguments.map(\.overEvaluatedObject)
-        return .call(transform, Array((expressions.count - arguments.count)..<expressions.count))
-    }
-}
-
-extension Expression {
-    /// The expression with the evaluated object in place of the `$source` variable; nil for any other expression.
-    fileprivate var ofEvaluatedObject: Expression? {
-        switch self {
-        case .variable("source"): .evaluatedObject
-        case .keyPath(let path, .variable("source")): .keyPath(path)
-        default: nil
-        }
-    }
-
-    fileprivate var overEvaluatedObject: Expression { replacing(\.ofEvaluatedObject) }
 }

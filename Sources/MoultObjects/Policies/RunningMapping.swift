@@ -76,6 +76,8 @@ struct MappedLink {
     let isMappedElsewhere: Bool
     /// Whether an object at the other end has at most one owner.
     let isInverseToOne: Bool
+    /// The work on the links, in one sentence.
+    var sentence: String { "Make the links \(name) of \(mapping.entityMapping.name)." }
     /// Whether a to-many relationship is stored in the rows at the other end, and their own mappings fill it.
     var isHeldByMembers: Bool { isToMany && isInverseToOne && isMappedElsewhere }
 

@@ -125,15 +125,19 @@ package final class QuarantineWriter {
     /// The number of objects added by this writer.
     package private(set) var count: Int64 = 0
 
-    package init(_ connection: Connection) throws {
+    /// - Parameter schema: `main` for a run in pieces, whose next call needs the objects.
+    package init(_ connection: Connection, in schema: String = "temp") throws {
         self.connection = connection
-        try connection.execute(
-            """
-            CREATE TEMP TABLE IF NOT EXISTS moult_quarantine (
-                entity TEXT NOT NULL, key INTEGER NOT NULL, reason TEXT NOT NULL, origin TEXT NOT NULL,
-                object TEXT NOT NULL)
-            """)
-        insert = try connection.prepare("INSERT INTO temp.moult_quarantine VALUES (?, ?, ?, ?, ?)")
+        try connection.execute(Self.table(schema))
+        insert = try connection.prepare("INSERT INTO \(schema).moult_quarantine VALUES (?, ?, ?, ?, ?)")
+    }
+
+    static func table(_ schema: String) -> String {
+        """
+        CREATE TABLE IF NOT EXISTS \(schema).moult_quarantine (
+            entity TEXT NOT NULL, key INTEGER NOT NULL, reason TEXT NOT NULL, origin TEXT NOT NULL,
+            object TEXT NOT NULL)
+        """
     }
 
     /// - Parameters:
@@ -151,11 +155,15 @@ package final class QuarantineWriter {
 
 extension QuarantinedObject {
     /// Calls `body` for each object that the connection's writers have collected, in their order.
-    package static func forEach(on connection: Connection, _ body: (QuarantinedObject) throws -> Void) throws {
-        let isThere = "SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_quarantine'"
+    ///
+    /// - Parameter schema: `main` for a file made by ``PolicyNotes/setAside(from:in:)``.
+    package static func forEach(
+        on connection: Connection, in schema: String = "temp", _ body: (QuarantinedObject) throws -> Void
+    ) throws {
+        let isThere = "SELECT count(*) FROM \(schema).sqlite_master WHERE name = 'moult_quarantine'"
         guard try connection.integer(isThere) == 1 else { return }
         try connection.forEachRow(
-            "SELECT entity, key, reason, origin, object FROM temp.moult_quarantine ORDER BY rowid"
+            "SELECT entity, key, reason, origin, object FROM \(schema).moult_quarantine ORDER BY rowid"
         ) { row in
             try body(
                 QuarantinedObject(

@@ -102,6 +102,9 @@ package final class PropertyReads: Sendable {
         state.withLock { _ = $0.carried[entity, default: []].insert(name) }
     }
 
+    /// The properties that code has read, by entity, and those that mappings have carried over.
+    var all: (read: [String: Set<String>], carried: [String: Set<String>]) { state.withLock { ($0.read, $0.carried) } }
+
     /// Whether code has read the property, or a composite attribute that contains it.
     package func isRead(_ name: String, of entity: String) -> Bool {
         let keys = name.split(separator: ".")

@@ -123,7 +123,7 @@ extension MigrationPlan {
 
 extension ResolvedMapping {
     /// The readable lines with every value in full, so that two blobs of equal length differ.
-    fileprivate var digestLines: [String] {
+    package var digestLines: [String] {
         let values = entityMappings.flatMap { mapping in
             mapping.attributes.sorted { $0.key.precedesInByteOrder($1.key) }.compactMap { name, source in
                 source.value.map { "\(mapping.destinationEntityName ?? "").\(name) \($0.bytes.hexadecimal)" }

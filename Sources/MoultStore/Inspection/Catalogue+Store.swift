@@ -207,11 +207,15 @@ extension Connection {
     /// Writes rows without firing an app's triggers, except those that write to a virtual table: only they keep a
     /// search table up to date.
     package func withoutAppTriggers<Result>(_ write: () throws -> Result) throws -> Result {
+        try withoutTriggers(appTriggers(), write)
+    }
+
+    /// Returns an app's triggers, except those that write to a virtual table.
+    package func appTriggers() throws -> [Catalogue.Entry] {
         let catalogue = try catalogue()
         let virtual = catalogue.tables.filter(\.isVirtual).map { $0.name.uppercased() }
         let own: Set<Catalogue.TriggerKind> = [.derivedAttribute, .rTree]
         let triggers = catalogue.triggers.filter { !own.contains($0.kind) }.map(\.entry)
-        return try withoutTriggers(
-            triggers.filter { trigger in !virtual.contains { trigger.sql?.uppercased().names($0) == true } }, write)
+        return triggers.filter { trigger in !virtual.contains { trigger.sql?.uppercased().names($0) == true } }
     }
 }

@@ -1,0 +1,49 @@
+import MoultBasics
+import MoultModel
+import MoultObjects
+import MoultSQLite
+import MoultStore
+
+// What a run of policies in pieces leaves for the units after it.
+
+extension Executor {
+    var pathOfPolicyRows: String { Path.join(work, sidecar.nameOfPolicyRows) }
+
+    /// Copies what later units need of the policies' tables into a file, since they are no part of the new store.
+    func setAside(_ copy: WorkingCopy, _ pace: CallBudget) throws {
+        let rows = try PolicyNotes.count(on: copy.connection)
+        let unit = MigrationUnit(
+            sentence: "Set aside which objects the policies have changed.",
+            seconds: CostModel.files + Double(rows) * CostModel.insert)
+        try pace.perform(unit) {
+            try removeDatabase(pathOfPolicyRows)
+            try system.makeFile(pathOfPolicyRows, .own)
+            try PolicyNotes.setAside(from: copy.connection, in: pathOfPolicyRows)
+        }
+    }
+
+    /// Takes over what the policies have left, in this call or in an earlier one.
+    func takePolicies(_ copy: WorkingCopy, _ pace: CallBudget) throws {
+        guard let policies = migration.policies else { return }
+        try PolicyNotes.forget(on: copy.connection)
+        try PolicyNotes.show(pathOfPolicyRows, on: copy.connection)
+        let record = try PolicyRecord(pace.checkpoint.policies)
+        policies.report(record)
+        rows &+= record.written
+    }
+
+    /// Makes the objects that the policies have quarantined durable. A call that died may have done so before.
+    func keepQuarantined() throws {
+        guard migration.policies != nil else { return }
+        let quarantine = Quarantine(sidecar, system)
+        try quarantine.remove(run: identifier)
+        let file = try Connection(pathOfPolicyRows, mode: .immutable)
+        defer { file.close() }
+        quarantined = try quarantine.keep(from: file, in: "main", run: identifier)
+    }
+
+    /// Removes a database that a call which died may have left.
+    func removeDatabase(_ path: String) throws {
+        for suffix in ["", "-journal"] { try system.remove(path + suffix) }
+    }
+}
