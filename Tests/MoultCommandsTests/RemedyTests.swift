@@ -13,14 +13,16 @@ import Testing
 struct RemedyTests {
     /// One of each kind of setting.
     private static let settings: [Remedy.Setting] = [
-        .anyStore, .store("S.sqlite"), .path("P"), .anyModel, .model("M"), .mapping, .order, .to("V"), .from("V"),
+        .anyStore, .store("S.sqlite"), .path("P"), .anyModel, .model("M"), .mapping("P"), .order("1,2"), .to("V"),
+        .from("V"),
         .version("V"), .into("P"), .at("P"), .set("Post.text=drop"), .forget("Post.text"), .only(["one-sided"]),
         .budget("1min"), .backups("P"), .run("R"), .inPlace, .normalise, .deferred, .stopAtEachVersion, .frugal, .again,
         .experimental, .dryRun, .sql, .values, .json, .wasClosed, .allowLargeQuarantine, .acceptLosses, .overwrite,
         .undo, .everything,
         .restore, .entity("E"), .format("csv"), .seed, .output, .replace, .file("P"), .profile("cloudkit"),
         .config("none"), .since("REV"), .results, .shard("1/2"), .shards("2"), .retry("vanished"), .wait("1min"), .time,
-        .memory, .approve, .partition, .sbatch, .canary, .limit, .fix,
+        .memory, .approve, .partition, .sbatch, .canary, .limit, .fix, .plan("P"), .configuration("C"), .makeRoom,
+        .cloudKit, .fullVerify,
     ]
 
     private static let permissions: [Remedy.Permission] = [
@@ -112,6 +114,32 @@ struct RemedyTests {
             Self.action(.salvage).text(in: words).hasSuffix(" salvage 'it'\\''s.sqlite' SAVED.sqlite --model M.momd"))
         #expect(Self.action(.lock, [.anyModel, .again]).text(in: words).hasSuffix(" lock M.momd --again"))
         #expect(Self.action(.rollback, [.store("other")]).text(in: words).contains(" rollback other "))
+    }
+
+    @Test func `the command that does a migration again has every option that it was begun with`() throws {
+        let (migrate, _) = try Self.verb(.migrate)
+        let values = [
+            "budget": "30s", "order": "1,2", "verify": "full", "to": "2", "rules": "/rules.json",
+            "answers": "/answers.json",
+            "mapping": "/mappings", "plan": "/plan.json", "store-configuration": "Cloud", "backups": "/backups",
+        ]
+        // These are no part of what a run is to do with its store.
+        let others: Set = ["model", "dry-run", "into", "profile", "events", "json", "help"]
+        var count = 0
+        for option in migrate.options where !others.contains(option.name) {
+            var typed = ["/app.sqlite", "--model", "/App.momd", "--\(option.name)"]
+            if option.value != nil { typed.append(try #require(values[option.name], "\(option.name)")) }
+            // These need another one.
+            if ["fix", "allow-large-quarantine"].contains(option.name) { typed += ["--rules", "/rules.json"] }
+            if option.name == "allow-large-quarantine" { typed.append("--fix") }
+            let request = try Invocation(migrate, path: "migrate", arguments: typed).request(.migrate)
+            let again = request.again.text(in: CommandWords(store: "/app.sqlite"))
+            let words = again.split(separator: " ").dropFirst(2).map(String.init)
+            let same = try Invocation(migrate, path: "migrate", arguments: words).request(.migrate)
+            #expect(same == request, "\(again)")
+            count += 1
+        }
+        #expect(count > 20)
     }
 
     @Test func `every action in the sources is of a verb with these options`() throws {

@@ -39,6 +39,31 @@ import Testing
         try forum.sql("SELECT count(*) FROM ZPOST; SELECT count(*) FROM ZUSER")
     }
 
+    @Test func `models without files are versions too, named as given or by numbers`() async throws {
+        let files = try CompiledModel(compiling: forum.models).files
+        var findings: [Finding] = []
+        var models: [ManagedObjectModel] = []
+        for name in ["Forum", "Forum 2"] {
+            let file = try #require(files.first { $0.name == "\(name).mom" })
+            models.append(try ManagedObjectModel(compiled: file.bytes, findings: &findings))
+        }
+        var options = RunOptions()
+        options.acceptedLosses = .all
+        let cases: [([String]?, String)] = [(nil, "2.0"), (["old", "new"], "new"), (["same", "same"], "2")]
+        for (names, target) in cases {
+            let forum = try ForumStore()
+            let launch = StoreLaunch(
+                store: URL(fileURLWithPath: forum.path), models: .inCode(models, named: names), options: options)
+            let before = try forum.sql("SELECT count(*) FROM ZPOST")
+            guard case .ready(let reports) = try await launch.prepare() else {
+                Issue.record("not ready")
+                return
+            }
+            #expect(reports.map(\.to) == [target])
+            #expect(try forum.sql("SELECT count(*) FROM ZPOST") == before)
+        }
+    }
+
     @Test func `an older store is migrated in one call, and a current one is only looked at`() async throws {
         let before = try rows()
         guard case .ready(let reports) = try await launch().prepare() else {

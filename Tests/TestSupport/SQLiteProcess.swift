@@ -5,8 +5,9 @@ package final class SQLiteProcess {
     private let process: ChildProcess
     private var count = 0
 
-    package init(_ path: String) throws {
-        process = try ChildProcess("sqlite3", ["-batch", path], output: .read, feeds: true)
+    package init(_ path: String, environment: [String: String] = [:]) throws {
+        process = try ChildProcess(
+            "sqlite3", ["-batch", path], output: .read, feeds: true, environment: environment)
     }
 
     deinit { end() }

@@ -66,6 +66,20 @@ extension StoreLaunch {
         {
             .project(Project(versions, path: nil, order: nil, registry: registry))
         }
+
+        /// Models without files, oldest first. Their names are those given, or else their identifiers; numbers if these
+        /// do not tell them apart.
+        package static func inCode(
+            _ models: [ManagedObjectModel], named names: [String]? = nil,
+            registry: MigrationRegistry = MigrationRegistry()
+        ) -> Models {
+            let given = names ?? models.map { $0.versionIdentifiers.first ?? "" }
+            let areNames = Set(given).count == models.count && !given.contains("")
+            let versions = models.enumerated().map { number, model in
+                ModelVersion(names: [areNames ? given[number] : "\(number + 1)"], model: model)
+            }
+            return .versions(ModelVersions(joining: versions, currentName: versions.last?.name), registry: registry)
+        }
     }
 }
 

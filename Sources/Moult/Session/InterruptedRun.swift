@@ -78,16 +78,20 @@ extension StoreRequest {
         request.store = try system.resolve(store)
         request.models = try models?.resolved(system)
         (request.rules, request.plan) = (try rules.map(system.resolve), try plan.map(system.resolve))
-        // The folder may not exist yet.
-        request.options.backupFolder = try options.backupFolder.map { folder in
-            folder.hasPrefix("/") ? folder : Path.join(try system.resolve("."), folder)
-        }
+        request.options.backupFolder = options.backupFolder.map(system.absolute)
         return request
     }
 
     /// The use case that does the same work, with its settings.
     package var again: Remedy {
-        let models: [Remedy.Setting] = models.map { [.model($0.path)] } ?? []
+        var models: [Remedy.Setting] = []
+        if let files = self.models {
+            models.append(.model(files.path))
+            if let order = files.order { models.append(.order(order.joined(separator: ","))) }
+        }
+        // Several are those of moult.json, which a command reads again.
+        let named = self.models?.mappings ?? []
+        let mappings: [Remedy.Setting] = named.count == 1 ? named.map { .mapping($0) } : []
         let backups: [Remedy.Setting] = options.backupFolder.map { [.backups($0)] } ?? []
         let target: [Remedy.Setting] = target.map { [.to($0)] } ?? []
         let answers: [Remedy.Setting] = self.models?.answers.map { [.answers($0)] } ?? []
@@ -95,12 +99,14 @@ extension StoreRequest {
         let fix: [Remedy.Setting] = options.appliesFixes || work == .applyFixes ? [.fix] : []
         let large: [Remedy.Setting] = options.allowsLargeQuarantine ? [.allowLargeQuarantine] : []
         let frugal: [Remedy.Setting] = options.keepsBackup ? [] : [.frugal]
+        let losses: [Remedy.Setting] = options.acceptedLosses == .all ? [.acceptLosses] : []
         switch work {
         case .plan, .rehearse, .migrate, .migrateInto:
-            return "\(.migrate, with: models + target + answers + rules + fix + large + frugal + backups + switches)"
+            let files = answers + mappings + rules + (plan.map { [.plan($0)] } ?? [])
+            return "\(.migrate, with: models + target + files + fix + large + losses + frugal + backups + switches)"
         case .repair(let names, let date):
             let own: [Remedy.Setting] = (names.isEmpty ? [] : [.only(names)]) + (date.map { [.before($0)] } ?? [])
-            return "\(.repair, with: models + own + large + backups)"
+            return "\(.repair, with: models + own + large + losses + backups)"
         case .applyFixes: return "\(.validate, with: models + rules + fix + large + frugal + backups)"
         case .putBack(let numbers, let run):
             let own: [Remedy.Setting] =
@@ -114,11 +120,13 @@ extension StoreRequest {
     private var switches: [Remedy.Setting] {
         let all: [(Remedy.Setting, Bool)] = [
             (.stopAtEachVersion, options.stopsAtEachVersion), (.inPlace, options.isInPlace),
-            (.normalise, options.normalises), (.deferred, options.defersWork),
-            (.acceptLosses, options.acceptedLosses == .all), (.experimental, options.isExperimental),
+            (.normalise, options.normalises), (.deferred, options.defersWork), (.makeRoom, options.makesRoom),
+            (.cloudKit, options.allowsCloudKit), (.experimental, options.isExperimental),
+            (.fullVerify, options.comparesUnwrittenTables), (.again, options.maximumAttempts == .max),
         ]
+        let configuration: [Remedy.Setting] = options.configuration.map { [.configuration($0)] } ?? []
         let budget: [Remedy.Setting] = options.budget.map { [.budget("\($0 / .seconds(1))s")] } ?? []
-        return all.filter(\.1).map(\.0) + budget
+        return all.filter(\.1).map(\.0) + configuration + budget
     }
 }
 

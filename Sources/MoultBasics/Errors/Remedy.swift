@@ -186,7 +186,10 @@ extension Remedy {
         /// The current model, if the interface has no name for it.
         case anyModel
         case model(String?)
-        case mapping, order
+        /// A mapping model, or a folder of them.
+        case mapping(String?)
+        /// The names of the versions, oldest first, separated by commas.
+        case order(String?)
         case to(String?)
         case from(String?)
         case version(String)
@@ -199,12 +202,18 @@ extension Remedy {
         case only([String])
         /// A file with rules of an app.
         case rules(String)
+        /// A file with a plan that a migration must follow.
+        case plan(String)
+        /// The name of the configuration that the app opens the store with.
+        case configuration(String)
         /// The date before which persistent history is deleted.
         case before(String)
         case budget(String?)
         case backups(String?)
         case run(String)
-        case inPlace, normalise, deferred, stopAtEachVersion, frugal, again, experimental, dryRun, sql, values, json
+        case inPlace, normalise, deferred, stopAtEachVersion, frugal, makeRoom, again, experimental, cloudKit,
+            fullVerify
+        case dryRun, sql, values, json
         case wasClosed, allowLargeQuarantine, acceptLosses, overwrite, undo, restore, everything
         // Settings that only the tools have.
         case entity(String?)

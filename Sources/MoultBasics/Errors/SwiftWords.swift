@@ -81,7 +81,9 @@ extension Remedy.Setting {
         case .anyStore: "the store"
         case .store(let path), .path(let path): path.swiftQuoted
         case .anyModel, .model, .order: "Project.init(models:order:registry:)"
-        case .mapping: "Project.addMappings(at:)"
+        case .mapping(let path): path.map { "Project.addMappings(at: \($0.swiftQuoted))" } ?? "Project.addMappings(at:)"
+        case .plan(let path): "the plan \(path.swiftQuoted)"
+        case .configuration(let name): "RunOptions.configuration = \(name.swiftQuoted)"
         case .to(let name): argument("to", name)
         case .from(let name): argument("from", name)
         case .version(let name): argument("as", name)
@@ -103,6 +105,9 @@ extension Remedy.Setting {
         case .deferred: "RunOptions.defersWork"
         case .stopAtEachVersion: "RunOptions.stopsAtEachVersion"
         case .frugal: "RunOptions.keepsBackup = false"
+        case .makeRoom: "RunOptions.makesRoom"
+        case .cloudKit: "RunOptions.allowsCloudKit"
+        case .fullVerify: "RunOptions.comparesUnwrittenTables"
         case .again: "a higher RunOptions.maximumAttempts"
         case .experimental: "RunOptions.isExperimental"
         case .dryRun: "isRehearsal: true"

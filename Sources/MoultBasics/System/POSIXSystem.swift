@@ -32,6 +32,19 @@ package struct POSIXSystem: System {
         return String(cString: value)
     }
 
+    package var sortingFolder: String { Self.sortingFolder { getenv($0).map { String(cString: $0) } } }
+
+    /// Returns the first folder of SQLite's list that exists and can be written to (`unixTempFileDir` in `os_unix.c`).
+    ///
+    /// - Parameter variable: returns a variable of the environment; nil if it is not set.
+    package static func sortingFolder(_ variable: (String) -> String?) -> String {
+        let named = ["SQLITE_TMPDIR", "TMPDIR"].compactMap(variable)
+        let folders = named + ["/var/tmp", "/usr/tmp", "/tmp"]
+        return folders.first { folder in
+            (try? POSIXSystem().status(of: folder))?.kind == .folder && access(folder, W_OK | X_OK) == 0
+        } ?? "."
+    }
+
     package func uniqueName() -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: (0..<16).map { _ in digits[Int.random(in: 0..<16)] }, as: UTF8.self)

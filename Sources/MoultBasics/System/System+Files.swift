@@ -18,6 +18,13 @@ extension System {
 
     package func exists(_ path: String) throws -> Bool { try status(of: path) != nil }
 
+    /// Returns the path of a file that need not exist, as it is from every working folder; the path itself if the
+    /// working folder cannot be found.
+    package func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        return (try? resolve(path)) ?? (try? resolve(".")).map { Path.join($0, path) } ?? path
+    }
+
     /// Writes atomically: a reader, even after a power failure, finds either the old or the new contents.
     package func writeAtomically(_ bytes: [UInt8], to path: String, _ rights: FileRights = .own) throws {
         let temporary = "\(path).\(uniqueName()).part"

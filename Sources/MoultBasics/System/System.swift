@@ -81,12 +81,15 @@ package protocol System: Sendable {
     var monotonicNanoseconds: UInt64 { get }
     /// The folder for files that are needed only during the process.
     var temporaryFolder: String { get }
+    /// The folder where SQLite writes what does not fit in memory, such as large sorts.
+    var sortingFolder: String { get }
     /// Returns sixteen random digits for a name that is not in use.
     func uniqueName() -> String
 }
 
 extension System {
     package func forgetCache(of path: String) throws {}
+    package var sortingFolder: String { temporaryFolder }
 }
 
 /// A process with its identifier and name.

@@ -188,7 +188,7 @@ extension DiagnosisCheck {
                 ]
             case .cannotInfer:
                 command =
-                    "\(.plan, with: site.wanted) shows the change; a mapping model (\(option: .mapping)) can do it."
+                    "\(.plan, with: site.wanted) shows the change; a mapping model (\(option: .mapping(nil))) can do it."
             // The check of the version already reports this.
             case .storeAhead, .storeUnknown: return []
             default: command = error.advice

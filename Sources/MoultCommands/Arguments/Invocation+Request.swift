@@ -83,7 +83,7 @@ extension Invocation {
     ///
     /// - Parameter store: the path of the store; nil for the verb's own.
     /// - Throws: `usage` for options that exclude each other.
-    func request(_ work: StoreRequest.Work, for store: String? = nil) throws -> StoreRequest {
+    package func request(_ work: StoreRequest.Work, for store: String? = nil) throws -> StoreRequest {
         let request = StoreRequest(
             try store ?? required(Operand.store), to: self[value: .target], work, try runOptions(), models: models,
             rules: self[value: .rules], plan: self[value: .plan])

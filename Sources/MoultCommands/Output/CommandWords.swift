@@ -172,6 +172,10 @@ extension Remedy.Setting {
         case .answers(let path): ("answers", path)
         case .only(let rules): ("only", rules.isEmpty ? nil : rules.joined(separator: ","))
         case .rules(let path): ("rules", path)
+        case .mapping(let path): ("mapping", path)
+        case .order(let names): ("order", names)
+        case .plan(let path): ("plan", path)
+        case .configuration(let name): ("store-configuration", name)
         case .before(let date): ("before", date)
         case .budget(let time): ("budget", time)
         case .backups(let folder): ("backups", folder)
@@ -188,10 +192,13 @@ extension Remedy.Setting {
         case .wait(let time): ("wait", time)
         case .output: ("out", nil)
         case .deferred: ("deferred", nil)
-        case .mapping, .order, .normalise, .frugal, .again, .experimental, .sql, .values, .overwrite, .undo, .restore,
+        case .normalise, .frugal, .again, .experimental, .sql, .values, .overwrite, .undo, .restore,
             .seed, .replace, .results, .time, .memory, .approve, .partition, .sbatch, .canary, .limit, .fix, .json:
             ("\(self)", nil)
         case .inPlace: ("in-place", nil)
+        case .makeRoom: ("make-room", nil)
+        case .cloudKit: ("cloudkit", nil)
+        case .fullVerify: ("verify", "full")
         case .stopAtEachVersion: ("stop-at-each-version", nil)
         case .dryRun: ("dry-run", nil)
         case .wasClosed: ("was-closed", nil)

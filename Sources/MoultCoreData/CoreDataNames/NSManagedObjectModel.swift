@@ -1,5 +1,7 @@
 import Foundation
+import Moult
 import MoultModel
+import MoultObjects
 import Synchronization
 
 /// One version of a model. It becomes immutable once a coordinator uses it.
@@ -208,5 +210,17 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
             versionIdentifiers: versionIdentifiers.isEmpty ? [""] : versionIdentifiers.map { "\($0.base)" }.sorted())
         settled.withLock { $0 = value }
         return value
+    }
+}
+
+extension StoreLaunch.Models {
+    /// Versions as Core Data has them, oldest first. They are read once, here.
+    ///
+    /// - Parameter registry: the code that migrations call.
+    /// - Throws: `modelInvalid` for a model with parts that contradict each other.
+    public static func models(
+        _ models: [NSManagedObjectModel], registry: MigrationRegistry = MigrationRegistry()
+    ) throws -> StoreLaunch.Models {
+        .inCode(try models.map { try $0.value() }, registry: registry)
     }
 }

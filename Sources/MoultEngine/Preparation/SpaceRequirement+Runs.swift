@@ -18,7 +18,7 @@ extension SpaceRequirement {
         try work.addExternalData(of: sidecar, system)
         self.init(
             work, beside: sidecar, backups: backups,
-            temporary: options.temporaryFolder ?? system.temporaryFolder)
+            temporary: options.temporaryFolder ?? system.sortingFolder)
     }
 
     /// Computes the space for a backup of a store, and for restoring another one over it.
@@ -56,7 +56,7 @@ extension SpaceRequirement {
         let work = Work(migration, on: state, fileSize: state.size, isFrugal: true)
         self.init(
             work, beside: StoreRecords(store: Path.join(folder, "store")), backups: folder,
-            temporary: options.temporaryFolder ?? system.temporaryFolder)
+            temporary: options.temporaryFolder ?? system.sortingFolder)
         parts.removeAll { $0.time == .commit }
         guard isTemporary else { return }
         for index in parts.indices { parts[index].isTemporary = true }
@@ -98,7 +98,7 @@ extension SpaceRequirement {
     ) throws {
         let folder = Path.folder(of: second)
         let work = Work(migration, on: state, fileSize: state.size, isFrugal: true)
-        self.init(work, beside: StoreRecords(store: second), backups: folder, temporary: system.temporaryFolder)
+        self.init(work, beside: StoreRecords(store: second), backups: folder, temporary: system.sortingFolder)
         var copied = Work(pages: state.pageCount, pageSize: state.pageSize, fileSize: 0)
         try copied.addExternalData(of: store, system)
         // The mirror's mark in the copy's metadata is a separate transaction.

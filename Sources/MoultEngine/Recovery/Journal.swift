@@ -66,10 +66,9 @@ extension Journal {
     package func write(_ sidecar: StoreRecords, _ system: any System) throws {
         var journal = self
         // A relative path would not resolve in another working folder.
-        if !backups.hasPrefix("/") { journal.backups = (try? system.resolve(backups)) ?? backups }
-        if let saved, !saved.hasPrefix("/") {
-            journal.saved = (try? system.resolve(Path.folder(of: saved))).map { Path.join($0, Path.name(of: saved)) }
-        }
+        journal.backups = system.absolute(backups)
+        // It is not there yet, but its folder is.
+        journal.saved = saved.map { Path.join(system.absolute(Path.folder(of: $0)), Path.name(of: $0)) }
         try system.writeAtomically(Array((journal.json.indented + "\n").utf8), to: sidecar.journal, sidecar.rights)
     }
 

@@ -91,7 +91,7 @@ extension ReadOnlyStore {
         if MappingModelFile.isMappingModel(path) {
             return notAStore(
                 path, "\(path) is a mapping model, not a store.",
-                remedy: "Name a store, and the mapping model with \(option: .mapping). "
+                remedy: "Name a store, and the mapping model with \(option: .mapping(nil)). "
                     + "\(.inspect, .store(path)) shows what it maps.")
         }
         guard ModelBundle.isModel(path) else { return nil }

@@ -170,7 +170,8 @@ extension Explanation {
         Explanation(
             "cannot-infer", .doctor, "A lightweight migration is not possible.",
             "Core Data would fail at this point too.",
-            "\(.lint, .anyModel) shows the changes, with corrections; a mapping model (\(option: .mapping)) can do it."),
+            "\(.lint, .anyModel) shows the changes, with corrections; a mapping model (\(option: .mapping(nil))) can do it."
+        ),
         Explanation(
             "cannot-plan", .doctor, "A migration to the newest version cannot be planned.",
             "The message has the reason.", "Do what the message says, then \(.plan, .anyStore)."),

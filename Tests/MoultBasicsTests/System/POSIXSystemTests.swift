@@ -40,6 +40,30 @@ struct POSIXSystemTests {
         }
     }
 
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")))
+    func `the room for large sorts is looked for where SQLite writes them`() throws {
+        let (first, second, missing) = (path("first"), path("second"), path("missing"))
+        for folder in [first, second] { try system.makeFolder(folder) }
+        for environment in [
+            ["SQLITE_TMPDIR": first, "TMPDIR": second], ["SQLITE_TMPDIR": missing, "TMPDIR": second],
+            ["SQLITE_TMPDIR": "", "TMPDIR": missing],
+        ] {
+            let shell = try SQLiteProcess(":memory:", environment: environment)
+            try shell.run(
+                """
+                PRAGMA temp.cache_size = 1;
+                CREATE TEMP TABLE t AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
+                SELECT zeroblob(1000) FROM n
+                """)
+            let descriptors = "/proc/\(shell.identifier)/fd"
+            let open = try FileManager.default.contentsOfDirectory(atPath: descriptors).compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\($0)")
+            }
+            let folder = try system.resolve(POSIXSystem.sortingFolder { environment[$0] })
+            #expect(open.contains { $0.hasPrefix(folder + "/etilqs_") }, "\(environment): \(open)")
+        }
+    }
+
     @Test func `a digest is what sha256sum prints`() throws {
         try system.write(Array("Moult\n".utf8), to: path("text"))
         let printed = try ChildProcess.run("sha256sum", [path("text")]).output

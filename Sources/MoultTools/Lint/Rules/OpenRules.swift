@@ -99,7 +99,7 @@ enum OpenRules {
                 "The current version is \(current), but the last version is \(newest.name). New stores do not get it.",
                 remedy: "If \(newest.name) is the newest, make it the current version in Xcode (File inspector, Model "
                     + "Version, Current). If a version was renamed, give it its name back, or give the order of the "
-                    + "versions with \(option: .order).")
+                    + "versions with \(option: .order(nil)).")
         ]
     }
 
@@ -117,7 +117,7 @@ enum OpenRules {
                 "The new version \(version.name) comes before the released version \(subject.versions[last].name). "
                     + "A store of the later one counts as ahead of it.",
                 remedy:
-                    "Rename \(version.name) so that it sorts last, or give the order with \(option: .order) and run "
+                    "Rename \(version.name) so that it sorts last, or give the order with \(option: .order(nil)) and run "
                     + "\(.lock, .anyModel), which records it.")
         }
     }
