@@ -20,11 +20,11 @@ package enum FaultCases {
                 restoredOverCut, restoredWhereGone, try mended, try putBack, try takenOutAgain, try completed,
                 try repaired, try salvaged, try migratedInto, try deferred, try finished, try mirrored, try mirrorBegun,
                 backedUp,
-                exported, exportedFolder, imported, try budgeted,
+                exported, exportedFolder, imported, try budgeted, moved, movedToOtherVolume,
             ]
             return all.map { trial in
                 var trial = trial
-                if trial.ignoredTable == nil { trial.witness = ShellWitness.look }
+                if trial.ignoredTable == nil, trial.witness == nil { trial.witness = ShellWitness.look }
                 return trial
             }
         }

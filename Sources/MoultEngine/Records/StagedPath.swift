@@ -206,21 +206,24 @@ package struct StagedStore {
 
     /// Renames the store's other files and then the store itself.
     ///
-    /// - Parameter places: the paths that must be free. Another process may have made something there since; files made
-    ///   between this check and the rename are not replaced either.
+    /// - Parameters:
+    ///   - places: the paths that must be free. Another process may have made something there since; files made between
+    ///     this check and the rename are not replaced either.
+    ///   - store: a whole store in one file, which gets the path in place of the one made here.
     /// - Returns: the error from synchronising the folder at the end; the store is complete, but not yet safe from a
     ///   power cut.
-    package func install(taking places: [String]) throws -> (any Error)? {
+    package func install(taking places: [String], moving store: String? = nil) throws -> (any Error)? {
         try Self.check(places, path, system)
-        try checkWrittenBack()
+        if store == nil { try checkWrittenBack() }
         let before = try companions.filter { try system.exists($0.from) }
         // If the process dies, a later run reads from the mark which renamed files belong to this store.
-        try system.write(Array(before.map(\.from).map(Path.name).joined(separator: "\n").utf8), to: mark)
+        let names = before.map(\.from).map(Path.name) + [store].compactMap { $0 }
+        try system.write(Array(names.joined(separator: "\n").utf8), to: mark)
         for file in [mark, folder, Path.folder(of: folder)] { try system.synchronise(file) }
         do {
             for (from, to) in before { try system.rename(from, toUnused: to) }
             try system.synchronise(Path.folder(of: path))
-            try system.rename(new, toUnused: path)
+            try system.rename(store ?? new, toUnused: path)
         } catch {
             _ = try? removeMoved()
             throw error
@@ -242,11 +245,15 @@ package struct StagedStore {
         }
     }
 
-    /// Removes the renamed files if the store itself was not renamed. While the store is still in its folder, a file at
-    /// its path belongs to another process.
+    /// Removes the renamed files if the store itself was not renamed. While the store is still in its folder, or where it
+    /// was moved from, a file at its path belongs to another process.
     private func removeMoved() throws {
-        guard try system.exists(mark), try system.exists(new) || !system.exists(path) else { return }
-        let names = String(decoding: try system.read(mark), as: UTF8.self).split(separator: "\n")
+        guard try system.exists(mark) else { return }
+        let text = String(decoding: try system.read(mark), as: UTF8.self)
+        let names = text.split(separator: "\n")
+        // The names of the other files contain no slash.
+        let store = text.firstIndex(of: "/").map { String(text[$0...]) } ?? new
+        guard try system.exists(store) || !system.exists(path) else { return }
         for (from, to) in companions where names.contains(Path.name(of: from)[...]) {
             if try !system.exists(from) { try system.removeTree(to) }
         }

@@ -37,6 +37,7 @@ extension Migrator {
         let startedAt = system.now
         try backups(of: store).verify(backup)
         let sidecar = try sidecar(of: store)
+        try finishMove(sidecar)
         try checkPath(sidecar.store)
         try sidecar.make(system)
         let owner = try RunOwner.take(sidecar, system)
