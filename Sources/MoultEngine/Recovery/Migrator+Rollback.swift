@@ -132,7 +132,7 @@ extension Migrator {
         do {
             if let saved = journal.saved, try system.exists(saved) {
                 if (error as? MigrationError)?.code == .cancelled {
-                    try system.removeTree(saved)
+                    try BackupFolder(Path.folder(of: saved), system).remove(StoreBackup(reading: saved, system))
                 } else {
                     try RunHistory(sidecar, system).append(
                         StoreRun(

@@ -32,7 +32,7 @@ package enum Recovery {
                 guard try system.exists(sidecar.store) else { throw try ReadOnlyStore.missing(sidecar.store, system) }
                 return outcome
             }
-            try move.discardRecords()
+            try move.discard()
         }
         let state = try StoreState(lock.connection)
         let outcome = try outcome(of: lock, state, journal)

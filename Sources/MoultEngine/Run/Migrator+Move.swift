@@ -110,6 +110,7 @@ private final class StoreRelocation {
     private var system: any System { migrator.system }
     private var old: StoreRecords { lock.sidecar }
     private var log: MigrationLog { MigrationLog(old, system) }
+    private var move: StoreMove { StoreMove(journal, old, system) }
     /// The paths that must be free.
     private var places: [String] {
         let new = StoreRecords(store: destination)
@@ -133,11 +134,11 @@ private final class StoreRelocation {
     }
 
     func perform() throws -> MoveReport {
-        let unfinished = try StagedStore(at: destination, taking: places, apartFrom: old.store, system)
-        defer { unfinished.remove() }
+        try StagedStore.checkFree(destination, taking: places, apartFrom: old.store, system)
+        let unfinished = move.staged
         let backup: StoreBackup
         let canRename: Bool
-        var untidied: (any Error)?
+        let unsynchronised: (any Error)?
         do {
             try journal.write(old, system)
             log.append("Run \(journal.run): moving the store to \(destination).")
@@ -145,6 +146,7 @@ private final class StoreRelocation {
             try lock.connection.keepWALOnClose(false)
             try lock.connection.writeBackLog(system)
             backup = try makeBackup()
+            try system.makeFolder(unfinished.folder)
             canRename = self.canRename(into: unfinished)
             try fill(unfinished, copyingPages: !canRename)
             guard !observer.isCancelled() else { throw cancelled }
@@ -154,7 +156,7 @@ private final class StoreRelocation {
             if canRename { try leaveFileAlone() }
             journal.state = .committing
             try journal.write(old, system)
-            untidied = try unfinished.install(taking: places, moving: canRename ? old.store : nil)
+            unsynchronised = try unfinished.install(taking: places, moving: canRename ? old.store : nil)
         } catch {
             let error: any Error = (error as? MigrationError)?.code == .cancelled ? cancelled : error
             abandon(error)
@@ -162,9 +164,10 @@ private final class StoreRelocation {
         }
         observer.report(.commit, 1, bytes: before.size, "The store is at \(destination)")
         let seconds = system.now.seconds(since: startedAt)
+        var untidied: (any Error)?
         do {
-            try StoreMove(journal, old, system).complete(
-                .done, seconds: seconds, size: before.size, removing: canRename ? nil : lock)
+            if let unsynchronised { throw unsynchronised }
+            try move.complete(.done, seconds: seconds, size: before.size, removing: canRename ? nil : lock)
         } catch {
             untidied = error
             log.append("The store is at \(destination), but the cleanup failed: ", error)
@@ -252,9 +255,8 @@ private final class StoreRelocation {
             journal.record(
                 .done, at: system.now, seconds: system.now.seconds(since: startedAt), size: before.size, backup: nil))
         MigrationLog(copy, system).append("Run \(journal.run): moved here from \(old.store).")
-        let arrival: JSONValue = ["format": 1, "run": .string(journal.run), "from": .string(old.store)]
-        try system.write(Array((arrival.indented + "\n").utf8), to: copy.arrival, old.rights)
-        for path in [copy.arrival, copy.folder] { try system.synchronise(path) }
+        try StoreArrival(run: journal.run, from: old.store, uuid: before.uuid).write(to: copy, system)
+        try system.synchronise(copy.folder)
     }
 
     private var cancelled: MigrationError {
@@ -268,16 +270,23 @@ private final class StoreRelocation {
         let isCancelled = (error as? MigrationError)?.code == .cancelled
         log.append("Run \(journal.run): \(isCancelled ? "cancelled" : "failed"): ", error)
         do {
+            // A rename may have happened although it reported an error. The next run then ends the move.
+            guard try journal.state != .committing || !move.isCommitted else { return }
+            try move.discard()
             if let name = journal.backup {
-                let made = Path.join(backups.folder, name)
-                if isCancelled { try system.removeTree(made) }
-                if try !system.exists(made) { journal.backup = nil }
+                if try !system.exists(Path.join(backups.folder, name)) {
+                    journal.backup = nil
+                } else if isCancelled {
+                    try backups.remove(try backups.backup(named: name))
+                    journal.backup = nil
+                }
             }
             var record = journal.record(
                 isCancelled ? .cancelled : .failed, at: system.now, seconds: system.now.seconds(since: startedAt),
                 size: before.size, backup: journal.backup)
             record.error = (error as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\(type(of: error))"
             try RunHistory(old, system).append(record)
+            try Recovery.removeLeftovers(old, backups, system)
             try Journal.remove(old, system)
         } catch {
             log.append("Run \(journal.run): the cleanup failed: ", error)
