@@ -20,8 +20,8 @@ package enum FaultCases {
                 restoredOverCut, restoredWhereGone, try mended, try putBack, try takenOutAgain, try completed,
                 try repaired, try salvaged, try migratedInto, try deferred, try finished, try mirrored, try mirrorBegun,
                 backedUp,
-                exported, exportedFolder, imported, try budgeted, moved, movedToOtherVolume,
-            ]
+                exported, exportedFolder, imported, try budgeted,
+            ] + Moved.allCases.map(moved) + Moved.allCases.map(movedToOtherVolume)
             return all.map { trial in
                 var trial = trial
                 if trial.ignoredTable == nil, trial.witness == nil { trial.witness = ShellWitness.look }
