@@ -21,8 +21,9 @@ package enum FaultCases {
                 try repaired, try salvaged, try migratedInto, try deferred, try finished, try mirrored, try mirrorBegun,
                 backedUp,
                 exported, exportedFolder, imported, try budgeted,
-            ] + Moved.allCases.map(moved) + Moved.allCases.map(movedToOtherVolume)
-            return all.map { trial in
+            ]
+            let moves = Moved.allCases.map(moved) + Moved.allCases.map(movedToOtherVolume)
+            return (all + moves).map { trial in
                 var trial = trial
                 if trial.ignoredTable == nil, trial.witness == nil { trial.witness = ShellWitness.look }
                 return trial

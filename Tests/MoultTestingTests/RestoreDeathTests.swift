@@ -37,7 +37,9 @@ struct RestoreDeathTests {  // tier: long
         try Self.trials(name, [.stop, .inputOutputOnce])
     }
 
-    @Test(arguments: ["moved", "moved to another volume"])
+    @Test(arguments: [
+        "moved", "moved, a history", "moved to another volume", "moved to another volume, rows in the WAL",
+    ])
     func `a store that is moved is whole at one of the two places, by the sqlite3 shell`(name: String) throws {
         try Self.trials(name, [.stop, .powerLoss, .inputOutputOnce, .inputOutputOn, .fullOnce])
     }

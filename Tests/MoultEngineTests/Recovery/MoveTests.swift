@@ -130,16 +130,99 @@ struct MoveTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.there) == [])
     }
 
-    // MARK: - A process that dies between two volumes
+    @Test(arguments: [false, true])
+    func `a cancelled move leaves nothing at the new place, and no backup`(isOtherVolume: Bool) throws {
+        let place = try Place()
+        let hasBackup = Flag()
+        let observer = MigrationObserver(
+            onProgress: { if $0.message.hasPrefix("Made the backup") { hasBackup.raise() } },
+            isCancelled: { hasBackup.isRaised })
+        let system: any System = isOtherVolume ? TwoVolumes(at: place.there) : POSIXSystem()
+        let error = #expect(throws: MigrationError.self) {
+            _ = try Migrator(system: system).move(place.old, to: place.new, version: { "1" }, observer)
+        }
+        #expect(error?.code == .cancelled && hasBackup.isRaised)
+        #expect(place.exists(place.old))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.there) == [])
+        let records = StoreRecords(store: place.old)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: records.backups) == [place.earlier.name])
+        #expect(!place.exists(records.journal) && !place.exists(records.work("probe")))
+        #expect(try RunHistory(records).records().map(\.result) == [.cancelled])
+    }
+
+    private final class Flag: @unchecked Sendable {
+        private let lock = NSLock()
+        private var value = false
+        var isRaised: Bool { lock.withLock { value } }
+        func raise() { lock.withLock { value = true } }
+    }
+
+    // MARK: - A cleanup that fails
+
+    /// Fails once: the first time that a path is synchronised, or removed, that meets a condition.
+    private final class FailingOnce: ForwardingSystem, @unchecked Sendable {
+        private let isMeant: @Sendable (_ path: String) -> Bool
+        private let hasFailed = Flag()
+
+        init(_ isMeant: @escaping @Sendable (_ path: String) -> Bool) { self.isMeant = isMeant }
+
+        private func check(_ path: String) throws {
+            guard isMeant(path), !hasFailed.isRaised else { return }
+            hasFailed.raise()
+            throw MigrationError.system("change", path, error: EIO)
+        }
+
+        func synchronise(_ path: String) throws {
+            try check(path)
+            try real.synchronise(path)
+        }
+        func remove(_ path: String) throws -> Bool {
+            try check(path)
+            return try real.remove(path)
+        }
+    }
+
+    @Test func `a backup that came along is removed as a whole`() throws {
+        let place = try Place()
+        let folder = place.old + ".moult/backups"
+        let report = try move(place, on: FailingOnce { $0.hasPrefix(folder) && $0.hasSuffix("/manifest.json") })
+        #expect(report.untidied?.code == .inputOutput)
+        let kept = try #require(report.backup)
+        // What is left of the other one does not have its name any more.
+        #expect(try BackupFolder(folder).list().map(\.name) == [kept.name])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 2)
+        #expect(try move(place).outcome == .moved)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [kept.name])
+        try BackupFolder(folder).verify(kept)
+        #expect(kept.externalFiles == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func `nothing at the old place is removed before the new path is durable`(isOtherVolume: Bool) throws {
+        let place = try Place()
+        let (new, there) = (place.new, place.there)
+        let failing = FailingOnce { $0 == there && FileManager.default.fileExists(atPath: new) }
+        let report = try move(place, on: isOtherVolume ? TwoVolumes(failing, at: there) : failing)
+        #expect(report.outcome == .moved && report.untidied?.code == .inputOutput)
+        let external = place.fixture.folder.path + "/.Forum data" + Self.external
+        #expect(place.exists(external) && place.exists(place.old) == isOtherVolume)
+        #expect(try Migrator().recover(place.new) == .completed)
+        #expect(!place.exists(external) && !place.exists(place.old))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: there).allSatisfy { !$0.hasSuffix(".part") })
+    }
+
+    // MARK: - A process that dies
 
     /// Dies when the new store has its path: nothing is changed after that. Another process starts later.
     private final class Dying: ForwardingSystem, @unchecked Sendable {
-        let volumes: TwoVolumes
+        let volumes: any System
         let end: String
         private let lock = NSLock()
         private var isDead = false
 
-        init(_ there: String, after end: String) { (volumes, self.end) = (TwoVolumes(at: there), end) }
+        init(_ there: String, after end: String, isOtherVolume: Bool = true) {
+            (volumes, self.end) = (isOtherVolume ? TwoVolumes(at: there) : POSIXSystem(), end)
+        }
 
         private func check(_ path: String) throws {
             if lock.withLock({ isDead }) { throw MigrationError.system("write", path, error: EIO) }
@@ -203,15 +286,31 @@ struct MoveTests {
         #expect(place.exists(place.new) && !place.exists(place.old))
     }
 
-    @Test func `another store that was made at the old path stays`() throws {
+    @Test(arguments: [false, true])
+    func `another store that was made at the old path stays, and so does the moved one`(isOtherVolume: Bool) throws {
         let place = try Place()
-        _ = try move(place, on: Dying(place.there, after: place.new))
+        let before = try place.hash(place.old)
+        _ = try move(place, on: Dying(place.there, after: place.new, isOtherVolume: isOtherVolume))
         let other = try EngineFixture(rows: 3)
-        try FileManager.default.removeItem(atPath: place.old)
+        #expect(place.exists(place.old) == isOtherVolume)
+        if isOtherVolume { try FileManager.default.removeItem(atPath: place.old) }
         try FileManager.default.copyItem(atPath: other.store, toPath: place.old)
         _ = try SQLiteShell.run(place.old, "UPDATE Z_METADATA SET Z_UUID = '00000000-2D16-4A0A-8AD4-4C8A4D9D6F36'")
         #expect(try Migrator().recover(place.new) == .completed)
         #expect(try SQLiteShell.run(place.old, "SELECT count(*) FROM ZITEM") == "3\n")
+        #expect(try place.hash(place.new) == before)
+        #expect(place.exists(place.there + "/.Moved" + Self.external))
+        #expect(try BackupFolder(StoreRecords(store: place.new).backups).list().map(\.name) == [place.earlier.name])
+        let names = try FileManager.default.contentsOfDirectory(atPath: place.there)
+        #expect(names.allSatisfy { !$0.hasSuffix(".part") }, "\(names)")
+    }
+
+    @Test func `a file at the old path that is no store does not stop the end of a move`() throws {
+        let place = try Place()
+        _ = try move(place, on: Dying(place.there, after: place.new, isOtherVolume: false))
+        try POSIXSystem().write(Array(repeating: 0x41, count: 8_192), to: place.old)
+        #expect(try Migrator().recover(place.new) == .completed)
+        #expect(place.exists(place.old) && !place.exists(place.old + ".moult/journal.json"))
         #expect(try SQLiteShell.run(place.new, "SELECT count(*) FROM ZITEM") == "1000\n")
     }
 }
