@@ -135,7 +135,7 @@ struct MoveTests {
         let place = try Place()
         let hasBackup = Flag()
         let observer = MigrationObserver(
-            onProgress: { if $0.message.hasPrefix("Made the backup") { hasBackup.raise() } },
+            onProgress: { if $0.message?.hasPrefix("Made the backup") == true { hasBackup.raise() } },
             isCancelled: { hasBackup.isRaised })
         let system: any System = isOtherVolume ? TwoVolumes(at: place.there) : POSIXSystem()
         let error = #expect(throws: MigrationError.self) {
