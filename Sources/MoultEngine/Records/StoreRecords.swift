@@ -19,12 +19,21 @@ package struct StoreRecords: Sendable, Hashable {
     /// - Throws: `fileNotFound` if the store's folder does not exist either.
     package init(of path: String, _ system: any System) throws {
         let folder = Path.folder(of: path)
-        if try system.exists(path) {
-            self.init(store: try system.resolve(path))
+        if let present = try Self.resolve(path, system) {
+            self.init(store: present)
         } else if try system.exists(folder) {
             self.init(store: Path.join(try system.resolve(folder), Path.name(of: path)))
         } else {
             throw try ReadOnlyStore.missing(path, system)
+        }
+    }
+
+    /// Returns the path without symbolic links; nil if nothing is there, or not any more.
+    private static func resolve(_ path: String, _ system: any System) throws -> String? {
+        do {
+            return try system.exists(path) ? system.resolve(path) : nil
+        } catch let error as MigrationError where error.code == .fileNotFound {
+            return nil
         }
     }
 

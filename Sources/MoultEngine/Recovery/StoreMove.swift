@@ -139,10 +139,10 @@ struct StoreMove {
     /// Removes what a move that has not committed has made at the new place.
     func discard() throws {
         guard try system.exists(Path.folder(of: new.store)) else { return }
-        try staged.discard(isInstalled: false)
-        if try arrival != nil, try !system.exists(new.store) {
-            try system.removeTree(new.folder)
-        }
+        // A program may have made another store at the new path, which uses the files and the records there.
+        let isTaken = try system.exists(new.store)
+        try staged.discard(isInstalled: isTaken)
+        if try !isTaken && arrival != nil { try system.removeTree(new.folder) }
         try system.synchronise(Path.folder(of: new.store))
     }
 

@@ -48,13 +48,31 @@ extension Migrator {
     ) throws -> MoveReport {
         let old = try sidecar(of: store)
         let destination = try newPath(wanted, of: old.store)
-        let hasEnded = try finishMove(old) == .completed
-        if try !system.exists(old.store), let moved = MovedStore(from: old.store, system),
-            moved.destination == destination, try system.exists(destination)
-        {
-            try finishMove(StoreRecords(store: destination))
-            return try report(of: moved, old, hasEnded ? .moved : .nothingToDo)
+        if let report = try endMove(from: old, to: destination) { return report }
+        do {
+            return try beginMove(store, from: old, to: destination, version: version, observer)
+        } catch {
+            // Another process may have moved the store there meanwhile.
+            guard try !system.exists(old.store) else { throw error }
+            guard let report = try endMove(from: old, to: destination) else { throw error }
+            return report
         }
+    }
+
+    /// Returns the report of a move that has ended, after ending it if its process died; nil if there is none.
+    private func endMove(from old: StoreRecords, to destination: String) throws -> MoveReport? {
+        let hasEnded = try finishMove(old) == .completed
+        guard try !system.exists(old.store), let moved = MovedStore(from: old.store, system),
+            moved.destination == destination, try system.exists(destination)
+        else { return nil }
+        try finishMove(StoreRecords(store: destination))
+        return try report(of: moved, old, hasEnded ? .moved : .nothingToDo)
+    }
+
+    private func beginMove(
+        _ store: String, from old: StoreRecords, to destination: String, version: () throws -> String,
+        _ observer: MigrationObserver
+    ) throws -> MoveReport {
         try recoverIfNeeded(store)
         let path = try ReadOnlyStore.checkFile(store, system)
         let name = try version()

@@ -305,6 +305,28 @@ struct MoveTests {
         #expect(names.allSatisfy { !$0.hasSuffix(".part") }, "\(names)")
     }
 
+    @Test(arguments: [false, true])
+    func `another store that was made at the new path before the moved one stays, with its files`(
+        isOtherVolume: Bool
+    ) throws {
+        let place = try Place()
+        let before = try place.hash(place.old)
+        // Only the store itself is not renamed yet.
+        let dying = Dying(place.there, after: place.new + ".moult", isOtherVolume: isOtherVolume)
+        #expect(throws: MigrationError.self) { _ = try move(place, on: dying) }
+        let other = try EngineFixture(rows: 3)
+        try FileManager.default.copyItem(atPath: other.store, toPath: place.new)
+        _ = try SQLiteShell.run(place.new, "UPDATE Z_METADATA SET Z_UUID = '00000000-2D16-4A0A-8AD4-4C8A4D9D6F36'")
+        let own = place.there + "/.Moved_SUPPORT/_EXTERNAL_DATA/BBBBBBBB"
+        try Data("its own".utf8).write(to: URL(fileURLWithPath: own))
+        #expect(try Migrator().recover(place.old) == .undone)
+        #expect(place.exists(own))
+        #expect(try SQLiteShell.run(place.new, "SELECT count(*) FROM ZITEM") == "3\n")
+        #expect(try place.hash(place.old) == before)
+        #expect(place.exists(place.fixture.folder.path + "/.Forum data" + Self.external))
+        #expect(!place.exists(place.old + ".moult/journal.json"))
+    }
+
     @Test func `a file at the old path that is no store does not stop the end of a move`() throws {
         let place = try Place()
         _ = try move(place, on: Dying(place.there, after: place.new, isOtherVolume: false))
