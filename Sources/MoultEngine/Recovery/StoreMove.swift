@@ -5,7 +5,7 @@ import MoultStore
 /// A move of a store that has not ended, by its journal at the old place.
 ///
 /// It has committed once the new path has the store, next to a record of the run (``StoreRecords/arrival``). The journal
-/// is removed last, when nothing else of the move is left at either place.
+/// stays until nothing else of the move is left at either place but that record.
 struct StoreMove {
     let journal: Journal
     /// The records at the old place.
@@ -17,7 +17,8 @@ struct StoreMove {
 
     /// Creates the move that a journal describes; nil if it describes another run.
     init?(_ journal: Journal, at old: StoreRecords, _ system: any System) {
-        guard journal.operation == .move, journal.destination != nil, journal.run.isPlainFileName else { return nil }
+        guard journal.operation == .move, journal.destination?.hasPrefix("/") == true, journal.run.isPlainFileName
+        else { return nil }
         self.init(journal, old, system)
     }
 

@@ -86,6 +86,25 @@ struct MoveTests {
         #expect(restored.isEmpty == false && place.exists(place.new))
     }
 
+    @Test func `a call during which another one moves the store has nothing to do`() throws {
+        let place = try Place()
+        let before = try place.hash(place.old)
+        let report = try Migrator().move(
+            place.old, to: place.new,
+            version: {
+                let first = try move(place)
+                #expect(first.outcome == .moved)
+                return "1"
+            })
+        #expect(report.outcome == .nothingToDo && report.destination == place.new)
+        #expect(try place.hash(place.new) == before)
+        // It is told of a move to another path.
+        let other = #expect(throws: MigrationError.self) {
+            _ = try Migrator().move(place.old, to: place.there + "/Other.sqlite", version: { "1" })
+        }
+        #expect(other?.code == .fileNotFound && other?.message.contains("was moved to \(place.new)") == true)
+    }
+
     @Test func `a folder stands for the store's own name in it`() throws {
         let place = try Place()
         let report = try Migrator().move(place.old, to: place.there, version: { "1" })
