@@ -22,9 +22,10 @@ package enum FaultCases {
                 backedUp,
                 exported, exportedFolder, imported, try budgeted, try budgetedPolicy,
             ]
-            return all.map { trial in
+            let moves = Moved.allCases.map(moved) + Moved.allCases.map(movedToOtherVolume)
+            return (all + moves).map { trial in
                 var trial = trial
-                if trial.ignoredTable == nil { trial.witness = ShellWitness.look }
+                if trial.ignoredTable == nil, trial.witness == nil { trial.witness = ShellWitness.look }
                 return trial
             }
         }

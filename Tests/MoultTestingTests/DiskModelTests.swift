@@ -74,6 +74,22 @@ struct DiskModelTests {
         #expect(left == ["a/file": "new", "there": "old"])
     }
 
+    @Test func `a name that a durable rename has taken away does not come back`() throws {
+        for seed in UInt64(0)..<20 {
+            let left = try Self.cut(seed: seed) { system, root in
+                try system.makeFolder(root + "/a")
+                try system.write(Array("new".utf8), to: root + "/made")
+                try system.synchronise(root + "/made")
+                try system.rename(root + "/made", to: root + "/a/made")
+                // The one folder makes the rename durable, and the other comes later.
+                try system.synchronise(root + "/a")
+                try system.synchronise(root)
+                try system.setMode(0o600, of: root + "/there")
+            }
+            #expect(left == ["a/made": "new", "there": "old"], "seed \(seed)")
+        }
+    }
+
     @Test func `every part of what was not synchronised may be there`() throws {
         var seen: Set<String> = []
         for seed in UInt64(0)..<60 {

@@ -37,6 +37,13 @@ struct RestoreDeathTests {  // tier: long
         try Self.trials(name, [.stop, .inputOutputOnce])
     }
 
+    @Test(arguments: [
+        "moved", "moved, a history", "moved to another volume", "moved to another volume, rows in the WAL",
+    ])
+    func `a store that is moved is whole at one of the two places, by the sqlite3 shell`(name: String) throws {
+        try Self.trials(name, [.stop, .powerLoss, .inputOutputOnce, .inputOutputOn, .fullOnce])
+    }
+
     /// The witness itself: it sees a store that is gone, an empty one, and one that was moved elsewhere.
     @Test(arguments: ["gone", "empty", "moved"])
     func `a store that is not at its path is seen`(fate: String) throws {

@@ -3,11 +3,11 @@ import MoultModel
 
 /// A machine that passes every call to the real one, for tests that put a fault in place of a few.
 package protocol ForwardingSystem: System {
-    var real: POSIXSystem { get }
+    var real: any System { get }
 }
 
 extension ForwardingSystem {
-    package var real: POSIXSystem { POSIXSystem() }
+    package var real: any System { POSIXSystem() }
     package func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
         try real.copy(path, to: copy, rights)
     }

@@ -2,7 +2,8 @@
 
 The witness knows nothing of Moult: a store is what the sqlite3 shell reads in a copy of it, everything else is bytes.
 After each fault
-  * forum.sqlite is the old store or the new one, whole, and its external data is there,
+  * forum.sqlite is the old store or the new one, whole, and its external data is there; of a store that is moved,
+    exactly one path has the store,
   * a file that the command makes is as an undisturbed run makes it, or not there; a folder is complete or not there,
   * nothing is more readable than the store,
   * the command has not said that it succeeded, unless everything is there;
@@ -188,7 +189,12 @@ class Command:
             isWhole = store == self.old or store in self.new or self.isMirror and store.startswith("ok")
             if not isWhole and (self.new[0] == self.new[1] or not store.startswith("ok")):
                 faults.append("the store is neither old nor new: " + store[:200])
-            if not os.path.exists(folder + "/.forum_SUPPORT/_EXTERNAL_DATA/AAAAAAAA"):
+            isMoved = self.new[0] == "MISSING"
+            stores = [name for name in files if isMoved and name in self.files and name.endswith(".sqlite")]
+            if isMoved and (store != "MISSING") + len(stores) != 1:
+                faults.append("the store is at the old path: %s; and at %s" % (store != "MISSING", stores))
+            support = next((name[:-len(".sqlite")] for name in stores), "forum")
+            if not os.path.exists(folder + "/.%s_SUPPORT/_EXTERNAL_DATA/AAAAAAAA" % support):
                 faults.append("external data is gone")
             for name, value in files.items():
                 if ".part" in name:

@@ -106,6 +106,24 @@ extension RollbackReport {
     }
 }
 
+extension MoveReport {
+    package var document: JSONValue {
+        [
+            "format": 1, "outcome": .string(outcome.rawValue), "run": .string(run), "to": .string(destination),
+            "backup": backup?.document ?? .null, "bytes": .integer(bytes), "seconds": .double(seconds),
+        ]
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        let place = destination.printable
+        guard outcome == .moved else { return ["The store has already been moved to \(place)."] }
+        var lines = ["Moved the store to \(place) in \(Quantity.duration(seconds)), verified."]
+        if let backup { lines.append("The backup \(backup.name) is kept at the old place.") }
+        if let untidied { lines.append("The next call tidies up the old place. \(untidied.message)") }
+        return lines
+    }
+}
+
 /// The runs on a store, oldest first, and the unreadable part of its history.
 package struct RunListing: Sendable {
     package let runs: [StoreRun]
@@ -147,7 +165,7 @@ extension StoreRun.Operation {
         switch self {
         case .validate: String(advice: "validate \(option: .fix)")
         case .quarantine: "quarantine restore"
-        case .migrate, .rollback, .finish, .repair, .downgrade: rawValue
+        case .migrate, .rollback, .finish, .repair, .downgrade, .move: rawValue
         }
     }
 }

@@ -79,6 +79,24 @@ extension Project {
         task("rollback", store) { observer, _ in try keeper(of: store, options).restore(backup, observer) }
     }
 
+    /// Moves a store to another path, such as an App Group's folder or another volume, with its external data, its
+    /// history and its earlier backups. A verified backup stays at the old path, and a record there says where the
+    /// store went. If the process dies, the same call again ends the move, and so does the next call for either path.
+    ///
+    /// The report's errors: `usage` if something is at the new path, or if the store has a mirror; `fileNotFound` if
+    /// its folder is missing; `locked` if another process has the store open; `insufficientStorage`, `cancelled`,
+    /// `storeCorrupted`. The store is at its old path then.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - destination: the new path, or an existing folder, in which the store keeps its name.
+    ///   - options: the options with the folder for backups.
+    public func move(
+        _ store: String, to destination: String, options: RunOptions = RunOptions()
+    ) -> StoreTask<MoveReport> {
+        task("move", store) { observer, _ in try keeper(of: store, options).move(to: destination, observer) }
+    }
+
     // MARK: - Records
 
     /// Returns the history of a store: the runs on it, oldest first. The store may be gone. A line of the ``logger``

@@ -51,6 +51,8 @@ public typealias StoreBackup = MoultEngine.StoreBackup
 public typealias StoreRun = MoultEngine.StoreRun
 /// The result of a rollback.
 public typealias RollbackReport = MoultEngine.RollbackReport
+/// The result of moving a store.
+public typealias MoveReport = MoultEngine.MoveReport
 /// The outcome of recovering a run whose process died.
 public typealias RecoveryOutcome = MoultEngine.RecoveryOutcome
 /// The result of a repair: the faults found, and their outcomes.

@@ -169,6 +169,15 @@ package struct StoreKeeper: Sendable {
         return try migrator.rollback(store, to: backup, currentVersion: knownVersionName(of: store), observer)
     }
 
+    /// Moves the store to another path, or ends a move there that was interrupted.
+    ///
+    /// - Parameter destination: the new path, or a folder in which the store keeps its name.
+    package func move(to destination: String, _ observer: MigrationObserver = .none) throws -> MoveReport {
+        let migrator = migrator
+        return try migrator.move(
+            store, to: destination, version: { try migrator.versionName(of: store, in: knownVersions) }, observer)
+    }
+
     // MARK: - Records
 
     /// Recovers a run whose process died, and begins nothing.

@@ -28,6 +28,21 @@ package enum Path {
     /// The suffix of the folder next to a store that holds Moult's own files.
     package static let sidecarEnding = ".moult"
 
+    /// The longest store name, in bytes, used unshortened in the folder's name. File systems allow 255 bytes.
+    private static let longestName = 249
+
+    /// Returns the path of the folder next to a store that holds Moult's own files: `<name>.moult`. A name too long for
+    /// the added ending is shortened and made unique by its digest: SQLite limits paths to 512 bytes.
+    package static func sidecar(of store: String) -> String {
+        let name = name(of: store)
+        guard name.utf8.count > longestName else { return store + sidecarEnding }
+        let digest = Array(Digest.sha256(name.utf8).prefix(8)).hexadecimal
+        let start = name.unicodeScalars.reduce(into: "") { text, scalar in
+            if text.utf8.count < 60 { text.unicodeScalars.append(scalar) }
+        }
+        return join(folder(of: store), "\(start)-\(digest)\(sidecarEnding)")
+    }
+
     /// Splits a path inside such a folder into the folder and the names below it; nil for any other path.
     static func belowSidecar(_ path: String) -> (folder: String, names: [String])? {
         guard let range = path.firstRange(of: sidecarEnding + "/") else { return nil }

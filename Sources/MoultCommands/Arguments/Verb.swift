@@ -127,7 +127,7 @@ package struct Verb: Sendable {
         schema,
         compile, decompile, generate, coexist, initialise, lock, lint, diff, changelog, answer, plan, migrate,
         finish, resume, validate, repair, quarantine,
-        backup, rollback, salvage, downgrade, mirror, fleet, doctor, explain, runs, log, test, fixture, checklist,
+        backup, rollback, salvage, downgrade, move, mirror, fleet, doctor, explain, runs, log, test, fixture, checklist,
         parity,
         completions, manual,
     ]

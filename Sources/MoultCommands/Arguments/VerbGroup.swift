@@ -35,7 +35,7 @@ package struct VerbGroup: Sendable {
             VerbGroup(
                 "tests", "make stores for tests, and test a migration with faults",
                 ["create", "fixture", "test", "parity"]),
-            VerbGroup("many", "work on thousands of stores, or keep two in step", ["fleet", "mirror"]),
+            VerbGroup("many", "move a store, keep two in step, or work on thousands", ["move", "mirror", "fleet"]),
         ]
         let grouped = Set(groups.flatMap(\.verbs).map(\.name))
         let rest = Verb.all.map(\.name).filter { !grouped.contains($0) }
@@ -128,6 +128,7 @@ extension Verb {
         "up": "migrate", "deploy": "migrate", "convert": "export", "migration": "migrate", "db:migrate": "migrate",
         "undo": "rollback", "revert": "rollback", "reset": "rollback", "db:rollback": "rollback", "down": "downgrade",
         "restore": "backup restore", "continue": "resume", "retry": "resume", "recover": "salvage",
+        "mv": "move", "relocate": "move",
         "question": "answer", "questions": "answer", "resolve": "answer", "rename": "answer",
         "makemigrations": "answer",
         // Rescue.

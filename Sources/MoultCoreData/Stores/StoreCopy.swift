@@ -9,12 +9,10 @@ struct StoreCopy {
     let source: String
     let destination: String
     let exists: Bool
-    private let system = POSIXSystem()
+    private let system: any System
 
-    init(from source: String, to destination: String, exists: Bool) {
-        self.source = source
-        self.destination = destination
-        self.exists = exists
+    init(from source: String, to destination: String, exists: Bool, on system: any System = POSIXSystem()) {
+        (self.source, self.destination, self.exists, self.system) = (source, destination, exists, system)
     }
 
     func run() throws {
@@ -39,6 +37,9 @@ struct StoreCopy {
             defer { lock.release() }
             try lock.connection.keepWALOnClose(false)
             try replace(lock.connection, by: connection)
+            // The files that only the old pages name go after the new pages are proven.
+            try lock.connection.writeBackLog(system)
+            try lock.connection.proveWrites()
         } else {
             try makeNew(from: connection)
         }
@@ -87,7 +88,12 @@ struct StoreCopy {
         for suffix in ["-wal", "-shm", "-journal"] { try system.remove(destination + suffix) }
         // Otherwise they could reappear next to the new store after a power failure.
         try system.synchronise(Path.folder(of: destination))
-        try system.rename(part, to: destination)
+        do {
+            try system.rename(part, toUnused: destination)
+        } catch {
+            _ = try? system.remove(part)
+            throw error
+        }
         try system.synchronise(Path.folder(of: destination))
     }
 
@@ -104,11 +110,17 @@ struct StoreCopy {
         for path in try StagedPath.abandoned(in: to.folder, system) { try system.remove(path) }
         for name in names where try !system.exists(Path.join(to.folder, name)) {
             let part = StagedPath.make(for: Path.join(to.folder, name), system)
-            try system.copy(Path.join(from.folder, name), to: part, to.rights)
-            try system.synchronise(part)
-            try system.rename(part, to: Path.join(to.folder, name))
+            do {
+                try system.copyExactly(Path.join(from.folder, name), to: part, to.rights)
+                try system.synchronise(part)
+                try system.rename(part, to: Path.join(to.folder, name))
+            } catch {
+                _ = try? system.remove(part)
+                throw error
+            }
         }
-        try system.synchronise(to.folder)
+        // The rows that name the files are committed later.
+        for folder in [to.folder, to.supportFolder, Path.folder(of: destination)] { try system.synchronise(folder) }
         return names
     }
 }

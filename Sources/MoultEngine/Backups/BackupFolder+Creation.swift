@@ -179,7 +179,7 @@ extension BackupFolder {
         defer { connection.close() }
         switch reason {
         case .migration, .finish: try connection.checkSoundness(place: place ?? path)
-        case .repair, .rollback, .request, .imported: try connection.checkPages(place: place ?? path)
+        case .repair, .rollback, .move, .request, .imported: try connection.checkPages(place: place ?? path)
         }
     }
 

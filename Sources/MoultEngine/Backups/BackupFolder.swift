@@ -137,6 +137,8 @@ package struct BackupFolder: Sendable {
         // If the removal stops half-way, the next run removes the rest, as it does for an unfinished backup.
         let going = Path.join(Path.folder(of: backup.folder), ".\(system.uniqueName())\(Self.draftSuffix)")
         try system.rename(backup.folder, to: going)
+        // Otherwise a power cut could leave a part of the backup under its name.
+        try system.synchronise(Path.folder(of: going))
         try system.removeTree(going)
     }
 

@@ -35,7 +35,7 @@ public struct StoreBackup: Sendable, Equatable {
     public var sha256: String { manifest.sha256 }
     /// The number of files of external data.
     public var externalFiles: Int { manifest.externalFiles.count }
-    /// The reason for the backup: `migration`, `finish`, `repair`, `rollback`, `request` or `imported`; nil if unknown.
+    /// The reason for the backup: `migration`, `finish`, `repair`, `rollback`, `move`, `request` or `imported`; nil if unknown.
     public var reason: String? { manifest.reason?.rawValue }
 
     /// Whether it was requested or imported, so that no run made it.
@@ -94,6 +94,8 @@ public struct StoreBackup: Sendable, Equatable {
             case repair
             /// Another backup was about to take the store's place.
             case rollback
+            /// The store was about to be moved.
+            case move
             /// It was requested.
             case request
             /// It was imported.

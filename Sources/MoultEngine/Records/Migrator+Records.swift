@@ -155,7 +155,9 @@ extension Migrator {
     /// Returns the last run that changed the store, which a rollback undoes.
     func lastChange(of store: String) throws -> StoreRun? {
         try runs(of: store).last {
-            ![.rollback, .finish].contains($0.operation) && [.done, .recovered].contains($0.result)
+            // A move is a change of the place that the store has left, where its backup is.
+            ![.rollback, .finish].contains($0.operation) && ($0.operation != .move || $0.backup != nil)
+                && [.done, .recovered].contains($0.result)
         }
     }
 

@@ -189,12 +189,27 @@ package struct StagedStore {
     /// - Throws: `usage` if one of them is taken, `locked` if another process is making the same store.
     package init(at path: String, taking places: [String], apartFrom store: String? = nil, _ system: any System) throws
     {
-        try Self.removeAbandoned(path, system)
-        try StagedPath.checkUncontended(path, system)
-        try system.checkNewPath(path, isStore: true, apartFrom: store)
-        try Self.check(places, path, system)
+        try Self.checkFree(path, taking: places, apartFrom: store, system)
         self.init(path: path, folder: StagedPath.make(for: path, system), system)
         try system.makeFolder(folder)
+    }
+
+    /// Returns the folder of a move, which is named after its run: its journal alone decides when the folder goes, no
+    /// matter which process made it.
+    init(ofMove run: String, to path: String, _ system: any System) {
+        self.init(path: path, folder: "\(path).\(run)\(StagedPath.suffix)", system)
+    }
+
+    /// Removes what dead processes left for a path, and checks that the path and the places are free.
+    ///
+    /// - Throws: `usage` if one of them is taken, `locked` if another process is making the same store.
+    static func checkFree(
+        _ path: String, taking places: [String], apartFrom store: String?, _ system: any System
+    ) throws {
+        try removeAbandoned(path, system)
+        try StagedPath.checkUncontended(path, system)
+        try system.checkNewPath(path, isStore: true, apartFrom: store)
+        try check(places, path, system)
     }
 
     private static func check(_ places: [String], _ path: String, _ system: any System) throws {
@@ -202,17 +217,28 @@ package struct StagedStore {
         for place in places { try system.checkNewPath(place, isStore: databases.contains(place)) }
     }
 
-    package func remove() { _ = try? system.removeTree(folder) }
+    package func remove() { _ = try? discard(isInstalled: isInstalled) }
+
+    /// Whether the store that is made here has its path.
+    private var isInstalled: Bool { get throws { try !system.exists(new) && system.exists(path) } }
+
+    /// Removes the folder. If the store does not have its path, first removes the files that were renamed before it.
+    func discard(isInstalled: Bool) throws {
+        if !isInstalled { try removeMoved() }
+        try system.removeTree(folder)
+    }
 
     /// Renames the store's other files and then the store itself.
     ///
-    /// - Parameter places: the paths that must be free. Another process may have made something there since; files made
-    ///   between this check and the rename are not replaced either.
+    /// - Parameters:
+    ///   - places: the paths that must be free. Another process may have made something there since; files made between
+    ///     this check and the rename are not replaced either.
+    ///   - store: a whole store in one file, which gets the path in place of the one made here.
     /// - Returns: the error from synchronising the folder at the end; the store is complete, but not yet safe from a
     ///   power cut.
-    package func install(taking places: [String]) throws -> (any Error)? {
+    package func install(taking places: [String], moving store: String? = nil) throws -> (any Error)? {
         try Self.check(places, path, system)
-        try checkWrittenBack()
+        if store == nil { try checkWrittenBack() }
         let before = try companions.filter { try system.exists($0.from) }
         // If the process dies, a later run reads from the mark which renamed files belong to this store.
         try system.write(Array(before.map(\.from).map(Path.name).joined(separator: "\n").utf8), to: mark)
@@ -220,9 +246,10 @@ package struct StagedStore {
         do {
             for (from, to) in before { try system.rename(from, toUnused: to) }
             try system.synchronise(Path.folder(of: path))
-            try system.rename(new, toUnused: path)
+            try system.rename(store ?? new, toUnused: path)
         } catch {
-            _ = try? removeMoved()
+            // A rename may have happened although it reported an error.
+            if (try? system.exists(store ?? new)) == true { _ = try? removeMoved() }
             throw error
         }
         do {
@@ -242,14 +269,16 @@ package struct StagedStore {
         }
     }
 
-    /// Removes the renamed files if the store itself was not renamed. While the store is still in its folder, a file at
-    /// its path belongs to another process.
+    /// Removes the renamed files of a store that was not renamed itself. A file at its path belongs to another process.
     private func removeMoved() throws {
-        guard try system.exists(mark), try system.exists(new) || !system.exists(path) else { return }
+        guard try system.exists(mark) else { return }
         let names = String(decoding: try system.read(mark), as: UTF8.self).split(separator: "\n")
         for (from, to) in companions where names.contains(Path.name(of: from)[...]) {
             if try !system.exists(from) { try system.removeTree(to) }
         }
+        // What is removed from the folder from here on was not renamed.
+        try system.remove(mark)
+        try system.synchronise(folder)
     }
 
     /// Removes what dead processes left for a path.
@@ -259,8 +288,8 @@ package struct StagedStore {
     package static func removeAbandoned(_ path: String, _ system: any System) throws -> Bool {
         let abandoned = try StagedPath.abandoned(for: path, system)
         for folder in abandoned {
-            try StagedStore(path: path, folder: folder, system).removeMoved()
-            try system.removeTree(folder)
+            let unfinished = StagedStore(path: path, folder: folder, system)
+            try unfinished.discard(isInstalled: unfinished.isInstalled)
         }
         return !abandoned.isEmpty
     }

@@ -19,8 +19,8 @@ package struct StoreRecords: Sendable, Hashable {
     /// - Throws: `fileNotFound` if the store's folder does not exist either.
     package init(of path: String, _ system: any System) throws {
         let folder = Path.folder(of: path)
-        if try system.exists(path) {
-            self.init(store: try system.resolve(path))
+        if let present = try Self.resolve(path, system) {
+            self.init(store: present)
         } else if try system.exists(folder) {
             self.init(store: Path.join(try system.resolve(folder), Path.name(of: path)))
         } else {
@@ -28,20 +28,17 @@ package struct StoreRecords: Sendable, Hashable {
         }
     }
 
-    /// The path of the folder. A name too long for the added ending is shortened and made unique by its digest: SQLite
-    /// limits paths to 512 bytes.
-    package var folder: String {
-        let name = Path.name(of: store)
-        guard name.utf8.count > Self.longestName else { return store + Path.sidecarEnding }
-        let digest = Array(Digest.sha256(name.utf8).prefix(8)).hexadecimal
-        let start = name.unicodeScalars.reduce(into: "") { text, scalar in
-            if text.utf8.count < 60 { text.unicodeScalars.append(scalar) }
+    /// Returns the path without symbolic links; nil if nothing is there, or not any more.
+    private static func resolve(_ path: String, _ system: any System) throws -> String? {
+        do {
+            return try system.exists(path) ? system.resolve(path) : nil
+        } catch let error as MigrationError where error.code == .fileNotFound {
+            return nil
         }
-        return Path.join(Path.folder(of: store), "\(start)-\(digest)\(Path.sidecarEnding)")
     }
 
-    /// The longest store name, in bytes, used unshortened in the folder's name. File systems allow 255 bytes.
-    private static let longestName = 249
+    /// The path of the folder.
+    package var folder: String { Path.sidecar(of: store) }
 
     /// The store's name, for a copy next to which SQLite may create a `-journal`.
     package var nameOfCopy: String {
@@ -63,6 +60,9 @@ package struct StoreRecords: Sendable, Hashable {
     /// The mark that a person has stopped a run, written at the request.
     package var stopped: String { Path.join(folder, Self.stoppedName) }
     static let stoppedName = "stopped"
+    /// The record of the run that moved the store here, while that run has not ended at the old place.
+    package var arrival: String { Path.join(folder, Self.arrivalName) }
+    static let arrivalName = "arrival.json"
     /// The record of the store's mirror.
     package var mirror: String { Path.join(folder, "mirror.json") }
     /// The file that records the state in which the mirror left the file of its second store.

@@ -41,6 +41,8 @@ public struct StoreRun: Sendable, Hashable, Identifiable {
         case quarantine
         /// A downgrade to an older version.
         case downgrade
+        /// A move to another path.
+        case move
     }
 
     package var run: String

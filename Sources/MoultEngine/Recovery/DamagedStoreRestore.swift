@@ -203,8 +203,12 @@ extension Recovery {
         -> Outcome
     {
         if case .sound = condition { return .nothing }
-        guard let journal = try readJournal(sidecar, system), journal.operation == .rollback else {
+        let journal = try readJournal(sidecar, system)
+        guard let journal, journal.operation == .rollback else {
             // The journal is about a store that no longer exists.
+            if let move = journal.flatMap({ StoreMove($0, at: sidecar, system) }), try !move.isCommitted {
+                try move.discard()
+            }
             try removeLeftovers(sidecar, BackupFolder(sidecar.backups, system), system)
             return .nothing
         }

@@ -43,6 +43,8 @@ package struct Journal: Sendable, Equatable {
     /// The `NSStoreUUID` of a backup that replaces an unsound or missing store. The old file cannot be queried, so the
     /// restore has happened once the store is sound and has this UUID. Nil for every other run.
     package var restoredUUID: String?
+    /// The path that a move brings the store to; nil for every other run.
+    package var destination: String?
     /// Steps with an undo that may have begun.
     package var steps: [String] = []
     /// The data missing from the new store, once all of it is counted.
@@ -108,6 +110,7 @@ extension Journal {
             .init("newExternalFiles", .array(newExternalFiles.map(JSONValue.string))),
             .init("droppedFiles", .array(droppedFiles.map(JSONValue.string))),
             .init("restoredUUID", restoredUUID.map(JSONValue.string) ?? .null),
+            .init("destination", JSONValue(destination)),
             .init("steps", .array(steps.map(JSONValue.string))), .init("losses", .array(losses.map(\.document))),
             .init("request", request ?? .null),
         ])
@@ -126,8 +129,8 @@ extension Journal {
             schemaVersion: schemaVersion, oldChecksum: oldChecksum, newChecksum: json["newChecksum"]?.string,
             backup: json["backup"]?.string, saved: json["saved"]?.string, backups: backups, newExternalFiles: files,
             droppedFiles: json["droppedFiles"]?.array?.compactMap(\.string) ?? [],
-            restoredUUID: json["restoredUUID"]?.string, steps: json["steps"]?.array?.compactMap(\.string) ?? [],
-            losses: MigrationLoss.list(json["losses"]),
+            restoredUUID: json["restoredUUID"]?.string, destination: json["destination"]?.string,
+            steps: json["steps"]?.array?.compactMap(\.string) ?? [], losses: MigrationLoss.list(json["losses"]),
             request: json["request"].flatMap { $0 == .null ? nil : $0 })
     }
 }
@@ -143,6 +146,7 @@ extension StoreRun.Operation {
         case .repair: "The repair"
         case .quarantine: "The return of objects"
         case .downgrade: "The downgrade"
+        case .move: "The move"
         }
     }
 
@@ -165,6 +169,7 @@ extension StoreRun.Operation {
         case .repair: "repairing, at version \(to)."
         case .quarantine: "putting objects from the quarantine back, at version \(to)."
         case .downgrade: "downgrading from \(from) to \(to)."
+        case .move: "moving the store, of version \(to)."
         }
     }
 }

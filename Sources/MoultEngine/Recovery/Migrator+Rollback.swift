@@ -37,6 +37,7 @@ extension Migrator {
         let startedAt = system.now
         try backups(of: store).verify(backup)
         let sidecar = try sidecar(of: store)
+        try finishMove(sidecar)
         try checkPath(sidecar.store)
         try sidecar.make(system)
         let owner = try RunOwner.take(sidecar, system)
@@ -131,7 +132,7 @@ extension Migrator {
         do {
             if let saved = journal.saved, try system.exists(saved) {
                 if (error as? MigrationError)?.code == .cancelled {
-                    try system.removeTree(saved)
+                    try BackupFolder(Path.folder(of: saved), system).remove(StoreBackup(reading: saved, system))
                 } else {
                     try RunHistory(sidecar, system).append(
                         StoreRun(

@@ -26,6 +26,14 @@ package enum Recovery {
             try removeLeftovers(sidecar, BackupFolder(journal.backups, system), keeping: checkpoint, system)
             return .nothing
         }
+        if let move = StoreMove(journal, at: sidecar, system) {
+            if try move.isCommitted {
+                let outcome = try move.settle(lock)
+                guard try system.exists(sidecar.store) else { throw try ReadOnlyStore.missing(sidecar.store, system) }
+                return outcome
+            }
+            try move.discard()
+        }
         let state = try StoreState(lock.connection)
         let outcome = try outcome(of: lock, state, journal)
         if outcome == .completed { try removeDroppedFiles(journal, lock, system) }
@@ -125,9 +133,9 @@ package enum Recovery {
     }
 
     /// Whether the commit happened. If the store's checksum matches neither of the journal's, another process has
-    /// changed the store since, and the counter alone decides.
+    /// changed the store since, and the counter alone decides. A move never changes the store (``StoreMove``).
     static func isNew(_ state: StoreState, _ journal: Journal) -> Bool {
-        guard journal.state == .committing else { return false }
+        guard journal.state == .committing, journal.operation != .move else { return false }
         if let new = journal.newChecksum, new != journal.oldChecksum, !new.isEmpty {
             if state.checksum == new { return true }
             if state.checksum == journal.oldChecksum { return false }
@@ -244,7 +252,11 @@ extension Migrator {
     package func hasLeftovers(_ store: String) throws -> Bool {
         let sidecar = try sidecar(of: store)
         guard try system.exists(sidecar.folder), try paused(store) == nil else { return false }
-        if try system.exists(sidecar.journal) || Recovery.hasSpentJournal(sidecar, system) { return true }
+        if try system.exists(sidecar.journal) || StoreMove.hasArrival(at: sidecar, system)
+            || Recovery.hasSpentJournal(sidecar, system)
+        {
+            return true
+        }
         return try !leftovers(of: sidecar).isEmpty
     }
 

@@ -55,6 +55,7 @@ package struct Migrator: Sendable {
 
     /// Checks a store's surroundings and locks it.
     func lock(_ store: String) throws -> StoreLock {
+        try finishMove(sidecar(of: store))
         let path = try ReadOnlyStore.checkFile(store, system)
         try StorePrecheck.checkFile(path, system)
         return try StoreLock(path, system, patience: options.patience)
@@ -68,6 +69,7 @@ package struct Migrator: Sendable {
         if try StagedStore.removeAbandoned(sidecar.store, system), try !system.exists(sidecar.store) {
             return .undone
         }
+        if let outcome = try finishMove(sidecar) { return outcome }
         if (try? Journal.read(sidecar, system))?.operation == .rollback {
             // There may be no store to open.
             let owner = try RunOwner.take(sidecar, system)

@@ -64,6 +64,11 @@ extension ReadOnlyStore {
         let folder = Path.folder(of: path)
         // The folder listing includes a link even if its target does not exist.
         guard try system.exists(folder), try system.list(folder).contains(Path.name(of: path)) else {
+            if let moved = MovedStore(from: path, system) {
+                return MigrationError(
+                    .fileNotFound, "\(path) was moved to \(moved.destination) at \(moved.movedAt).", place: path,
+                    remedy: "Name the store there. \(.listBackups, .store(path)) shows what is kept here.")
+            }
             return MigrationError(
                 .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the store.")
         }

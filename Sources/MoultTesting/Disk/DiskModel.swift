@@ -173,7 +173,9 @@ final class DiskFolder {
     func synchronise(where isIncluded: (Change) -> Bool = { _ in true }) -> Set<Int> {
         let done = pending.filter(isIncluded)
         for change in done { durable[change.name] = change.entry }
-        pending.removeAll(where: isIncluded)
+        // An earlier change of the same name cannot come after a durable one.
+        let last = Dictionary(done.map { ($0.name, $0.number) }, uniquingKeysWith: max)
+        pending.removeAll { change in isIncluded(change) || last[change.name].map { change.number < $0 } ?? false }
         return Set(done.map(\.number))
     }
 

@@ -73,9 +73,9 @@ package final class FaultFixture {
         try reset()
         states = [try state()]
         witnessed = [try witness()]
-        earlier = try Migrator().backups(of: store).list().map {
-            try LogicalState(of: $0.store, scratch: scratch, changing: changing)
-        }
+        // The work may carry backups of the store that it reads.
+        earlier = try Set([store, faultCase.opened(store) ?? store]).flatMap { try Migrator().backups(of: $0).list() }
+            .map { try LogicalState(of: $0.store, scratch: scratch, changing: changing) }
         let before = try faultCase.contents?(store)
         for stop in faultCase.stops {
             try reset()

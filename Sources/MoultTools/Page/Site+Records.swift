@@ -34,7 +34,7 @@ extension Site {
             let losses: [HTML] = run.losses.map { "<li>\($0.sentence)</li>" }
             let lost: HTML = losses.isEmpty ? "" : "<ul>\(losses)</ul>"
             // Only the last run can be undone: an earlier one's backup is older than what came after it.
-            let canUndo = place == 0 && run.result == .done && run.operation != .rollback
+            let canUndo = place == 0 && run.result == .done && ![.rollback, .move].contains(run.operation)
             let undo = canUndo ? undoLink(to: run.backup.flatMap { backups.contains($0) ? $0 : nil }) : ""
             return """
                 <th scope="row">\(run.startedAt?.words ?? "")</th><td>\(run.operation.rawValue)</td>\

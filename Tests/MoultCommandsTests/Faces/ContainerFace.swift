@@ -67,6 +67,13 @@ enum ContainerFace {
         }
     }
 
+    /// Moves a store that is not open, with the calls that Core Data has for it.
+    static func move(_ store: String, to path: String) throws {
+        let (old, new) = (URL(fileURLWithPath: store), URL(fileURLWithPath: path))
+        try PersistentStoreCoordinator.replacePersistentStore(at: new, withPersistentStoreFrom: old)
+        try PersistentStoreCoordinator.destroyPersistentStore(at: old)
+    }
+
     // MARK: - Backups and history
 
     static func backUp(_ store: String) throws -> String {

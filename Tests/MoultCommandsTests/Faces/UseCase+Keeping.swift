@@ -75,6 +75,45 @@ extension UseCase {
             try faces.expectSameRows(withApp: true)
             #expect(try Faces.rows(faces.library) == before)
         },
+        UseCase("a store that is moved", ["move"], ["move(_:to:options:)"]) {
+            let faces = try Faces.forum()
+            let before = try Faces.rows(faces.library)
+            let document = try faces.moult("move", "app.sqlite", "moved.sqlite")
+            let moved = faces.folder + "/moved.sqlite"
+            let report = try await faces.project.move(faces.library, to: moved).report
+            faces.expectSame(
+                document,
+                [
+                    "outcome": .string(report.outcome.rawValue), "to": .string(report.destination),
+                    "bytes": .integer(report.bytes),
+                ])
+            #expect(report.outcome == .moved && document["backup"]?["reason"]?.string == "move")
+            #expect(report.backup?.reason == "move" && report.backup?.version == "Forum")
+            let app = URL(fileURLWithPath: faces.app).deletingLastPathComponent().path + "/moved.sqlite"
+            try ContainerFace.move(faces.app, to: app)
+            for store in [faces.tool.folder.path + "/moved.sqlite", moved, app] {
+                #expect(try Faces.rows(store) == before)
+            }
+            for store in [faces.tool.folder.path + "/app.sqlite", faces.library, faces.app] {
+                #expect(!FileManager.default.fileExists(atPath: store))
+            }
+            // The old path says where the store is, and the same call again finds its work done.
+            let gone = try faces.moult("status", "app.sqlite", exit: 4)
+            let error = await #expect(throws: MigrationError.self) {
+                _ = try await faces.project.status(of: faces.library)
+            }
+            faces.expectSame(gone["error"] ?? .null, ["code": JSONValue(error?.code.description)])
+            #expect(error?.message.contains("was moved to \(moved)") == true)
+            let again = try faces.moult("move", "app.sqlite", "moved.sqlite")
+            let second = try await faces.project.move(faces.library, to: moved).report
+            faces.expectSame(again, ["outcome": .string(second.outcome.rawValue)])
+            #expect(second.outcome == .nothingToDo)
+            // The old place keeps a backup.
+            _ = try faces.moult("rollback", "app.sqlite")
+            _ = try await faces.project.rollback(faces.library).report
+            try faces.expectSameRows()
+            #expect(try Faces.rows(faces.library) == before)
+        },
         UseCase("what was done to a store", ["runs", "log"], ["history(of:)", "log(of:)"]) {
             let faces = try Faces.shrinking()
             _ = try faces.moult("migrate", "app.sqlite", "--accept-losses")

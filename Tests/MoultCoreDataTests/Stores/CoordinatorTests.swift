@@ -1,7 +1,10 @@
 import Foundation
-import MoultCoreData
+import MoultBasics
+import MoultStore
 import TestSupport
 import Testing
+
+@testable import MoultCoreData
 
 @Suite struct CoordinatorTests {
     @Test func `metadata is read without changing a byte`() throws {
@@ -161,6 +164,33 @@ import Testing
         let context = ManagedObjectContext(persistentStoreCoordinator: coordinator)
         let picture = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Picture")).first)
         #expect(try picture.value(forKey: "bytes") as? Data == bytes)
+    }
+
+    /// Changes a byte of each file that it copies.
+    private struct FaultyCopies: ForwardingSystem {
+        func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
+            var bytes = try real.read(path)
+            bytes[0] ^= 1
+            try real.write(bytes, to: copy, rights)
+        }
+    }
+
+    @Test func `a large value that does not arrive whole stops the copy, and a file that is there stays`() throws {
+        let store = try TestStore()
+        try store.populate(3)
+        let copy = store.url.deletingLastPathComponent().appendingPathComponent("Copy.sqlite").path
+        let external = ExternalStorage(store: store.url.path)
+        try external.makeFolder(on: POSIXSystem())
+        try POSIXSystem().write([1, 2, 3], to: external.folder + "/AAAAAAAA")
+        let changed = #expect(throws: MigrationError.self) {
+            try StoreCopy(from: store.url.path, to: copy, exists: false, on: FaultyCopies()).run()
+        }
+        #expect(changed?.code == .inputOutput && !FileManager.default.fileExists(atPath: copy))
+        // Another process has made a file since the path was found to be free.
+        try POSIXSystem().write([4], to: copy)
+        #expect(throws: MigrationError.self) { try StoreCopy(from: store.url.path, to: copy, exists: false).run() }
+        #expect(try POSIXSystem().read(copy) == [4])
+        #expect(try store.files().keys.filter { $0.hasSuffix(".part") }.isEmpty)
     }
 
     /// `s.sqlite` and `s.store` have one folder of external data.

@@ -60,13 +60,19 @@ struct FileAttributeTests {
         try place.expectSame([place.store])
     }
 
-    @Test func `a migration into another file keeps them`() throws {
+    @Test func `a migration into another file keeps them, and so does a move to another volume`() throws {
         guard let place = try Place() else { return }
         let versions = try FlightVersions.make()
         let prepared = try PreparedMigration(place.store, versions: versions, to: "V2")
         let new = place.folder.path + "/new.sqlite"
         _ = try Migrator().run(prepared, into: new)
         try place.expectSame([new] + place.external(new))
+        let there = place.folder.path + "/there"
+        try FileManager.default.createDirectory(atPath: there, withIntermediateDirectories: true)
+        let report = try Migrator(system: TwoVolumes(at: there)).move(place.store, to: there, version: { "V1" })
+        let backup = try #require(report.backup)
+        try place.expectSame([report.destination, backup.store])
+        try place.expectSame(place.external(report.destination) + place.external(backup.store))
     }
 
     @Test func `the log that SQLite makes beside it is for the same users`() throws {
@@ -128,6 +134,7 @@ struct ProtectedDataTests {
             ("read", { try ReadOnlyStore.read(fixture.store, system: device) { _ in } }),
             ("back up", { _ = try migrator.backUp(fixture.store, version: "1") }),
             ("recover", { _ = try migrator.recover(fixture.store) }),
+            ("move", { _ = try migrator.move(fixture.store, to: folder + "/new.sqlite", version: { "1" }) }),
         ]
         for (name, call) in calls {
             let error = #expect(throws: MigrationError.self, "\(name)") { try call() }
