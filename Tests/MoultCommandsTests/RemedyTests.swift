@@ -120,11 +120,10 @@ struct RemedyTests {
         let (migrate, _) = try Self.verb(.migrate)
         let values = [
             "budget": "30s", "order": "1,2", "verify": "full", "to": "2", "rules": "/rules.json",
-            "answers": "/answers.json",
-            "mapping": "/mappings", "plan": "/plan.json", "store-configuration": "Cloud", "backups": "/backups",
+            "answers": "/answers.json", "mapping": "/mappings", "plan": "/plan.json", "store-configuration": "Cloud", "backups": "/backups",
         ]
-        // These are no part of what a run is to do with its store.
-        let others: Set = ["model", "dry-run", "into", "profile", "events", "json", "help"]
+        // These are no part of what a run is to do with its store; what moult.json sets is in the request.
+        let others: Set = ["config", "model", "dry-run", "into", "profile", "events", "json", "help"]
         var count = 0
         for option in migrate.options where !others.contains(option.name) {
             var typed = ["/app.sqlite", "--model", "/App.momd", "--\(option.name)"]

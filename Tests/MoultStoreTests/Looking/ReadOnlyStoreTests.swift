@@ -22,6 +22,7 @@ struct ReadOnlyStoreTests {
         "CREATE TABLE ZA (Z_PK INTEGER PRIMARY KEY); CREATE TABLE Z_PRIMARYKEY (x); CREATE TABLE Z_METADATA (x);"
 
     /// Every file of a folder with all that a look could change: its bytes, its inode and its times but the last access.
+    /// SQLite gives a log to the owner of the store if it runs as root, which sets the time when its metadata changed.
     private func record(_ folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder).sorted().map { name in
             var status = stat()
@@ -32,7 +33,9 @@ struct ReadOnlyStoreTests {
             #else
                 let (modified, changed) = (status.st_mtim, status.st_ctim)
             #endif
-            let time = "\(modified.tv_sec).\(modified.tv_nsec) \(changed.tv_sec).\(changed.tv_nsec)"
+            let isGiven = name.hasSuffix("-wal") && geteuid() == 0
+            let time =
+                "\(modified.tv_sec).\(modified.tv_nsec) \(isGiven ? "" : "\(changed.tv_sec).\(changed.tv_nsec)")"
             return "\(name) \(status.st_ino) \(time) \(bytes.count) \(bytes.hashValue)"
         }
     }
