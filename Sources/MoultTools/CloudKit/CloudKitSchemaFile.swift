@@ -9,8 +9,6 @@ package struct CloudKitSchemaFile: Sendable, Equatable {
     package var schema: CloudKitSchema
     /// Whether an empty line ends the text. Both forms of exports exist.
     package var endsWithEmptyLine = false
-    /// The lines of the record types and their fields, counted from 1; empty for a text that was not read.
-    package private(set) var lines = CloudKitSchemaLines()
 
     package init(_ schema: CloudKitSchema) { self.schema = schema }
 
@@ -18,7 +16,7 @@ package struct CloudKitSchemaFile: Sendable, Equatable {
     /// - Throws: `modelInvalid` with the line and the column of what is not part of the language.
     package init(_ bytes: [UInt8], path: String) throws(MigrationError) {
         var reader = try CloudKitSchemaReader(bytes, path: path)
-        (schema, lines) = try reader.read()
+        schema = try reader.read()
         endsWithEmptyLine = bytes.suffix(2) == [0x0A, 0x0A]
     }
 
@@ -57,23 +55,6 @@ package struct CloudKitSchemaFile: Sendable, Equatable {
         let items = fields + grants
         return ["    RECORD TYPE \(type.name.inSchema) ("]
             + items.enumerated().map { $1 + ($0 + 1 < items.count ? "," : "") } + ["    );"]
-    }
-}
-
-/// The lines of a schema's text at which its record types and fields begin.
-package struct CloudKitSchemaLines: Sendable, Equatable {
-    private var types: [String: Int] = [:]
-    private var fields: [String: [String: Int]] = [:]
-
-    package init() {}
-
-    mutating func add(_ type: String, _ field: String? = nil, line: Int) {
-        if let field { fields[type, default: [:]][field] = line } else { types[type] = line }
-    }
-
-    /// Returns the line of a field, or else of its type; nil for a type that the text does not have.
-    package func line(of type: String, _ field: String?) -> Int? {
-        field.flatMap { fields[type]?[$0] } ?? types[type]
     }
 }
 

@@ -12,7 +12,6 @@ struct CloudKitSchemaReader {
     private var lexer: CloudKitLexer
     private var token: CloudKitLexer.Token
     private var schema = CloudKitSchema()
-    private var lines = CloudKitSchemaLines()
 
     /// - Throws: `modelInvalid` if the text does not begin with a word of the language.
     init(_ bytes: [UInt8], path: String) throws(MigrationError) {
@@ -21,7 +20,7 @@ struct CloudKitSchemaReader {
     }
 
     /// - Throws: `modelInvalid` with the line and the column of what is not part of the language.
-    mutating func read() throws(MigrationError) -> (CloudKitSchema, CloudKitSchemaLines) {
+    mutating func read() throws(MigrationError) -> CloudKitSchema {
         try need("DEFINE")
         try need("SCHEMA")
         while token.kind != .end {
@@ -35,7 +34,7 @@ struct CloudKitSchemaReader {
             }
             try need(mark: ";")
         }
-        return (schema, lines)
+        return schema
     }
 
     private mutating func readType() throws(MigrationError) {
@@ -44,7 +43,6 @@ struct CloudKitSchemaReader {
         guard schema.types[type.name] == nil else {
             throw lexer.fault("The record type \(type.name) is defined twice.", at: place)
         }
-        lines.add(type.name, line: place.line)
         try need(mark: "(")
         while try !take(mark: ")") {
             if try take("GRANT") { type.grants.append(try grant()) } else { try readField(of: &type) }
@@ -65,7 +63,6 @@ struct CloudKitSchemaReader {
         var field = CloudKitSchema.Field(try fieldType())
         while let index = try word(of: CloudKitSchema.Index.self) { field.indexes.append(index) }
         type.fields[name] = field
-        lines.add(type.name, name, line: place.line)
     }
 
     private mutating func fieldType() throws(MigrationError) -> CloudKitSchema.FieldType {

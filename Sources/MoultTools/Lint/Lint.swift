@@ -273,7 +273,8 @@ package struct LintFinding: Sendable {
 
     /// An identifier of the finding, which is the same in a later run even if the line changes.
     package var fingerprint: String {
-        let facts = [rule.code, version, entity ?? "", member ?? "", message]
+        // The message about a gap in a schema may name a commit.
+        let facts = [rule.code, version, entity ?? "", member ?? "", gap?.message ?? message]
         return [UInt8](Digest.sha256(facts.joined(separator: "\u{0}").utf8).prefix(16)).hexadecimal
     }
 }

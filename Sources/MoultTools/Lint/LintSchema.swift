@@ -6,13 +6,11 @@ import MoultPlan
 package struct LintSchema: Sendable {
     let path: String
     let schema: CloudKitSchema
-    /// The lines of the record types and fields, for messages.
-    let lines: CloudKitSchemaLines
     /// The configuration that is mirrored; nil for the one that the model marks.
     let configuration: String?
 
     package init(_ file: CloudKitSchemaFile, path: String, configuration: String? = nil) {
-        (self.path, self.configuration, schema, lines) = (path, configuration, file.schema, file.lines)
+        (self.path, self.configuration, schema) = (path, configuration, file.schema)
     }
 
     /// - Throws: `modelInvalid` with the line and column of what is not part of the language; `fileNotFound`.

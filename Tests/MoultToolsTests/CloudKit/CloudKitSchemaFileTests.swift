@@ -49,7 +49,6 @@ struct CloudKitSchemaFileTests {
         #expect(type.fields["grant"]?.indexes == [.sortable, .searchable])
         #expect(type.grants == [.init([.read, .write], to: "_world"), .init([.create], to: "Keeper")])
         #expect(file.schema.roles == ["Keeper"])
-        #expect(file.lines.line(of: "A", "hidden") == 7 && file.lines.line(of: "cloudkit.share", nil) == 5)
         #expect(
             file.text == """
                 DEFINE SCHEMA

@@ -44,7 +44,7 @@ extension LintRule {
                 A large value moves into an asset, its companion field. A record that moves into a share gets a receipt. A \
                 schema that only records have made lacks both.
                 """,
-            onDevice: "A value that is too large for a record, or a shared object, is not exported.",
+            onDevice: "A large value, or a shared object, is not exported.",
             remedy: "Initialise the schema in Development (initializeCloudKitSchema), and deploy it.",
             failing: LintExample(title, schema: schema("CD_title STRING")),
             corrected: LintExample(
@@ -54,7 +54,7 @@ extension LintRule {
                     "CD_moveReceipt_ckAsset ASSET")), .addCompanion, .addReceipt),
         schema(
             "SYNC014", .error, "Change that Production never allows",
-            meaning: "A deployed field keeps its type and its encryption for ever.",
+            meaning: "A deployed field keeps its type and encryption for ever.",
             onDevice: "CloudKit refuses each record that sets the field, with its whole batch.",
             remedy: "Leave the attribute as it was, and add one of another name, without a renaming identifier.",
             failing: LintExample(title, schema: schema("CD_title BYTES")),

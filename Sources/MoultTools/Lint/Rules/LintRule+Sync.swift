@@ -108,9 +108,8 @@ extension LintRule {
         LintRule(
             "SYNC009", .error, "Change that is not additive with CloudKit", profile: .cloudkit,
             meaning: """
-                A schema in the production environment of CloudKit can only grow: a field keeps its name, its type and its \
-                encryption. Older versions of the app continue to write the old fields, and do not know the new ones. \
-                What is removed prevents no export, so it is a warning.
+                A schema in the production environment of CloudKit can only grow. Older versions of the app continue to \
+                write the old fields, and do not know the new ones. A removal prevents no export, and is a warning.
                 """,
             onDevice: "Devices with different app versions stop seeing each other's changes, or the export fails.",
             remedy: "Keep the old part, add a new one next to it, and write both while older versions are in use.",

@@ -11,9 +11,6 @@ enum SchemaRules {
             let former = FormerRequirements(subject, schema)
             return requirements.gaps(in: schema.schema).filter { codes.contains($0.code) }.map { gap in
                 var match = match(gap, in: version)
-                if gap.code == .orphan, let line = schema.lines.line(of: gap.recordType, gap.field) {
-                    match.message += " It is at \(schema.path):\(line)."
-                }
                 match.message += former.sentence(about: gap, in: schema)
                 return match
             }
