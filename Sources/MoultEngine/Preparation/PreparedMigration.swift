@@ -148,7 +148,7 @@ package struct PreparedMigration: Sendable {
         let plan: MigrationPlan
         let bound: BoundPlan?
         let continuesEarlierCall: Bool
-        /// What the plan means for the sync of a mirrored store.
+        /// The findings about the sync of a mirrored store.
         let syncFindings: [Finding]
 
         init(

@@ -71,5 +71,5 @@ extension Explanation {
 }
 
 extension Explanation.Group {
-    static let cloudKit = Self(name: "cloudkit", title: "What differs between a model and a schema of CloudKit.")
+    static let cloudKit = Self(name: "schema", title: "What differs between a model and a schema of CloudKit.")
 }

@@ -29,7 +29,7 @@ package struct LintSubject: Sendable {
     let rowFindings: [Finding]
     /// The schema of CloudKit's Production environment; nil for none.
     let schema: LintSchema?
-    /// What CloudKit needs for the version that ships: the current one, or else the newest. Nil without a version.
+    /// The schema that CloudKit needs for the version that ships; nil without a version.
     let requirements: CloudKitRequirements?
 
     /// - Parameters:

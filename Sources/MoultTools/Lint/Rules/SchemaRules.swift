@@ -34,7 +34,7 @@ enum SchemaRules {
     }
 }
 
-/// What CloudKit needs for an earlier state of a model: the one at a revision, or else the version before.
+/// The schema that CloudKit needs for an earlier state of a model: the one at a revision, or else the version before.
 private struct FormerRequirements {
     private let requirements: CloudKitRequirements?
     /// The revision, as typed and with its commit; nil for the version before.
