@@ -74,16 +74,19 @@ extension Project {
     ///   - version: the name of the version; nil for the current one, or else the newest.
     ///   - configuration: the configuration that is mirrored; nil for those that the model marks for CloudKit, or for
     ///     all entities if it marks none.
+    ///   - isShared: whether the app shares records, so that the schema has the record type of shares.
     ///   - production: a schema of Production. Its types and fields are kept, also those that the model does not have:
     ///     an import replaces the whole schema of Development.
     /// - Throws: `usage` for a version or a configuration that does not exist; `unsupported` for a model that no schema
     ///   can hold; `modelInvalid` for a schema that cannot be read.
     public func cloudKitSchema(
-        of version: String? = nil, configuration: String? = nil, merging production: String? = nil
+        of version: String? = nil, configuration: String? = nil, isShared: Bool = false,
+        merging production: String? = nil
     ) async throws -> CloudKitSchemaReport {
         try await onThread { _ in
             try CloudKitSchemaReport(
-                bundle().version(named: version), configuration: configuration, merging: production)
+                bundle().version(named: version), configuration: configuration, isShared: isShared,
+                merging: production)
         }
     }
 

@@ -46,6 +46,8 @@ struct CloudKitVerbTests {  // tier: long
         #expect(written.exit == 0 && written.output.isEmpty, "\(written)")
         #expect(try String(contentsOfFile: moult.folder.path + "/New.ckdb", encoding: .utf8) == expected)
         #expect(try cloudKit(moult, "schema", "--json").document["schema"] as? String == expected)
+        let shared = try cloudKit(moult, "schema", "--sharing").output
+        #expect(shared.hasPrefix(expected) && shared.contains("    RECORD TYPE \"cloudkit.share\" (\n"), "\(shared)")
     }
 
     @Test func `a merge keeps all of Production, and says what it cannot change`() throws {

@@ -124,7 +124,9 @@ extension CloudKitRequirements {
             gaps.append(CloudKitGap(.orphan, type.name))
         }
         let hasReceipt = production.types.values.contains { $0.fields[CloudKitFieldRole.receiptName] != nil }
-        if hasReceipt, production.types["cloudkit.share"] == nil { gaps.append(CloudKitGap(.share, "cloudkit.share")) }
+        if hasReceipt, production.types[Self.shareName] == nil, schema.types[Self.shareName] == nil {
+            gaps.append(CloudKitGap(.share, Self.shareName))
+        }
         return gaps
     }
 

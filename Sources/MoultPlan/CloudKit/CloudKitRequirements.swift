@@ -35,13 +35,18 @@ package struct CloudKitRequirements: Sendable {
         package let sentence: String
     }
 
-    /// - Parameter configuration: the configuration whose stores are mirrored; nil for those that the model marks for
-    ///   CloudKit, or for all entities if it marks none.
+    /// - Parameters:
+    ///   - configuration: the configuration whose stores are mirrored; nil for those that the model marks for CloudKit,
+    ///     or for all entities if it marks none.
+    ///   - isShared: whether the app shares records, which needs a record type that the server makes with the first share.
     /// - Throws: `usage` for a configuration that the model does not have.
-    package init(_ model: ManagedObjectModel, configuration: String? = nil) throws(MigrationError) {
+    package init(
+        _ model: ManagedObjectModel, configuration: String? = nil, isShared: Bool = false
+    ) throws(MigrationError) {
         let entities = try model.mirroredEntities(configuration)
         for entity in entities { add(entity, in: model) }
         addJoins(entities.flatMap { entity in model.pairedRelationships(of: entity) })
+        if isShared { addShare() }
         for type in schema.typesInOrder where type.fields.count > Self.fieldLimit {
             faults.append(CloudKitGap(.tooManyFields, type.name, count: type.fields.count))
         }
@@ -173,6 +178,18 @@ package struct CloudKitRequirements: Sendable {
         }
         doubt(name, nil, "CDMR is for \(relationships.listed()). No known export has it.")
     }
+
+    /// Adds the type of shares. Its fields have no indexes.
+    private mutating func addShare() {
+        addType(Self.shareName, for: "shares", isMirror: false)
+        let fields: [(String, CloudKitSchema.Primitive)] = [
+            ("cloudkit.thumbnailImageData", .bytes), ("cloudkit.title", .string), ("cloudkit.type", .string),
+        ]
+        for (name, primitive) in fields { schema.types[Self.shareName]?.fields[name] = .init(.init(primitive)) }
+    }
+
+    /// The record type of shares.
+    static let shareName = "cloudkit.share"
 
     private mutating func doubt(_ type: String, _ field: String?, _ sentence: String) {
         let doubt = Doubt(place: [type, field].compactMap(\.self).joined(separator: "."), sentence: sentence)

@@ -22,11 +22,15 @@ public struct CloudKitSchemaReport: Sendable, CustomStringConvertible, ToolAnswe
 
     /// - Parameters:
     ///   - configuration: the configuration that is mirrored; nil for the one that the model marks.
+    ///   - isShared: whether the app shares records.
     ///   - path: the schema of Production, of which everything is kept; nil for none.
     /// - Throws: `usage` for a configuration that the model does not have; `unsupported` for a model that no schema can
     ///   hold; any error from reading the schema.
-    package init(_ version: ModelVersion, configuration: String? = nil, merging path: String? = nil) throws {
-        let requirements = try CloudKitRequirements(version.model, configuration: configuration)
+    package init(
+        _ version: ModelVersion, configuration: String? = nil, isShared: Bool = false, merging path: String? = nil
+    ) throws {
+        let requirements = try CloudKitRequirements(
+            version.model, configuration: configuration, isShared: isShared)
         if let fault = requirements.faults.first {
             let others = requirements.faults.count - 1
             let more = others == 0 ? "" : " \(Quantity.count(others, "other fault")) of this kind."

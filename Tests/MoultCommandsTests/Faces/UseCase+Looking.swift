@@ -92,7 +92,8 @@ extension UseCase {
             #expect(!rest.findings.contains { $0.rule == rule })
         },
         UseCase(
-            "the schema that CloudKit needs", ["cloudkit schema"], ["cloudKitSchema(of:configuration:merging:)"]
+            "the schema that CloudKit needs", ["cloudkit schema"],
+            ["cloudKitSchema(of:configuration:isShared:merging:)"]
         ) {
             let faces = try Faces.forum()
             for version in [nil, "Forum 2"] {

@@ -127,6 +127,14 @@ struct CloudKitSchemaTests {  // tier: long
         #expect(report.impossible.count == left.count { [.retype, .encrypt].contains($0) })
     }
 
+    @Test(arguments: CloudKitExample.pairs.filter { $0.name == "done-and-done" })
+    func `the type of shares is as the server makes it`(example: CloudKitExample) throws {
+        let needed = try CloudKitRequirements(example.model(), isShared: true).schema
+        let share = try #require(needed.types["cloudkit.share"])
+        #expect(try share == example.schema().types["cloudkit.share"])
+        #expect(try example.requirements().schema.types["cloudkit.share"] == nil)
+    }
+
     // MARK: - Mutations
 
     /// The schemas to change: those that have everything, and those that records made.

@@ -24,7 +24,7 @@ extension Verb {
             Exits with 1 if that schema has a field with another type or encryption than the model needs; the text
             keeps the field as it is. A model that no schema can hold is refused.
             """,
-        operands: [.model], options: [version, configuration, merge, .printed, .order],
+        operands: [.model], options: [version, configuration, merge, sharing, .printed, .order],
         examples: [
             "moult cloudkit schema Forum.xcdatamodeld -o Forum.ckdb",
             "moult cloudkit schema Forum.xcdatamodeld --version \"Forum 2\"",
@@ -33,7 +33,7 @@ extension Verb {
         let version = try invocation.operandBundle(console).version(named: invocation[value: version])
         let merged = invocation[value: merge]
         let report = try CloudKitSchemaReport(
-            version, configuration: invocation.mirroredConfiguration, merging: merged)
+            version, configuration: invocation.mirroredConfiguration, isShared: invocation[sharing], merging: merged)
         report.notes.forEach(console.say)
         if merged == nil, let known = invocation.configuration?.cloudKitSchema {
             console.say(
@@ -97,6 +97,8 @@ extension Verb {
         "The configuration that is mirrored; by default those that the model marks for CloudKit, or all entities.")
     private static let merge = Option.value(
         "merge", "FILE", "The schema of Production, of which everything is kept.", completes: .files)
+    private static let sharing = Option.flag(
+        "sharing", "Add the record type of shares, which the server otherwise makes with the first share.")
     private static let production = Option.value(
         "schema", "FILE", "The schema of Production; by default the one that moult.json names.", completes: .files)
     private static let since = Option.value(
