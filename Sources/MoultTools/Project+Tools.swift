@@ -1,4 +1,5 @@
 import Moult
+import MoultModelFiles
 
 extension Project {
     /// Writes every version of the model as JSON, and all of them as one `.xcdatamodeld` bundle.
@@ -61,5 +62,75 @@ extension Project {
                 LintedModels(try bundle(), versions, answers: answers, mappings: mappingPaths)
             }
         }
+    }
+}
+
+// MARK: - CloudKit
+
+extension Project {
+    /// Returns the CloudKit schema that the mirroring of a version needs, as the framework initialises it.
+    ///
+    /// - Parameters:
+    ///   - version: the name of the version; nil for the current one, or else the newest.
+    ///   - configuration: the configuration that is mirrored; nil for those that the model marks for CloudKit, or for
+    ///     all entities if it marks none.
+    ///   - isShared: whether the app shares records, so that the schema has the record type of shares.
+    ///   - production: a schema of Production. Its types and fields are kept, also those that the model does not have:
+    ///     an import replaces the whole schema of Development.
+    /// - Throws: `usage` for a version or a configuration that does not exist; `unsupported` for a model that no schema
+    ///   can hold; `modelInvalid` for a schema that cannot be read.
+    public func cloudKitSchema(
+        of version: String? = nil, configuration: String? = nil, isShared: Bool = false,
+        merging production: String? = nil
+    ) async throws -> CloudKitSchemaReport {
+        try await onThread { _ in
+            try CloudKitSchemaReport(
+                bundle().version(named: version), configuration: configuration, isShared: isShared,
+                merging: production)
+        }
+    }
+
+    /// Compares what the mirroring of the current version needs with the schema of CloudKit's Production environment.
+    ///
+    /// - Parameters:
+    ///   - schema: the file with the schema, as the CloudKit console saves it.
+    ///   - configuration: the configuration that is mirrored; nil for those that the model marks.
+    ///   - revision: a git revision with the released model, such as `origin/main`; nil for the version before.
+    /// - Returns: the findings; the `gap` of each says what is missing or impossible.
+    /// - Throws: `usage` for a configuration or a revision that does not exist; `modelInvalid` for a schema that cannot
+    ///   be read.
+    public func checkCloudKit(
+        schema: String, configuration: String? = nil, since revision: String? = nil
+    ) async throws -> LintResult {
+        try await onThread { _ in
+            var request = LintRequest()
+            request.revision = revision
+            request.limitToCloudKit(schema: schema, configuration: configuration)
+            return try LintResult(request, ofModelsAt: [path], registry) { _ in
+                LintedModels(try bundle(), versions, answers: answers, mappings: mappingPaths)
+            }
+        }
+    }
+
+    /// Compares the schemas that two versions need: what to deploy, and what can never be deployed.
+    ///
+    /// - Throws: `usage` for a version or a configuration that does not exist.
+    public func cloudKitDifference(
+        from older: String, to newer: String, configuration: String? = nil
+    ) async throws -> CloudKitDifference {
+        try await onThread { _ in
+            let bundle = try bundle()
+            return try CloudKitDifference(
+                from: bundle.version(named: older), to: bundle.version(named: newer), configuration: configuration)
+        }
+    }
+
+    /// Compares the schemas in two files.
+    ///
+    /// - Throws: `modelInvalid` with the line and column of what is not part of the language; `fileNotFound`.
+    public static func cloudKitDifference(
+        fromFile older: String, toFile newer: String
+    ) async throws -> CloudKitDifference {
+        try await onThread { _ in try CloudKitDifference(from: older, to: newer) }
     }
 }

@@ -23,6 +23,7 @@ enum FuzzReader: String, CaseIterable, Sendable {
     case writeAheadLog = "wal"
     case salvage
     case fleet
+    case cloudKit = "cloudkit"
 
     /// The one that this process fuzzes.
     nonisolated(unsafe) static var current = FuzzReader.xml
@@ -60,7 +61,15 @@ enum FuzzReader: String, CaseIterable, Sendable {
         case .writeAheadLog: try FuzzSidecar.shared.get().writeAheadLog(bytes)
         case .salvage: try FuzzSidecar.shared.get().salvage(bytes)
         case .fleet: try FuzzSidecar.shared.get().fleet(bytes)
+        case .cloudKit: try Self.cloudKit(bytes)
         }
+    }
+
+    /// A schema that is read is written and read again as the same one.
+    private static func cloudKit(_ bytes: [UInt8]) throws {
+        let file = try CloudKitSchemaFile(bytes, path: "Production.ckdb")
+        let again = try CloudKitSchemaFile(Array(file.text.utf8), path: "Production.ckdb")
+        precondition(again.schema == file.schema, "The schema differs after it was written.")
     }
 
     private static let forum = Result { try FuzzSeeds.forum() }

@@ -6,6 +6,7 @@ import MoultObjects
 import MoultPlan
 import MoultSQLite
 import MoultStore
+import MoultTools
 import TestSupport
 
 /// Sound inputs to begin with: what the project's own writers make, and real files where the corpus is present.
@@ -67,11 +68,26 @@ enum FuzzSeeds {
         case .mapping: return [mapping()]
         case .compiledMapping: return [compiledMapping()]
         case .rules: return [Array(rules.utf8)]
+        case .cloudKit:
+            let needed = try models.map { Array(CloudKitSchemaFile(try CloudKitRequirements($0).schema).text.utf8) }
+            return needed + [Array(cloudKit.utf8)]
         case .plan, .journal, .runs, .manifest, .archive, .quarantine, .quarantinedObject, .writeAheadLog, .salvage,
             .fleet:
             return try besides(for: reader)
         }
     }
+
+    /// A schema with everything that the language has.
+    private static let cloudKit = """
+        DEFINE SCHEMA // a comment
+        CREATE ROLE Keeper; -- another
+        /* and one more */
+        RECORD TYPE "cloudkit.share" ( "cloudkit.title" STRING, );
+        RECORD TYPE A (
+            list LIST<STRING> QUERYABLE, hidden ENCRYPTED BYTES, place LOCATION, n NUMBER PREFERRED AS INT64,
+            "grant" ASSET SORTABLE SEARCHABLE, other REFERENCE, GRANT READ, WRITE TO "_world", GRANT CREATE TO Keeper
+        );
+        """
 
     /// What an archive has a place for, with an enum and a struct inside of a struct.
     private static func archivable() throws -> ManagedObjectModel {

@@ -138,7 +138,7 @@ struct ConfigurationTests {  // tier: long
         #expect(try moult("lint").exit == 2)
         #expect(
             try codes("{\(model), \"profiles\": [\"cloudkit\"]}")
-                == ["SYNC002 error", "SYNC009 error", "DATA002 warning"])
+                == ["SYNC002 error", "DATA002 warning", "SYNC009 warning"])
         #expect(
             try codes("{\(model), \"profiles\": [\"cloudkit\"]}", "--profile", "extension")
                 == ["DATA002 warning", "SYNC010 warning"])

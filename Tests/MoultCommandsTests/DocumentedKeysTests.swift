@@ -25,7 +25,7 @@ struct DocumentedKeysTests {  // tier: long
     /// The sections that the sections of a verb refer to, such as "tasks as `status` lists them".
     private static let references = [
         "plan": ["diff", "finish", "migrate"], "migrate": ["finish", "rollback", "status"], "finish": ["status"],
-        "doctor": ["validate", "plan"], "changelog": ["diff"], "schema bump": ["diff"],
+        "doctor": ["validate", "plan"], "changelog": ["diff"], "schema bump": ["diff"], "cloudkit check": ["lint"],
     ]
 
     @Test func `every key that a verb prints is in the verb's own section of the page`() throws {
@@ -33,6 +33,8 @@ struct DocumentedKeysTests {  // tier: long
         let model = ["--model", "Forum.xcdatamodeld"]
         let (store, folder) = ("forum.sqlite", moult.folder.path)
         let page = try Page()
+        let schema = ["cloudkit", "schema", "Forum.xcdatamodeld", "--version", "Forum", "-o", "Forum.ckdb"]
+        _ = try moult.run(Tool.path, schema)
         var seen: Set<String> = []
         func run(_ arguments: [String]) throws {
             let result = try moult.run(Tool.path, arguments + ["--json"])
@@ -58,6 +60,9 @@ struct DocumentedKeysTests {  // tier: long
             ["lint", "Forum.xcdatamodeld"], ["init", "--config", "other.json"], ["changelog", "Forum.xcdatamodeld"],
             ["fixture", "F"] + model, ["checklist", "Forum.xcdatamodeld"],
             ["schema", "bump", "Forum.xcdatamodeld"],
+            ["cloudkit", "schema", "Forum.xcdatamodeld", "--version", "Forum"],
+            ["cloudkit", "check", "Forum.xcdatamodeld", "--schema", "Forum.ckdb"],
+            ["cloudkit", "diff", "Forum", "Forum 3"] + model,
             ["diff", "Forum", "Forum 3"] + model, ["answer", "Forum.xcdatamodeld"], ["plan", store, "--sql"] + model,
             ["plan", store, "--deferred"] + model, ["doctor", store] + model, ["validate", store],
             ["validate", store, "--rules", "Forum.rules.json"] + model, ["backup", "create", store],

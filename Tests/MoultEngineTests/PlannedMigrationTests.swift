@@ -199,6 +199,31 @@ struct PlannedMigrationTests {
         #expect(named.allSatisfy { $0.message.contains("forbids renaming") && $0.remedy.contains("Keep ") })
     }
 
+    @Test func `a mirrored store's plan names a field that changes its type, and what to deploy`() throws {
+        func user(_ type: AttributeType, _ more: AttributeDescription...) -> EntityDescription {
+            EntityDescription(name: "User", attributes: [.init(name: "age", type: type)] + more)
+        }
+        let added = AttributeDescription(name: "email", type: .string)
+        let versions = try Self.versions(
+            [user(.integer16)], [user(.double, added), EntityDescription(name: "Note")])
+        let folder = try ScratchFolder()
+        let path = folder.path + "/Forum.sqlite"
+        try StoreCreator(versions.versions[0]).make(at: path)
+        let unmirrored = try PreparedMigration(path, versions: versions)
+        #expect(!unmirrored.storeFindings.contains { $0.code.hasPrefix("cloudkit-") })
+        _ = try SQLiteShell.run(
+            path, "CREATE TABLE ANSCKRECORDMETADATA ( Z_PK INTEGER PRIMARY KEY, ZENTITYID INTEGER, ZENTITYPK INTEGER )")
+        // The app can migrate the store: only the export of such a field fails.
+        let error = #expect(throws: MigrationError.self) { try PreparedMigration(path, versions: versions) }
+        #expect(error?.remedy.contains("Let the app migrate it") == true)
+        let prepared = try PreparedMigration(path, versions: versions, options: .init(allowsCloudKit: true))
+        let found = prepared.storeFindings.filter { $0.code.hasPrefix("cloudkit-") }
+        #expect(found.map(\.code) == ["cloudkit-retype", "cloudkit-deploy"])
+        #expect(found.map(\.severity) == [.warning, .note])
+        #expect(found.first?.message == "CD_User.CD_age is INT64 in Production for ever, and User.age needs DOUBLE.")
+        #expect(found.last?.message.hasSuffix("CD_Note and CD_User.CD_email.") == true, "\(found)")
+    }
+
     @Test func `a plan is refused where the store has changed since`() throws {
         let versions = try Self.versions(
             [Self.user(), Self.post()], [Self.user([.init(name: "age", type: .integer16)]), Self.post()])

@@ -82,7 +82,7 @@ struct Dependency: Sendable {
 
     /// The verbs whose model may come from elsewhere: from two paths, or from the record of a mirror.
     private static let withModelsOfTheirOwn: Set = [
-        "diff", "mirror sync", "mirror status", "mirror verify", "mirror cutover",
+        "diff", "cloudkit diff", "mirror sync", "mirror status", "mirror verify", "mirror cutover",
     ]
 
     private static func needsModel(_ option: String) -> Dependency {

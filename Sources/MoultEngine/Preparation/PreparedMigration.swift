@@ -133,7 +133,7 @@ package struct PreparedMigration: Sendable {
 
     private init(_ look: Look, _ versions: ModelVersions, _ options: Options, _ system: any System) {
         (store, plan, bound) = (look.path, look.plan, look.bound)
-        storeFindings = look.snapshot.findings + look.plan.configurationNotes(options) + look.renames
+        storeFindings = look.snapshot.findings + look.plan.configurationNotes(options) + look.syncFindings
         (size, usesWAL) = (look.snapshot.file.size, look.snapshot.file.journalMode == .wal)
         continuesEarlierCall = look.continuesEarlierCall
         self.options = options
@@ -148,8 +148,8 @@ package struct PreparedMigration: Sendable {
         let plan: MigrationPlan
         let bound: BoundPlan?
         let continuesEarlierCall: Bool
-        /// The renames that Core Data forbids in a mirrored store.
-        let renames: [Finding]
+        /// The findings about the sync of a mirrored store.
+        let syncFindings: [Finding]
 
         init(
             _ connection: Connection, at path: String, header: [UInt8]?, _ versions: ModelVersions,
@@ -168,7 +168,7 @@ package struct PreparedMigration: Sendable {
                 try PreparedMigration.refuse(snapshot, options)
             } catch var error as MigrationError where error.code == .cloudKit {
                 // In this case the app cannot migrate it either.
-                if let rename = try? planned().cloudKitFindings(in: versions).first {
+                if let rename = try? planned().cloudKitRenames(in: versions).first {
                     error.message += " \(rename.message)"
                     error.advice =
                         "\(rename.advice) Otherwise \(permit: .cloudKit), and open the store without "
@@ -177,7 +177,7 @@ package struct PreparedMigration: Sendable {
                 throw error
             }
             let plan = try planned()
-            renames = snapshot.cloudKitTables.isEmpty ? [] : plan.cloudKitFindings(in: versions)
+            syncFindings = snapshot.cloudKitTables.isEmpty ? [] : plan.cloudKitFindings(in: versions)
             let known = options.continuesEarlierCall ? try MigrationCheckpoint.rowFacts(of: path, plan, system) : nil
             bound = try plan.passes.first.map { pass in
                 try PreparedMigration.bind(

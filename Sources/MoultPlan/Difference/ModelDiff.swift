@@ -41,10 +41,10 @@ package struct ModelDiff: Sendable, Equatable {
     /// - Parameter newer: the newer version of the two. If it marks configurations for CloudKit, only these are
     ///   mirrored.
     package func renamesForbiddenByCloudKit(in newer: ManagedObjectModel) -> [ModelChange] {
-        let mirrored = Set(newer.configurations.filter(\.usedWithCloudKit).flatMap(\.entityNames))
+        let mirrored = Set(newer.mirroredEntities.map(\.name))
         return hashed.filter { change in
             [.entityRenamed, .attributeRenamed, .relationshipRenamed].contains(change.kind)
-                && (mirrored.isEmpty || change.entity.map(mirrored.contains) ?? false)
+                && change.entity.map(mirrored.contains) ?? false
         }
     }
 }
@@ -73,8 +73,37 @@ extension ManagedObjectModel {
 }
 
 extension MigrationPlan {
-    /// Returns one warning for each rename on the way of a store that is mirrored to CloudKit.
+    /// Returns what the way of a store that is mirrored to CloudKit means for its sync: the forbidden renames, the fields
+    /// that the schema in Production can never have, and what has to be deployed.
     package func cloudKitFindings(in versions: ModelVersions) -> [Finding] {
+        cloudKitRenames(in: versions) + cloudKitGaps(in: versions)
+    }
+
+    /// Returns the gaps between the schemas of the plan's first and last version: a warning for each field that changes
+    /// its type, and a note with all that is new.
+    private func cloudKitGaps(in versions: ModelVersions) -> [Finding] {
+        guard let first = edges.first, let last = edges.last,
+            let old = try? CloudKitRequirements(versions.versions[first.older].model),
+            let new = try? CloudKitRequirements(versions.versions[last.newer].model)
+        else { return [] }
+        let gaps = new.gaps(in: old.schema)
+        let changed = gaps.filter { [.retype, .encrypt].contains($0.code) }.map { gap in
+            Finding(
+                code: "cloudkit-retype", severity: .warning, place: gap.origin?.description ?? gap.name,
+                message: gap.message, remedy: gap.remedy)
+        }
+        let added = gaps.filter { [.addType, .addField].contains($0.code) }.map(\.name)
+        guard !added.isEmpty else { return changed }
+        return changed + [
+            Finding(
+                code: "cloudkit-deploy", severity: .note, place: to.name,
+                message: "\(to.name) needs in CloudKit's Production what \(from.name) does not: \(added.listed()).",
+                remedy: "Deploy Development to Production in the CloudKit console before the app ships.")
+        ]
+    }
+
+    /// Returns one warning for each rename on the way of a store that is mirrored to CloudKit.
+    package func cloudKitRenames(in versions: ModelVersions) -> [Finding] {
         edges.flatMap { edge in
             edge.diff.renamesForbiddenByCloudKit(in: versions.versions[edge.newer].model).map { change in
                 Finding(

@@ -50,7 +50,7 @@ package struct Explanation: Sendable {
 
     /// Every explanation, in the order of the list.
     package static let all: [Explanation] = {
-        let own = storeFindings + planFindings + modelFindings
+        let own = storeFindings + planFindings + modelFindings + schemaGaps
         let known = Set(own.map(\.code))
         return LintRule.all.map(Explanation.init) + errors + own
             + (Finding.codesOfRules + ModelChange.Kind.allCases.map(\.rawValue)).unique().filter { !known.contains($0) }

@@ -31,6 +31,7 @@ extension LintExample {
             guard let xml = $0.xml else { return Part(title: "\($0.name) has no contents.", code: nil) }
             return Part(title: $0.name + (isCompared ? " now" : ""), code: xml.shortened)
         }
+        if let schema, schema != other?.schema { parts.append(Part(title: "The schema in Production", code: schema)) }
         if !isMarked { parts.append(Part(title: "There is no .xccurrentversion.", code: nil)) }
         if let current { parts.append(Part(title: "The current version is \(current).", code: nil)) }
         for answer in answers { parts.append(Part(title: "An answer", code: answer.json)) }

@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultPlan
 
 /// A check of a model by the selected rules.
 package struct Lint: Sendable {
@@ -16,6 +17,10 @@ package struct Lint: Sendable {
     package var turnedOff: [String] = []
     /// Whether remedies name the path of the model, because there are several.
     package var namesModels = false
+    /// The codes of the only rules to apply; nil for all.
+    package var only: Set<String>?
+    /// The schema of CloudKit's Production environment; nil for none.
+    package var schema: LintSchema?
 
     package init(
         profiles: Set<LintRule.Profile> = [], ignored: Set<String> = [], severities: [String: Finding.Severity] = [:],
@@ -25,10 +30,20 @@ package struct Lint: Sendable {
         (self.severities, self.acceptedLosses, self.exceptions) = (severities, acceptedLosses, exceptions)
     }
 
-    /// The rules that apply.
-    package var rules: [LintRule] {
+    /// The rules that apply to every model.
+    package var rules: [LintRule] { rules(profiles) }
+
+    /// Returns the rules that apply to a model: those of the profile `cloudkit` also if the model says that its store is
+    /// mirrored, or if it is the only one that a schema can be of.
+    func rules(for subject: LintSubject) -> [LintRule] {
+        let isMirrored = subject.isUsedWithCloudKit || subject.schema != nil && !namesModels
+        return rules(isMirrored ? profiles.union([.cloudkit]) : profiles)
+    }
+
+    private func rules(_ profiles: Set<LintRule.Profile>) -> [LintRule] {
         LintRule.all.filter { rule in
-            !ignored.contains(rule.code) && rule.profile.map(profiles.contains) ?? true
+            !ignored.contains(rule.code) && only?.contains(rule.code) != false
+                && rule.profile.map(profiles.contains) ?? true
         }
     }
 
@@ -38,7 +53,7 @@ package struct Lint: Sendable {
     package func findings(in subject: LintSubject, path: String) -> [LintFinding] {
         var places = LintPlaces(subject.versions, path: path, declarations: subject.declarations)
         return findings(
-            rules.map { rule in
+            rules(for: subject).map { rule in
                 let matches = matches(of: rule, in: subject).map { adding(subject.rowFindings, of: rule, to: $0) }
                 guard subject.planFindings != nil else { return (rule, matches) }
                 return (
@@ -69,6 +84,7 @@ package struct Lint: Sendable {
         case .version(let check): return matches(check, in: subject, asErrors: rule.severity == .error)
         case .step(let check): return subject.openSteps.flatMap(check)
         case .release(let check): return matches(check, inReleasesOf: subject)
+        case .schema(let check): return subject.schema.map { check($0, subject) } ?? []
         }
     }
 
@@ -173,6 +189,8 @@ struct LintMatch: Sendable {
     var subject = ""
     /// The file and line, if they are already known.
     var line: (file: String, line: Int)?
+    /// The gap in a schema of CloudKit that the match is about; nil for other rules.
+    var gap: CloudKitGap?
 
     /// The XML attributes to set on the element; nil removes one.
     struct Edit: Sendable {
@@ -241,6 +259,8 @@ package struct LintFinding: Sendable {
     let edit: LintMatch.Edit?
     /// The project's exception for this finding; nil if there is none.
     package let exception: LintException?
+    /// The gap in a schema of CloudKit that the finding is about; nil for other rules.
+    package let gap: CloudKitGap?
 
     /// The remedy, in the words of the current front end.
     package var remedy: String { advice.text() }
@@ -253,7 +273,8 @@ package struct LintFinding: Sendable {
 
     /// An identifier of the finding, which is the same in a later run even if the line changes.
     package var fingerprint: String {
-        let facts = [rule.code, version, entity ?? "", member ?? "", message]
+        // The message about a gap in a schema may name a commit.
+        let facts = [rule.code, version, entity ?? "", member ?? "", gap?.message ?? message]
         return [UInt8](Digest.sha256(facts.joined(separator: "\u{0}").utf8).prefix(16)).hexadecimal
     }
 }

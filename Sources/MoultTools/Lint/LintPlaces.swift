@@ -32,7 +32,7 @@ struct LintPlaces {
             line: match.line?.line ?? element?.line ?? declared?.line, message: match.message,
             advice: match.remedy,
             xml: match.edit.flatMap { edit in corrected?.startTag(setting: edit.attributes) },
-            edit: corrected == nil ? nil : match.edit, exception: excepted)
+            edit: corrected == nil ? nil : match.edit, exception: excepted, gap: match.gap)
     }
 
     /// Returns the declaration of the property, otherwise of the class, in the version itself or the newest one that

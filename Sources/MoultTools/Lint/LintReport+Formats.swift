@@ -40,7 +40,7 @@ extension LintReport {
         let command = String(advice: share > 1 ? "\(.lint, .path(path))" : "\(.lint)")
         let heading = "### \(command): \(findings.isEmpty ? "no findings" : counts)"
         let compared =
-            (sources.isEmpty ? [] : ["Compared with \(sources.map(\.inCode).joined(separator: " and ")).", ""])
+            (compared.isEmpty ? [] : ["Compared with \(compared.map(\.inCode).listed()).", ""])
             + (off.isEmpty ? [] : [off.trimmed, ""])
         guard !findings.isEmpty else { return [heading, ""] + compared + exceptions(limit: limit) + picture }
         let table =
@@ -115,10 +115,13 @@ extension LintReport {
     /// Returns the findings as results of SARIF. Those with an exception are suppressed.
     ///
     /// - Parameters:
+    ///   - rules: the rules of the run, in the order of its list.
     ///   - paths: the repository; paths are relative to its root.
     ///   - saysSuppressions: whether any model has an exception. Then each result lists its own, even if it has none.
     /// - Throws: `usage` for a model outside the repository.
-    func sarifResults(_ paths: RepositoryPaths, saysSuppressions: Bool) throws -> [JSONValue] {
+    func sarifResults(
+        _ rules: [LintRule], _ paths: RepositoryPaths, saysSuppressions: Bool
+    ) throws -> [JSONValue] {
         _ = try paths.required(path)
         let positions = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.code, $0) })
         return try (findings + excepted).map { finding in

@@ -25,10 +25,13 @@ package struct LintReport: Sendable {
     let turnedOff: [String]
     /// The last step, for a picture of its changes.
     let lastStep: LintStep?
+    /// The path of the schema of CloudKit that the model was compared with; nil for none.
+    let schema: String?
 
     /// - Parameter findings: all findings, those with an exception too.
     init(_ findings: [LintFinding], of subject: LintSubject, path: String, _ lint: Lint) {
-        (self.path, rules, turnedOff) = (path, lint.rules, lint.turnedOff)
+        (self.path, rules, turnedOff) = (path, lint.rules(for: subject), lint.turnedOff)
+        schema = rules.contains(where: \.isOfSchema) ? subject.schema?.path : nil
         self.findings = findings.filter { $0.exception == nil }
         excepted = findings.filter { $0.exception != nil }
         versions = subject.versions.map(\.name)
@@ -50,7 +53,7 @@ package struct LintReport: Sendable {
         (self.path, rules, turnedOff) = (path, lint.rules, lint.turnedOff)
         self.findings = findings.filter { $0.exception == nil }
         excepted = findings.filter { $0.exception != nil }
-        (versions, sources, lastStep, unmatched, places, olderCount) = ([], [], nil, [:], nil, 0)
+        (versions, sources, lastStep, unmatched, places, olderCount, schema) = ([], [], nil, [:], nil, 0, nil)
         gap = "The model cannot be read until these are corrected, so no other rule was applied."
     }
 
@@ -68,9 +71,12 @@ package struct LintReport: Sendable {
     var heading: [JSONValue.Member] {
         [
             .init("model", .string(path)), .init("versions", JSONValue(versions)),
-            .init("comparedWith", JSONValue(sources)),
+            .init("comparedWith", JSONValue(compared)),
         ]
     }
+
+    /// The sources of what the model was compared with: its releases, and the schema of CloudKit.
+    var compared: [String] { sources + [schema].compactMap(\.self) }
 
     // MARK: Text
 
@@ -107,7 +113,9 @@ package struct LintReport: Sendable {
         let read = versions.isEmpty ? "" : " in \(Quantity.count(versions.count, "version"))"
         let found = findings.isEmpty ? "No findings\(read)." : "\(counts)\(read)."
         guard gap == nil else { return found }
-        guard sources.isEmpty else { return "\(found) Compared with \(sources.joined(separator: " and "))." }
+        guard sources.isEmpty, rules.contains(where: \.isOfReleases) else {
+            return compared.isEmpty ? found : "\(found) Compared with \(compared.listed())."
+        }
         return String(
             advice: """
                 \(found) Nothing says which versions were released: pass \(option: .since("REV")), or run \
@@ -163,6 +171,7 @@ extension LintFinding {
                 .init("line", line.map { JSONValue($0) } ?? .null), .init("message", .string(message)),
                 .init("remedy", .string(remedy)), .init("xml", JSONValue(xml)),
                 .init("fingerprint", .string(fingerprint)),
-            ] + (exception.map { [.init("why", .string($0.why))] } ?? []))
+            ] + (gap.map { [.init("code", .string($0.code.rawValue)), .init("field", .string($0.name))] } ?? [])
+                + (exception.map { [.init("why", .string($0.why))] } ?? []))
     }
 }

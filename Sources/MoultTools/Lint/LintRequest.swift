@@ -30,6 +30,11 @@ package struct LintRequest: Sendable {
     package var allowsNewModels = false
     /// The treatment of corrections; nil to leave them to a person.
     package var correction: Correction?
+    /// The file with the schema of CloudKit's Production environment, and the configuration that is mirrored, if it is
+    /// not the one that the model marks; nil for no file.
+    package var schema: (path: String, configuration: String?)?
+    /// The codes of the only rules to apply; nil for all.
+    package var only: Set<String>?
 
     /// The treatment of corrections.
     package enum Correction: Sendable {
@@ -41,9 +46,18 @@ package struct LintRequest: Sendable {
 
     package init(profiles: Set<LintRule.Profile> = []) { self.profiles = profiles }
 
+    /// Limits the request to the rules about the schema of CloudKit that a model needs.
+    package mutating func limitToCloudKit(schema: String, configuration: String?) {
+        self.schema = (schema, configuration)
+        profiles = [.cloudkit]
+        only = Set(LintRule.deployed.map(\.code))
+        isOfAllModels = false
+    }
+
     /// Returns the rules to apply.
     ///
-    /// - Throws: `usage` for a rule that does not exist.
+    /// - Throws: `usage` for a rule that does not exist; `modelInvalid` with line and column for a schema that cannot be
+    ///   read; `fileNotFound` for a missing one.
     package func lint(accepting losses: AcceptedLosses) throws -> Lint {
         let codes = try ignored.map { code in
             if let rule = LintRule.named(code) { return rule.code }
@@ -55,6 +69,8 @@ package struct LintRequest: Sendable {
             profiles: profiles, ignored: Set(codes).union(turnedOff), severities: severities.compactMapValues { $0 },
             acceptedLosses: losses, exceptions: exceptions)
         lint.turnedOff = turnedOff.sorted()
+        lint.only = only
+        lint.schema = try schema.map { try LintSchema(contentsOf: $0.path, configuration: $0.configuration) }
         return lint
     }
 }

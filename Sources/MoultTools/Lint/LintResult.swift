@@ -28,6 +28,10 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
         public let remedy: String
         /// The element with the correction, to paste; nil if there is none.
         public let correction: String?
+        /// The kind of the gap in CloudKit's schema, such as `add-field`; nil for a rule about something else.
+        public let gap: String?
+        /// The record type or field of the gap, such as `CD_Post.CD_title`; nil for a rule about something else.
+        public let recordField: String?
     }
 
     /// An output format for a service.
@@ -56,7 +60,8 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
         all.map {
             Finding(
                 rule: $0.rule.code, title: $0.rule.title, severity: $0.severity, place: $0.place, file: $0.file,
-                line: $0.line, message: $0.message, remedy: $0.remedy, correction: $0.xml)
+                line: $0.line, message: $0.message, remedy: $0.remedy, correction: $0.xml,
+                gap: $0.gap?.code.rawValue, recordField: $0.gap?.name)
         }
     }
     /// The text that `moult lint` prints.
@@ -157,9 +162,11 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
     /// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
     private func sarif(_ paths: RepositoryPaths) throws -> JSONValue {
         let saysSuppressions = reports.contains { !$0.excepted.isEmpty }
-        let results = try reports.flatMap { try $0.sarifResults(paths, saysSuppressions: saysSuppressions) }
+        // A profile may apply to some of the models only.
+        let applied = Set(reports.flatMap { $0.rules.map(\.code) })
+        let rules = LintRule.all.filter { applied.contains($0.code) }
+        let results = try reports.flatMap { try $0.sarifResults(rules, paths, saysSuppressions: saysSuppressions) }
         let notifications = unused.map { $0.sarif(paths) }
-        let rules = reports.first?.rules ?? []
         let run: [JSONValue.Member] = [
             .init(
                 "tool",
@@ -250,9 +257,9 @@ extension Lint {
     /// - Throws: `usage` for a place that no model has.
     fileprivate func unusedExceptions(_ reports: [LintReport], isOfAllModels: Bool) throws -> [LintException] {
         let codes = Set(
-            rules.filter { rule in
-                if case .release = rule.check { return reports.contains { !$0.sources.isEmpty } }
-                return true
+            reports.flatMap(\.rules).filter { rule in
+                if rule.isOfReleases { return reports.contains { !$0.sources.isEmpty } }
+                return !rule.isOfSchema || reports.contains { $0.schema != nil }
             }.map(\.code))
         // The places of a model that cannot be read are unknown.
         guard isOfAllModels, !reports.contains(where: { $0.gap != nil }) else { return [] }

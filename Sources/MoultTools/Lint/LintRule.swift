@@ -48,6 +48,8 @@ package struct LintRule: Sendable {
         case step(@Sendable (LintStep) -> [LintMatch])
         /// The model, compared with a release.
         case release(@Sendable (LintRelease, LintSubject) -> [LintMatch])
+        /// The model, compared with the schema in CloudKit's Production environment.
+        case schema(@Sendable (LintSchema, LintSubject) -> [LintMatch])
         /// A finding that the plan of an app's own tool reports itself.
         case plan
     }
@@ -67,7 +69,7 @@ package struct LintRule: Sendable {
     var isOfLoss: Bool { ["DATA001", "DATA002", "DATA003", "DATA004", "DATA005", "DATA012"].contains(code) }
 
     /// Every rule, in the order of the categories and codes.
-    package static let all: [LintRule] = open + infer + data + sync + code + shape
+    package static let all: [LintRule] = open + infer + data + sync + deployed + code + shape
 
     /// Returns the rule with a code, ignoring case.
     package static func named(_ code: String) -> LintRule? { all.first { $0.code == code.uppercased() } }
@@ -102,6 +104,8 @@ package struct LintExample: Sendable {
     package private(set) var answers: [Answer] = []
     /// The source of a SwiftData plan, for a rule about plans; nil for a rule about models.
     package let swift: String?
+    /// The schema in CloudKit's Production environment; nil if the rule does not compare with one.
+    package private(set) var schema: String?
 
     package init(
         _ versions: [Version], current: String? = nil, released: [Version] = [], releasedCurrent: String? = nil,
@@ -122,6 +126,12 @@ package struct LintExample: Sendable {
     /// Creates an example with one version.
     package init(_ xml: String) { self.init([Version("App", xml)]) }
 
+    /// Creates an example with one version and the schema in CloudKit's Production environment.
+    package init(_ xml: String, schema: String) {
+        self.init(xml)
+        self.schema = schema
+    }
+
     /// Creates an example with a version and the next one.
     package init(from older: String, to newer: String, answers: [Answer] = []) {
         self.init([Version("App", older), Version("App 2", newer)])
@@ -139,4 +149,8 @@ extension LintRule {
 extension LintRule {
     /// Whether the rule looks at each version by itself.
     var isOfOneVersion: Bool { if case .version = check { true } else { false } }
+    /// Whether the rule compares with releases.
+    var isOfReleases: Bool { if case .release = check { true } else { false } }
+    /// Whether the rule compares with a schema of CloudKit.
+    var isOfSchema: Bool { if case .schema = check { true } else { false } }
 }

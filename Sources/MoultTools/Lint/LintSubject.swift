@@ -27,19 +27,31 @@ package struct LintSubject: Sendable {
     let answerFaults: [AnswerFault]
     /// The findings of a plan for a store about its rows; empty without a store.
     let rowFindings: [Finding]
+    /// The schema of CloudKit's Production environment; nil for none.
+    let schema: LintSchema?
+    /// The schema that CloudKit needs for the version that ships; nil without a version.
+    let requirements: CloudKitRequirements?
 
     /// - Parameters:
     ///   - registered: mapping models and stages, whose steps the rules about inference skip.
     ///   - rows: the rows of a store; nil for none.
     ///   - planFindings: the findings that the plan of an app's own tool reports about itself; nil without a plan.
     ///   - declarations: the declarations in the tool's source, by version and entity.
-    /// - Throws: any error from comparing the versions.
+    ///   - schema: the schema of CloudKit's Production environment; nil for none.
+    /// - Throws: any error from comparing the versions; `usage` for a configuration that the model does not have.
     package init(
         _ bundle: ModelBundle, answers: Answers = .none, registered: [RegisteredStage] = [],
         releases: [LintRelease] = [], rows: StoreRows? = nil, planFindings: [Finding]? = nil,
-        declarations: [String: [String: LintDeclaration]] = [:]
+        declarations: [String: [String: LintDeclaration]] = [:], schema: LintSchema? = nil
     ) throws(MigrationError) {
         let versions = bundle.versions.map { LintVersion($0, file: bundle.files[$0.name]) }
+        self.schema = schema
+        requirements =
+            if let shipping = (versions.first { $0.name == bundle.currentName } ?? versions.last)?.model {
+                try CloudKitRequirements(shipping, configuration: schema?.configuration)
+            } else {
+                nil
+            }
         (self.versions, self.releases) = (versions, releases)
         (self.planFindings, self.declarations) = (planFindings, declarations)
         rowFindings = rows?.findings ?? []
@@ -71,6 +83,12 @@ package struct LintSubject: Sendable {
         for node in nodes.versions { unnoticed += try LintStep.all(amongNamesakesOf: node) }
         steps = unnoticed + migrations
     }
+
+    /// The version that ships: the current one, or else the newest; nil without a version.
+    var shipping: LintVersion? { versions.first { $0.name == currentName } ?? versions.last }
+
+    /// Whether the model says that its stores are mirrored to CloudKit.
+    var isUsedWithCloudKit: Bool { shipping?.model.isUsedWithCloudKit ?? false }
 
     private static let lockCodes: Set<String> = [
         "released-version-changed", "released-version-changed-unhashed", "released-version-missing",

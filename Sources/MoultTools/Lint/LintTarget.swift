@@ -54,7 +54,8 @@ struct LintTarget {
         }
         subject = try LintSubject(
             bundle, answers: answers, registered: registered, releases: releases, rows: rows,
-            planFindings: plan?.findings, declarations: plan?.lintDeclarations ?? [:])
+            planFindings: plan?.findings, declarations: plan?.lintDeclarations ?? [:],
+            schema: lint.schema(for: bundle))
     }
 
     /// Reads the model at a path; nil for the models in the app's code.
@@ -71,7 +72,8 @@ struct LintTarget {
     /// Returns the findings that the model would have with other contents of its files.
     func findings(in other: ModelBundle) throws -> [LintFinding] {
         let subject = try LintSubject(
-            other, answers: answers, registered: registered, releases: releases, planFindings: plan?.findings)
+            other, answers: answers, registered: registered, releases: releases, planFindings: plan?.findings,
+            schema: subject.schema)
         return lint.findings(in: subject, path: bundle.path)
     }
 

@@ -50,6 +50,22 @@ extension ModelBundle {
     }
 }
 
+extension ModelBundle {
+    /// Returns the version of a name; without a name the version that ships, the current one or else the newest.
+    /// Versions of equal hashes are not merged into one.
+    ///
+    /// - Throws: `usage` for a version that does not exist, and for a model without versions.
+    package func version(named name: String?) throws -> ModelVersion {
+        let wanted = name ?? currentName ?? versions.last?.name ?? ""
+        if let version = versions.first(where: { $0.name == wanted }) { return version }
+        if name == nil, let newest = versions.last { return newest }
+        let names = versions.map(\.name)
+        let near = Suggestion.sentence(for: wanted, among: names)
+        throw MigrationError.wrongRequest(
+            "The model has no version \(wanted).\(near) Its versions are: \(names.joined(separator: ", ")).")
+    }
+}
+
 extension ArchiveComparison {
     fileprivate var document: JSONValue {
         [
@@ -88,16 +104,9 @@ package struct VersionProposal: ToolAnswer {
     ///   - to: the name of the newer version; nil for the last one.
     /// - Throws: `usage` for a version that does not exist, and for a model with one version.
     package init(_ bundle: ModelBundle, from: String?, to: String?, answers: @autoclosure () throws -> Answers) throws {
-        func named(_ name: String) throws -> ModelVersion {
-            if let version = bundle.versions.first(where: { $0.name == name }) { return version }
-            let names = bundle.versions.map(\.name)
-            let near = Suggestion.sentence(for: name, among: names)
-            throw MigrationError.wrongRequest(
-                "The model has no version \(name).\(near) Its versions are: \(names.joined(separator: ", ")).")
-        }
-        let newer = try to.map(named) ?? bundle.versions.last
+        let newer = try to.map { try bundle.version(named: $0) } ?? bundle.versions.last
         let before = newer.flatMap { newer in bundle.versions.firstIndex { $0.name == newer.name } } ?? 0
-        let older = try from.map(named) ?? (before > 0 ? bundle.versions[before - 1] : nil)
+        let older = try from.map { try bundle.version(named: $0) } ?? (before > 0 ? bundle.versions[before - 1] : nil)
         guard let older, let newer else {
             throw MigrationError.wrongRequest("The model has one version, so there is nothing to compare.")
         }

@@ -29,6 +29,10 @@ package struct ProjectConfiguration: Sendable {
     package private(set) var exceptions: [LintException] = []
     /// The rules for `anonymise`.
     package private(set) var standIns = StandInRules()
+    /// The file with the schema of CloudKit's Production environment; nil for none.
+    package private(set) var cloudKitSchema: String?
+    /// The configuration that is mirrored to CloudKit, if it is not the one that the model marks.
+    package private(set) var cloudKitConfiguration: String?
 
     /// The accepted losses, each with its file and line.
     package var declaredLosses: [(place: String, location: String)] {
@@ -70,7 +74,7 @@ package struct ProjectConfiguration: Sendable {
 extension ProjectConfiguration {
     private static let keys = [
         "format", "model", "models", "answers", "rules", "backups", "profiles", "severities", "exceptions",
-        "acceptedLosses", "anonymise",
+        "acceptedLosses", "anonymise", "cloudkit",
     ]
 
     /// - Throws: `usage` with the line of invalid JSON, an unknown key or a value of the wrong type.
@@ -126,7 +130,25 @@ extension ProjectConfiguration {
             exceptions = try list.enumerated().map { try exception($1, at: [key, String($0)]) }
         case "anonymise": standIns = try StandInRules(value, place: "\(path):\(lines[[key]] ?? 1)")
         case "acceptedLosses": acceptedLosses = try texts(key, value)
+        case "cloudkit": try readCloudKit(value)
         default: throw wrong("There is no setting \(key)." + hint(key, Self.keys), at: [key])
+        }
+    }
+
+    private mutating func readCloudKit(_ value: JSONValue) throws {
+        let keys = ["schema", "configuration"]
+        guard let members = value.members else {
+            throw wrong("cloudkit should be an object with \(keys.listed()).", at: ["cloudkit"])
+        }
+        for member in members {
+            guard keys.contains(member.key) else {
+                throw wrong(
+                    "cloudkit has no setting \(member.key)." + hint(member.key, keys), at: ["cloudkit", member.key])
+            }
+            guard let text = member.value.string, !text.isEmpty else {
+                throw wrong("\(member.key) of cloudkit should be a text.", at: ["cloudkit", member.key])
+            }
+            if member.key == "schema" { cloudKitSchema = inFolder(text) } else { cloudKitConfiguration = text }
         }
     }
 
@@ -169,6 +191,11 @@ extension ProjectConfiguration {
         guard let text = value.string, !text.isEmpty else {
             throw wrong(key == "models" ? "models should be a list of paths." : "\(key) should be a path.", at: [key])
         }
+        return inFolder(text)
+    }
+
+    /// Returns a path that is relative to the file's folder as one that is relative to the current directory.
+    private func inFolder(_ text: String) -> String {
         let folder = Path.folder(of: path)
         return text.hasPrefix("/") || folder == "." ? text : Path.join(folder, text)
     }

@@ -91,6 +91,54 @@ extension UseCase {
             try faces.expectSame(line("--ignore", rule.lowercased()), rest.json)
             #expect(!rest.findings.contains { $0.rule == rule })
         },
+        UseCase(
+            "the schema that CloudKit needs", ["cloudkit schema"],
+            ["cloudKitSchema(of:configuration:isShared:merging:)"]
+        ) {
+            let faces = try Faces.forum()
+            for version in [nil, "Forum 2"] {
+                let arguments = version.map { ["--version", $0] } ?? []
+                let result = try faces.tool.run(
+                    Tool.path, ["cloudkit", "schema", "App.xcdatamodeld", "--json"] + arguments)
+                let line = try JSONValue(parsing: Array(result.output.utf8), place: "cloudkit schema", code: .usage)
+                try faces.expectSame(line, await faces.project.cloudKitSchema(of: version).json)
+            }
+        },
+        UseCase(
+            "what CloudKit's Production lacks", ["cloudkit check"], ["checkCloudKit(schema:configuration:since:)"]
+        ) {
+            let faces = try Faces.forum()
+            let older = try await faces.project.cloudKitSchema(of: "Forum").text
+            for folder in [faces.folder, faces.tool.folder.path] {
+                try older.write(toFile: folder + "/Forum.ckdb", atomically: true, encoding: .utf8)
+            }
+            let result = try faces.tool.run(
+                Tool.path, ["cloudkit", "check", "App.xcdatamodeld", "--schema", "Forum.ckdb", "--json"])
+            #expect(result.exit == 1, "\(result)")
+            let line = try JSONValue(parsing: Array(result.output.utf8), place: "cloudkit check", code: .usage)
+            let called = try await faces.project.checkCloudKit(schema: faces.folder + "/Forum.ckdb")
+            try faces.expectSame(line, called.json)
+            #expect(called.findings.contains { $0.gap == "add-field" && $0.recordField?.hasPrefix("CD_") == true })
+        },
+        UseCase(
+            "the difference between two schemas of CloudKit", ["cloudkit diff"],
+            ["cloudKitDifference(from:to:configuration:)", "cloudKitDifference(fromFile:toFile:)"]
+        ) {
+            let faces = try Faces.forum()
+            let versions = try await faces.project.cloudKitDifference(from: "Forum", to: "Forum 3")
+            try faces.expectSame(faces.moult("cloudkit diff", "Forum", "Forum 3"), versions.json)
+            for (file, version) in [("old.ckdb", "Forum"), ("new.ckdb", "Forum 3")] {
+                let text = try await faces.project.cloudKitSchema(of: version).text
+                for folder in [faces.folder, faces.tool.folder.path] {
+                    try text.write(toFile: "\(folder)/\(file)", atomically: true, encoding: .utf8)
+                }
+            }
+            let files = try await Project.cloudKitDifference(
+                fromFile: faces.folder + "/old.ckdb", toFile: faces.folder + "/new.ckdb")
+            try faces.expectSame(
+                faces.moult("cloudkit diff", "old.ckdb", "new.ckdb", isModelNamed: false), files.json)
+            #expect(files.sentences == versions.sentences && !files.sentences.isEmpty)
+        },
         UseCase("every version as JSON and in Xcode's form", ["schema export"], ["exportSchema(to:name:replacing:)"]) {
             let faces = try Faces.forum()
             let names = try await faces.project.exportSchema(to: faces.folder + "/schema")

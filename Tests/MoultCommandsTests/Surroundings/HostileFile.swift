@@ -89,6 +89,12 @@ struct HostileInput: Sendable, CustomTestStringConvertible {
             testDescription: "lock", path: "moult.lock",
             commands: ["lock Forum.xcdatamodeld", "lint Forum.xcdatamodeld", "checklist Forum.xcdatamodeld"]),
         HostileInput(
+            testDescription: "schema of CloudKit", path: "Forum.ckdb",
+            commands: [
+                "cloudkit check Forum.xcdatamodeld --schema Forum.ckdb", "cloudkit diff Forum.ckdb Forum.ckdb",
+                "cloudkit schema Forum.xcdatamodeld --merge Forum.ckdb -o Merged.ckdb",
+            ]),
+        HostileInput(
             testDescription: "source", path: "Forum.xcdatamodeld/Forum 2.xcdatamodel/contents",
             commands: ["compile Forum.xcdatamodeld -o Resources", "generate Forum.xcdatamodeld -o Sources"]),
         HostileInput(

@@ -40,7 +40,7 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
     var isFromNoStore: Bool {
         [
             "create", "answer", "lock", "schema export", "compile", "generate", "generate tests", "init", "fixture",
-            "manual", "parity", "diagram",
+            "manual", "parity", "diagram", "cloudkit schema",
         ]
         .contains(verb)
             && !command.contains("forum.sqlite")
@@ -67,6 +67,9 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
         if verb == "parity" {
             let report = "{\"format\":1,\"coreData\":\"Apple\",\"system\":\"macOS\",\"moult\":\"moult\",\"checks\":[]}"
             commands.append("echo '\(report)' > parity.json")
+        }
+        if verb == "cloudkit check" || verb == "cloudkit diff" {
+            commands.append("moult cloudkit schema Forum.xcdatamodeld -o Forum.ckdb")
         }
         if verb == "import" { commands.append("moult export forum.sqlite -o csv") }
         if command.contains("--check") { commands.append("moult lock Forum.xcdatamodeld") }

@@ -45,7 +45,10 @@ struct ExampleModel {
     static func findings(_ example: LintExample, _ lint: Lint) throws -> [LintFinding] {
         guard !example.released.isEmpty else {
             let model = try ExampleModel(example)
-            return try findings(at: model.path, lint, answers: try Answers(example.answers))
+            let schema = try example.schema.map {
+                LintSchema(try CloudKitSchemaFile(Array($0.utf8), path: "Production.ckdb"), path: "Production.ckdb")
+            }
+            return try findings(at: model.path, lint, answers: try Answers(example.answers), schema: schema)
         }
         let (folder, model) = try released(example)
         defer { withExtendedLifetime(folder) {} }
@@ -53,14 +56,15 @@ struct ExampleModel {
     }
 
     static func findings(
-        at path: String, _ lint: Lint, since revision: String? = nil, answers: Answers = .none
+        at path: String, _ lint: Lint, since revision: String? = nil, answers: Answers = .none,
+        schema: LintSchema? = nil
     ) throws -> [LintFinding] {
         let bundle = try ModelBundle(contentsOf: path)
         let releases = try revision.map { revision in
             let commit = try GitRevision(revision, around: path)
             return [LintRelease(try commit.model(of: bundle), at: commit)]
         }
-        let subject = try LintSubject(bundle, answers: answers, releases: releases ?? [])
+        let subject = try LintSubject(bundle, answers: answers, releases: releases ?? [], schema: schema)
         return lint.findings(in: subject, path: path)
     }
 }

@@ -47,7 +47,8 @@ enum LintPage {
     private static func markdown(_ parts: [LintExample.Part]) -> String {
         parts.map { part in
             guard let code = part.code else { return part.title }
-            let language = code.hasPrefix("<") ? "xml" : code.hasPrefix("{") ? "json" : "swift"
+            let language =
+                code.hasPrefix("<") ? "xml" : code.hasPrefix("{") ? "json" : code.hasPrefix("DEFINE") ? "text" : "swift"
             return "\(part.title):\n\n```\(language)\n\(code)\n```"
         }.joined(separator: "\n\n")
     }

@@ -134,12 +134,13 @@ extension Verb {
         let release = bundle.lock.flatMap { LintRelease($0, of: bundle, place: place) }
         let answers = try invocation.answers(for: ModelVersions(bundle), console)
         let isOwn = invocation[Operand.model] == nil
-        let subject = try LintSubject(
-            bundle, answers: answers, registered: isOwn ? invocation.registry.stages(in: ModelVersions(bundle)) : [],
-            releases: release.map { [$0] } ?? [], planFindings: isOwn ? invocation.registry.plan?.findings : nil)
         var request = invocation.configuredLint
         request.profiles = Set(profiles)
         let lint = try request.lint(accepting: invocation.registryWithDeclaredLosses.acceptedLosses)
+        let subject = try LintSubject(
+            bundle, answers: answers, registered: isOwn ? invocation.registry.stages(in: ModelVersions(bundle)) : [],
+            releases: release.map { [$0] } ?? [], planFindings: isOwn ? invocation.registry.plan?.findings : nil,
+            schema: lint.schema)
         let findings = lint.findings(in: subject, path: bundle.path)
         let errors = findings.count { $0.severity == .error && $0.exception == nil }
         let changes = bundle.lock?.check(bundle.versions, of: bundle.path) ?? []

@@ -29,18 +29,18 @@ extension Verb {
         return invocation[.check] && !report.isEmpty ? .findings : .done
     }
 
-    fileprivate static let fromOld = Option.value("from", "VERSION", "The same as OLD.")
-    fileprivate static let toNew = Option.value("to", "VERSION", "The same as NEW.")
-    fileprivate static let ofModel = Operand(
+    static let fromOld = Option.value("from", "VERSION", "The same as OLD.")
+    static let toNew = Option.value("to", "VERSION", "The same as NEW.")
+    static let ofModel = Operand(
         "MODEL", "The model whose versions are compared.", isOptional: true)
-    fileprivate static let old = Operand(
+    static let old = Operand(
         "OLD", "The older version: its name, or the path of a model; by default the one before NEW.", isOptional: true)
-    fileprivate static let new = Operand(
+    static let new = Operand(
         "NEW", "The newer version; by default the model's current version.", isOptional: true)
 }
 
 /// The two versions that `moult diff` compares, from any of the forms in which they can be given.
-private struct Compared {
+struct Compared {
     let older: ModelVersion
     let newer: ModelVersion
     /// The paths of the two models, if both were given as paths.
@@ -66,7 +66,7 @@ private struct Compared {
         }
         let versions = try own ?? (arePaths && !isModelTyped ? nil : invocation.versionsIfKnown(console))
         guard words.count < 3 else {
-            throw invocation.wrong("\(Program.name) diff compares two versions, not three.")
+            throw invocation.wrong("\(Program.name) \(invocation.path) compares two versions, not three.")
         }
         func version(_ text: String) throws -> ModelVersion {
             if let version = try invocation.versionOfRevision(text, console) { return version }
@@ -81,7 +81,9 @@ private struct Compared {
             files = versions == nil ? (words[0], words[1]) : nil
             return
         }
-        guard let versions else { throw Invocation.missing(["MODEL"], of: .diff, invocation.path) }
+        guard let versions else {
+            throw Invocation.missing(["MODEL"], of: Verb.typed(invocation.path), invocation.path)
+        }
         newer = try to.map(version) ?? invocation.version(Verb.version, in: versions)
         files = nil
         if let name = words.first ?? from {

@@ -28,25 +28,13 @@ extension Verb {
             "moult lint Forum.xcdatamodeld --fix --dry-run",
         ]
     ) { invocation, console in
-        let form = try invocation.word(format, of: LintForm.self) ?? (console.isJSON ? .json : .text)
-        guard !console.isJSON || form == .json else {
-            throw invocation.wrong("--json and --format \(form.rawValue) exclude each other.")
-        }
+        let form = try invocation.lintForm(format, console)
         guard invocation[fix] || !invocation[dryRun] else { throw invocation.wrong("--dry-run needs --fix.") }
         let level = try invocation.word(failOn, of: Finding.Severity.self) ?? .error
         let result = try invocation.lint(console)
         // These formats have the findings only.
         if form != .text, form != .json { result.fixLines(style: console.errors.style).forEach(console.say) }
-        switch form {
-        case .text:
-            console.print(result.document) { result.lines(style: $0) }
-        case .json: console.line(result.document.compact)
-        case .sarif:
-            // The output is read elsewhere, where paths typed here do not resolve.
-            try CommandWords().speaking { console.lines(try result.lines(as: .sarif)) }
-        case .github: console.lines(try result.lines(as: .gitHub))
-        case .markdown: console.lines(try result.lines(as: .markdown))
-        }
+        try console.print(result, as: form)
         return result.has(atLeast: level) ? .findings : .done
     }
 
@@ -78,6 +66,15 @@ extension Option {
 }
 
 extension Invocation {
+    /// Returns the output format that an option names.
+    func lintForm(_ option: Option, _ console: Console) throws -> LintForm {
+        let form = try word(option, of: LintForm.self) ?? (console.isJSON ? .json : .text)
+        guard !console.isJSON || form == .json else {
+            throw wrong("--json and --\(option.name) \(form.rawValue) exclude each other.")
+        }
+        return form
+    }
+
     /// Returns the value of an option that takes one of a few words.
     fileprivate func word<Word: RawRepresentable & CaseIterable>(
         _ option: Option, of words: Word.Type
@@ -107,6 +104,7 @@ extension Invocation {
         request.severities = configuration?.severities ?? [:]
         request.exceptions = configuration?.exceptions ?? []
         request.declaredLosses = configuration?.declaredLosses ?? []
+        request.schema = configuration?.cloudKitSchema.map { ($0, configuration?.cloudKitConfiguration) }
         return request
     }
 
@@ -169,8 +167,23 @@ extension Invocation {
 }
 
 /// The output formats for findings.
-private enum LintForm: String, CaseIterable {
+enum LintForm: String, CaseIterable {
     case text, json, sarif, github, markdown
+}
+
+extension Console {
+    /// Prints the findings of rules.
+    func print(_ result: LintResult, as form: LintForm) throws {
+        switch form {
+        case .text: print(result.document) { result.lines(style: $0) }
+        case .json: line(result.document.compact)
+        case .sarif:
+            // The output is read elsewhere, where paths typed here do not resolve.
+            try CommandWords().speaking { lines(try result.lines(as: .sarif)) }
+        case .github: lines(try result.lines(as: .gitHub))
+        case .markdown: lines(try result.lines(as: .markdown))
+        }
+    }
 }
 
 extension Verb {

@@ -114,17 +114,26 @@ enum ChangeRules {
     // MARK: Sync
 
     static func notAdditive(_ step: LintStep) -> [LintMatch] {
-        let kinds: Set<ModelChange.Kind> = [
-            .entityRemoved, .entityRenamed, .attributeRemoved, .attributeRenamed, .relationshipRemoved,
-            .relationshipRenamed, .type, .cardinality, .destination,
+        // What is removed from the model stays in CloudKit, and prevents nothing there.
+        let removals: Set<ModelChange.Kind> = [
+            .entityRemoved, .attributeRemoved, .relationshipRemoved, .cardinality,
         ]
+        let kinds = removals.union([
+            .entityRenamed, .attributeRenamed, .relationshipRenamed, .type, .destination, .cloudEncryption,
+        ])
         // If the model is marked for use with CloudKit, a separate rule reports renames.
         let renames = step.newer.model.isUsedWithCloudKit ? forbiddenRenames(step) : []
-        return changes(step, kinds) { $0.isHashed && !renames.contains($0) }.map { change in
-            match(
+        let mirrored = Set((step.older.model.mirroredEntities + step.newer.model.mirroredEntities).map(\.name))
+        return changes(step, kinds) { change in
+            change.isOfCloudKitField && !renames.contains(change)
+                && change.entity.map { mirrored.contains($0) } ?? true
+        }.map { change in
+            var match = match(
                 change, step,
                 remedy: "Keep the old part as it was, add a new one next to it, and let the app write both while older "
                     + "versions of it are in use.")
+            if removals.contains(change.kind) { match.severity = .warning }
+            return match
         }
     }
 
@@ -189,6 +198,16 @@ enum ChangeRules {
 }
 
 extension ModelChange {
+    /// Whether the change is one of a record type or field: a composite attribute has one field for all its elements, and
+    /// the integers have one type.
+    fileprivate var isOfCloudKitField: Bool {
+        guard member?.contains(".") != true else { return false }
+        guard kind == .type, let old = old.flatMap(AttributeType.init(name:)),
+            let new = new.flatMap(AttributeType.init(name:))
+        else { return isHashed || kind == .cloudEncryption }
+        return old.cloudKit?.primitive != new.cloudKit?.primitive
+    }
+
     /// Whether both transformers read and write keyed archives, as the default one and two of Foundation's do.
     fileprivate var keepsArchives: Bool {
         let keyed = ["NSKeyedUnarchiveFromData", "NSSecureUnarchiveFromData", nil]

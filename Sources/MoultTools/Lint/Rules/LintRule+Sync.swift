@@ -109,9 +109,9 @@ extension LintRule {
             "SYNC009", .error, "Change that is not additive with CloudKit", profile: .cloudkit,
             meaning: """
                 A schema in the production environment of CloudKit can only grow. Older versions of the app continue to \
-                write the old fields, and do not know the new ones.
+                write the old fields, and do not know the new ones. A removal prevents no export, and is a warning.
                 """,
-            onDevice: "Devices with different app versions stop seeing each other's changes, and the export fails.",
+            onDevice: "Devices with different app versions stop seeing each other's changes, or the export fails.",
             remedy: "Keep the old part, add a new one next to it, and write both while older versions are in use.",
             failing: LintExample(
                 from: title,
@@ -264,13 +264,7 @@ enum SyncRules {
 
     // MARK: The mirrored part
 
-    /// Returns the entities of the configurations that are used with CloudKit; all entities if there are none.
-    private static func entities(_ version: LintVersion) -> [EntityDescription] {
-        let cloud = version.model.configurations.filter(\.usedWithCloudKit).flatMap(\.entityNames)
-        guard !cloud.isEmpty else { return version.model.entities }
-        let names = Set(cloud)
-        return version.model.entities.filter { names.contains($0.name) }
-    }
+    private static func entities(_ version: LintVersion) -> [EntityDescription] { version.model.mirroredEntities }
 
     private static func attributes(
         _ version: LintVersion, _ isIncluded: (AttributeDescription) -> Bool

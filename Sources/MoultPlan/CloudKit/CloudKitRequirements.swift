@@ -1,0 +1,263 @@
+import MoultBasics
+import MoultModel
+
+/// The schema that the mirroring of a model needs, as the framework initialises it, and the parts of the model that need
+/// it.
+package struct CloudKitRequirements: Sendable {
+    /// The record types and fields, with the indexes and grants that the server gives them.
+    package private(set) var schema = CloudKitSchema()
+    /// The parts of the model that CloudKit can never have: clashes, names and limits.
+    package private(set) var faults: [CloudKitGap] = []
+    /// The parts whose form no known export shows; they have the documented form.
+    package private(set) var doubts: [Doubt] = []
+    private var origins: [String: [String: Origin]] = [:]
+    private var typeOrigins: [String: String] = [:]
+
+    /// The part of the model that needs a field; neither an entity nor a property for a field of the framework.
+    package struct Origin: Sendable, Equatable, CustomStringConvertible {
+        package let entity: String?
+        package let property: String?
+
+        package init(_ entity: String? = nil, _ property: String? = nil) {
+            (self.entity, self.property) = (entity, property)
+        }
+
+        /// `Entity.property`, or `framework`.
+        package var description: String {
+            entity.map { [$0, property].compactMap(\.self).joined(separator: ".") } ?? "framework"
+        }
+    }
+
+    /// A part of the schema that has the documented form, which no known export confirms.
+    package struct Doubt: Sendable, Equatable {
+        /// The record type or `RecordType.field`.
+        package let place: String
+        package let sentence: String
+    }
+
+    /// - Parameters:
+    ///   - configuration: the configuration whose stores are mirrored; nil for those that the model marks for CloudKit,
+    ///     or for all entities if it marks none.
+    ///   - isShared: whether the app shares records, which needs a record type that the server makes with the first share.
+    /// - Throws: `usage` for a configuration that the model does not have.
+    package init(
+        _ model: ManagedObjectModel, configuration: String? = nil, isShared: Bool = false
+    ) throws(MigrationError) {
+        let entities = try model.mirroredEntities(configuration)
+        for entity in entities { add(entity, in: model) }
+        addJoins(entities.flatMap { entity in model.pairedRelationships(of: entity) })
+        if isShared { addShare() }
+        for type in schema.typesInOrder where type.fields.count > Self.fieldLimit {
+            faults.append(CloudKitGap(.tooManyFields, type.name, count: type.fields.count))
+        }
+    }
+
+    /// A record type has at most this number of fields.
+    package static let fieldLimit = 256
+
+    /// Returns the part of the model that needs a field; nil for a field that is not needed.
+    package func origin(of field: String, in type: String) -> Origin? { origins[type]?[field] }
+
+    /// Returns the parts of the model that need a record type, such as `Post` or the relationships of a join.
+    package func origin(of type: String) -> String? { typeOrigins[type] }
+
+    // MARK: - Entities
+
+    private mutating func add(_ entity: EntityDescription, in model: ManagedObjectModel) {
+        let root = model.root(of: entity)
+        let type = "CD_\(root.name)"
+        if schema.types[type] == nil {
+            addType(type, for: root.name)
+            checkName(type, Origin(root.name))
+        }
+        if root.name != entity.name {
+            doubt(
+                type, nil,
+                "The fields of \(entity.name) are in the type of its root entity. No known export shows this.")
+        }
+        for attribute in entity.attributes where !attribute.isTransient {
+            let origin = Origin(entity.name, attribute.name)
+            guard let (primitive, hasCompanion) = attribute.type.cloudKit else {
+                doubt(type, "CD_\(attribute.name)", "\(origin): \(attribute.type.name) is not mirrored.")
+                continue
+            }
+            addDoubts(of: attribute, type, origin)
+            add(
+                "CD_\(attribute.name)", .init(primitive, isEncrypted: attribute.allowsCloudEncryption), to: type,
+                for: origin, hasCompanion: hasCompanion)
+        }
+        for relationship in entity.relationships where !relationship.isTransient && !relationship.isToMany {
+            add("CD_\(relationship.name)", .init(.string), to: type, for: Origin(entity.name, relationship.name))
+        }
+    }
+
+    private mutating func addDoubts(of attribute: AttributeDescription, _ type: String, _ origin: Origin) {
+        let field = "CD_\(attribute.name)"
+        if attribute.derivation != nil {
+            doubt(type, field, "\(origin) is derived. It is not known whether a derived attribute is mirrored.")
+        }
+        if attribute.allowsCloudEncryption {
+            doubt(type, field, "\(origin) is encrypted. No known export has such a field of the framework.")
+        }
+        if attribute.type == .uri {
+            doubt(type, field, "\(origin) is a URI. No known export shows whether it has a companion.")
+        }
+    }
+
+    /// Adds a record type with the fields that the server and the framework give it.
+    private mutating func addType(_ name: String, for origin: String, isMirror: Bool = true) {
+        var type = CloudKitSchema.RecordType(name)
+        type.grants = Self.grants
+        for (field, primitive) in Self.systemFields { type.fields[field] = .init(.init(primitive)) }
+        schema.types[name] = type
+        typeOrigins[name] = origin
+        guard isMirror else { return }
+        add("CD_entityName", .init(.string), to: name, for: Origin())
+        add(CloudKitFieldRole.receiptName, .init(.bytes), to: name, for: Origin(), hasCompanion: true)
+    }
+
+    private static let grants: [CloudKitSchema.Grant] = [
+        .init([.write], to: "_creator"), .init([.create], to: "_icloud"), .init([.read], to: "_world"),
+    ]
+    private static let systemFields: [(String, CloudKitSchema.Primitive)] = [
+        ("___createTime", .timestamp), ("___createdBy", .reference), ("___etag", .string), ("___modTime", .timestamp),
+        ("___modifiedBy", .reference), ("___recordID", .reference),
+    ]
+
+    // MARK: - Fields
+
+    private mutating func add(
+        _ name: String, _ fieldType: CloudKitSchema.FieldType, to type: String, for origin: Origin,
+        hasCompanion: Bool = false
+    ) {
+        if ["CD_entityName", CloudKitFieldRole.receiptName].contains(name), origin.entity != nil {
+            faults.append(CloudKitGap(.collision, type, name, origin: origin))
+            return
+        }
+        checkName(name, origin, in: type)
+        put(name, fieldType, in: type, for: origin)
+        // Assets are always encrypted.
+        if hasCompanion { put(name + CloudKitFieldRole.companionEnd, .init(.asset), in: type, for: origin) }
+    }
+
+    private mutating func put(
+        _ name: String, _ fieldType: CloudKitSchema.FieldType, in type: String, for origin: Origin
+    ) {
+        guard let old = schema.types[type]?.fields[name] else {
+            schema.types[type]?.fields[name] = .init(fieldType, fieldType.defaultIndexes)
+            origins[type, default: [:]][name] = origin
+            return
+        }
+        guard old.type != fieldType else { return }
+        faults.append(
+            CloudKitGap(
+                .conflict, type, name, needed: fieldType, found: old.type, origin: origin,
+                other: origins[type]?[name]))
+    }
+
+    /// CloudKit's names have ASCII letters, digits and underscores. Each begins with `CD_`.
+    private mutating func checkName(_ name: String, _ origin: Origin, in type: String? = nil) {
+        let isPlain = name.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true
+            default: false
+            }
+        }
+        if !isPlain { faults.append(CloudKitGap(.badName, type ?? name, type == nil ? nil : name, origin: origin)) }
+    }
+
+    // MARK: - Joins
+
+    /// Adds the one type for all many-to-many relationships.
+    private mutating func addJoins(_ relationships: [String]) {
+        guard !relationships.isEmpty else { return }
+        let name = "CDMR"
+        addType(name, for: relationships.joined(separator: ", "), isMirror: false)
+        for field in ["CD_entityNames", "CD_recordNames", "CD_relationships"] {
+            add(field, .init(.string), to: name, for: Origin())
+        }
+        doubt(name, nil, "CDMR is for \(relationships.listed()). No known export has it.")
+    }
+
+    /// Adds the type of shares. Its fields have no indexes.
+    private mutating func addShare() {
+        addType(Self.shareName, for: "shares", isMirror: false)
+        let fields: [(String, CloudKitSchema.Primitive)] = [
+            ("cloudkit.thumbnailImageData", .bytes), ("cloudkit.title", .string), ("cloudkit.type", .string),
+        ]
+        for (name, primitive) in fields { schema.types[Self.shareName]?.fields[name] = .init(.init(primitive)) }
+    }
+
+    /// The record type of shares.
+    static let shareName = "cloudkit.share"
+
+    private mutating func doubt(_ type: String, _ field: String?, _ sentence: String) {
+        let doubt = Doubt(place: [type, field].compactMap(\.self).joined(separator: "."), sentence: sentence)
+        if !doubts.contains(doubt) { doubts.append(doubt) }
+    }
+}
+
+extension ManagedObjectModel {
+    /// Returns the entities whose objects are mirrored: those of a configuration; without one, those of the
+    /// configurations that the model marks for CloudKit; all entities if it marks none.
+    ///
+    /// - Throws: `usage` for a configuration that the model does not have.
+    package func mirroredEntities(_ configuration: String? = nil) throws(MigrationError) -> [EntityDescription] {
+        guard let configuration else { return mirroredEntities }
+        guard let named = configurations.first(where: { $0.name == configuration }) else {
+            let names = configurations.map(\.name)
+            let near = Suggestion.sentence(for: configuration, among: names)
+            throw MigrationError(
+                .usage, "The model has no configuration \(configuration).\(near)",
+                remedy: names.isEmpty
+                    ? "Leave the configuration out: all entities are in the default one."
+                    : "Name one of its configurations: \(names.joined(separator: ", ")).")
+        }
+        let members = Set(named.entityNames)
+        return entities.filter { members.contains($0.name) }
+    }
+
+    /// The entities of the configurations that the model marks for CloudKit; all entities if it marks none.
+    package var mirroredEntities: [EntityDescription] {
+        let marked = Set(configurations.filter(\.usedWithCloudKit).flatMap(\.entityNames))
+        return marked.isEmpty ? entities : entities.filter { marked.contains($0.name) }
+    }
+
+    /// Returns the entity's own to-many relationships that no to-one relationship is the inverse of, as
+    /// `Entity.relationship`.
+    fileprivate func pairedRelationships(of entity: EntityDescription) -> [String] {
+        entity.relationships.filter { relationship in
+            relationship.isToMany && !relationship.isTransient && inverse(of: relationship)?.isToMany != false
+        }.map { "\(entity.name).\($0.name)" }
+    }
+}
+
+extension AttributeType {
+    /// The type of the field, and whether it has a companion for large values; nil for a type that is not mirrored.
+    package var cloudKit: (primitive: CloudKitSchema.Primitive, hasCompanion: Bool)? {
+        switch self {
+        case .string: (.string, true)
+        case .uuid, .uri: (.string, false)
+        case .boolean, .integer16, .integer32, .integer64: (.integer, false)
+        case .float, .double, .decimal: (.double, false)
+        case .date: (.timestamp, false)
+        case .binary, .transformable: (.bytes, true)
+        // One field for all elements, whatever their types are.
+        case .composite: (.bytes, false)
+        case .undefined, .objectID: nil
+        }
+    }
+}
+
+extension CloudKitSchema.FieldType {
+    /// The indexes that the server gives a field that it makes itself.
+    package var defaultIndexes: [CloudKitSchema.Index] {
+        // An encrypted field can have no index.
+        guard !isEncrypted, !isList else { return [] }
+        return switch primitive {
+        case .string: [.queryable, .searchable, .sortable]
+        case .asset: []
+        default: [.queryable, .sortable]
+        }
+    }
+}
