@@ -123,7 +123,9 @@ struct RemedyTests {
             "answers": "/answers.json", "mapping": "/mappings", "plan": "/plan.json", "store-configuration": "Cloud", "backups": "/backups",
         ]
         // These are no part of what a run is to do with its store; what moult.json sets is in the request.
-        let others: Set = ["config", "model", "dry-run", "into", "profile", "events", "json", "help"]
+        let others: Set = [
+            "config", "model", "dry-run", "into", "profile", "events", "json", "help",
+        ]
         var count = 0
         for option in migrate.options where !others.contains(option.name) {
             var typed = ["/app.sqlite", "--model", "/App.momd", "--\(option.name)"]
