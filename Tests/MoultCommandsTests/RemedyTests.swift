@@ -20,7 +20,7 @@ struct RemedyTests {
         .undo, .everything,
         .restore, .entity("E"), .format("csv"), .seed, .output, .replace, .file("P"), .profile("cloudkit"),
         .config("none"), .since("REV"), .results, .shard("1/2"), .shards("2"), .retry("vanished"), .wait("1min"), .time,
-        .memory, .approve, .partition, .sbatch, .canary, .limit, .fix,
+        .memory, .approve, .partition, .sbatch, .canary, .limit, .fix, .write,
     ]
 
     private static let permissions: [Remedy.Permission] = [

@@ -125,7 +125,8 @@ package struct Verb: Sendable {
     package static let all: [Verb] = [
         status, inspect, browse, dump, diagram, views, query, exportStore, anonymise, importObjects, hash, ddl, create,
         schema,
-        compile, decompile, generate, coexist, initialise, lock, lint, diff, changelog, answer, plan, migrate,
+        compile, decompile, generate, coexist, initialise, lock, reconstruct, lint, diff, changelog, answer, plan,
+        migrate,
         finish, resume, validate, repair, quarantine,
         backup, rollback, salvage, downgrade, mirror, fleet, doctor, explain, runs, log, test, fixture, checklist,
         parity,
