@@ -30,8 +30,9 @@ struct RepositoryModel: Sendable {
                 .usage, "The versions are in no model files.", place: bundle.path,
                 remedy: "Name the model as the repository keeps it: an .xcdatamodeld, an .xcdatamodel or a folder.")
         }
-        // A model in JSON is the folder of its versions.
-        let place = kind == .exported && bundle.path.hasSuffix(".json") ? Path.folder(of: bundle.path) : bundle.path
+        // The model of a source file is its folder; a .mom is a model itself.
+        let isFile = bundle.path == file && kind != .compiled
+        let place = isFile ? Path.folder(of: bundle.path) : bundle.path
         let whole = try POSIXSystem().resolve(place)
         guard whole == git.root || whole.hasPrefix(git.root + "/") else {
             throw MigrationError(

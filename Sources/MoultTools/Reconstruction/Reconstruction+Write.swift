@@ -26,8 +26,9 @@ extension Reconstruction {
     /// - Returns: the path of the model; nil if nothing is missing.
     /// - Throws: `usage` for a model that cannot get versions, `lockFileMismatch` if a locked version has changed,
     ///   `wouldReplace` if the new bundle's path is taken. Then nothing is changed.
-    func write(_ system: any System = POSIXSystem()) throws -> String? {
-        let form = try form()
+    @discardableResult
+    package func write(_ system: any System = POSIXSystem()) throws -> String? {
+        let form = try form(system)
         guard !missing.isEmpty else { return nil }
         let additions = try missing.map { try addition($0, as: form) }
         let (all, current) = try versions { one in
@@ -72,8 +73,8 @@ extension Reconstruction {
         var isLocked = false
         do {
             try BuildProduct(files: files, path: target, rights: rights).write(system) {
-                try StagedPath.replace([lock], .byUmask, system)
                 isLocked = true
+                try StagedPath.replace([lock], .byUmask, system)
             }
         } catch {
             // Where the model is as it was, its lock file becomes so again.
@@ -91,20 +92,20 @@ extension Reconstruction {
 
     // MARK: - The model's files
 
-    /// - Throws: `usage` for a compiled model, a model that a program provides, and frozen stores.
-    private func form() throws -> Form {
+    /// - Throws: `usage` for a compiled model, a model that a program provides, frozen stores, and a path that does not
+    ///   name the model's own folder.
+    private func form(_ system: any System) throws -> Form {
         let files = bundle.versions.compactMap { bundle.files[$0.name] }.map { Path.name(of: $0) }
-        if ["..", "."].contains(Path.name(of: bundle.path)) {
-            throw MigrationError(
-                .usage, "The working folder cannot be replaced.", place: bundle.path,
-                remedy: "Run this in the folder above it.")
+        let isFolder = try system.status(of: bundle.path)?.kind == .folder && !system.isLink(bundle.path)
+        if isFolder, !files.isEmpty, ![".", ".."].contains(Path.name(of: bundle.path)) {
+            if files.allSatisfy({ ["contents", "elements"].contains($0) }) { return .source }
+            if files.allSatisfy({ $0.hasSuffix(".json") }) { return .json }
         }
-        if !files.isEmpty, files.allSatisfy({ ["contents", "elements"].contains($0) }) { return .source }
-        if !files.isEmpty, files.allSatisfy({ $0.hasSuffix(".json") }), !bundle.path.hasSuffix(".json") { return .json }
         throw MigrationError(
-            .usage, "Versions can be added to a model's source only.", place: bundle.path,
-            remedy: "Name an .xcdatamodeld, an .xcdatamodel, or a folder of .xcdatamodels or of models as JSON. "
-                + "\(.decompile, .path(bundle.path)) writes the source of a compiled model.")
+            .usage, "Versions can be added to the folder of a model's source only.", place: bundle.path,
+            remedy: "Name an .xcdatamodeld, an .xcdatamodel, or a folder of .xcdatamodels or of models as JSON, by its "
+                + "own name and not by a link. \(.decompile, .path(bundle.path)) writes the source of a compiled model."
+        )
     }
 
     /// Returns a missing version as a file of the model: the text at the tag, if it is in the model's form.

@@ -7,7 +7,7 @@ import MoultStore
 
 /// A comparison of a model with the shapes that it has at the tags of its repository: which version describes each shape,
 /// which versions are missing, and which shape each store has.
-struct Reconstruction: Sendable {
+package struct Reconstruction: Sendable {
     /// A store in the field.
     struct Store: Sendable {
         let path: String
@@ -36,7 +36,7 @@ struct Reconstruction: Sendable {
     ///   - patterns: shell patterns of the tags; empty for all.
     ///   - folder: a folder of stores, a store, or a pattern of paths; nil for none.
     /// - Throws: `usage` if git, the repository or the tags are missing; `fileNotFound` if the stores are.
-    init(_ bundle: ModelBundle, isInFiles: Bool, tags patterns: [String], stores folder: String?) throws {
+    package init(_ bundle: ModelBundle, isInFiles: Bool, tags patterns: [String], stores folder: String?) throws {
         let tags = try GitTags(around: isInFiles ? bundle.path : ".", matching: patterns)
         let model = try RepositoryModel(bundle, isInFiles: isInFiles, in: tags.git)
         let history = try ModelHistory(of: model, in: tags)

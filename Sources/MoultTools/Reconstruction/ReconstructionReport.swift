@@ -63,9 +63,8 @@ public struct ReconstructionReport: Sendable, CustomStringConvertible, ToolAnswe
 
     /// Whether every shape that was released, and every store, has a version in the model.
     public var isComplete: Bool {
-        written != nil
-            || shapes.allSatisfy { $0.missingVersion == nil }
-                && stores.allSatisfy { $0.version != nil }
+        let isDescribed = written != nil || shapes.allSatisfy { $0.missingVersion == nil }
+        return isDescribed && stores.allSatisfy { $0.version != nil }
     }
 
     /// The text that `moult reconstruct` prints.
