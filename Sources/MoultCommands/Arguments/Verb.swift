@@ -156,7 +156,7 @@ package struct Operand: Sendable, Hashable {
     package static let model = Operand(
         "MODEL",
         "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
-            + "JSON), or a store, whose own model is then used. In an app's own tool, the default is the app's model.",
+            + "JSON), an .app or .ipa, a folder of stores, or a store, whose own model is then used. In an app's own tool, the default is the app's model.",
         isOptional: true)
 
     /// The models of a verb that works on several.
@@ -205,7 +205,7 @@ extension Option {
     package static let model = value(
         "model", "PATH",
         "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
-            + "JSON), or a store, whose own model is then used.",
+            + "JSON), an .app or .ipa, a folder of stores, or a store, whose own model is then used.",
         completes: .files)
     package static let order = value("order", "NAMES", "The order of the versions, oldest first, separated by commas.")
     package static let answers = value(

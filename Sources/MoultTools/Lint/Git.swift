@@ -67,8 +67,8 @@ struct Git {
     func facts(of names: [String]) throws -> [(object: String, size: Int)?] {
         guard !names.isEmpty else { return [] }
         let input = names.map { $0 + "\n" }.joined()
-        let read = try lines(["cat-file", "--batch-check"], input: Array(input.utf8))
-        let found = read.output.split(separator: UInt8(ascii: "\n")).map { line -> (String, Int)? in
+        let read = try catFile(["--batch-check"], input)
+        let found = read.split(separator: UInt8(ascii: "\n")).map { line -> (String, Int)? in
             let words = String(decoding: line, as: UTF8.self).split(separator: " ")
             guard words.count == 3, let size = Int(words[2]) else { return nil }
             return (String(words[0]), size)
@@ -79,7 +79,7 @@ struct Git {
     private func readBatch(_ objects: [String]) throws -> [[UInt8]?] {
         guard !objects.isEmpty else { return [] }
         let input = objects.map { $0 + "\n" }.joined()
-        let output = try lines(["cat-file", "--batch"], input: Array(input.utf8)).output
+        let output = try catFile(["--batch"], input)
         var place = 0
         return objects.map { _ in
             guard let end = output[place...].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
@@ -89,6 +89,17 @@ struct Git {
             defer { place += size + 1 }
             return Array(output[place..<(place + size)])
         }
+    }
+
+    /// - Throws: `fileNotReadable` if git does not answer to the end, as on a full disk.
+    private func catFile(_ arguments: [String], _ input: String) throws -> [UInt8] {
+        let run = try lines(["cat-file"] + arguments, input: Array(input.utf8))
+        guard run.exit == 0 else {
+            throw MigrationError(
+                .fileNotReadable, "git could not read its objects.", place: root,
+                remedy: "Check the repository with `git fsck`, and fetch the whole history.", cause: run.errorText)
+        }
+        return run.output
     }
 
     func missing(_ object: String) -> MigrationError {

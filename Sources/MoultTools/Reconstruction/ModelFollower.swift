@@ -23,23 +23,22 @@ struct RepositoryModel: Sendable {
                 .usage, "This is one version of \(whole).", place: bundle.path,
                 remedy: "Name the whole model: \(.reconstruct, .path(whole))")
         }
-        guard let file = bundle.versions.first.flatMap({ bundle.files[$0.name] }),
-            let kind = ListedModel.all(among: [file]).first?.kind
-        else {
+        // The model of a source file is its folder; a .mom is a model itself.
+        let file = bundle.versions.first.flatMap { bundle.files[$0.name] }
+        let listed = file.flatMap { ListedModel.all(among: [$0]).first?.kind }
+        let isFile = bundle.path == file && listed != .compiled
+        let place = isFile ? Path.folder(of: bundle.path) : bundle.path
+        guard let listed, let whole = try? POSIXSystem().resolve(place) else {
             throw MigrationError(
                 .usage, "The versions are in no model files.", place: bundle.path,
                 remedy: "Name the model as the repository keeps it: an .xcdatamodeld, an .xcdatamodel or a folder.")
         }
-        // The model of a source file is its folder; a .mom is a model itself.
-        let isFile = bundle.path == file && kind != .compiled
-        let place = isFile ? Path.folder(of: bundle.path) : bundle.path
-        let whole = try POSIXSystem().resolve(place)
         guard whole == git.root || whole.hasPrefix(git.root + "/") else {
             throw MigrationError(
                 .usage, "\(bundle.path) is not in the repository.", place: git.root,
                 remedy: "Give the path of a model in the working tree.")
         }
-        (path, self.kind) = (String(whole.dropFirst(git.root.count + 1)), kind)
+        (path, kind) = (String(whole.dropFirst(git.root.count + 1)), listed)
     }
 
     /// The plain folder of versions that the model is, by its path; empty for any other.
@@ -76,20 +75,20 @@ struct ModelFollower {
             paths[model.kind] = [path]
             names = [Path.stem(of: path)]
         }
-        for version in model.versions { take(version) }
+        for version in model.versions { take(KnownVersion(version)) }
     }
 
-    private mutating func take(_ version: ModelVersion) {
-        guard taken.insert(version.hashes.checksum).inserted else { return }
-        entityNames.formUnion(version.hashes.entities.keys)
-        entityHashes.formUnion(version.hashes.entities.values)
+    private mutating func take(_ known: KnownVersion) {
+        guard taken.insert(known.checksum).inserted else { return }
+        entityNames.formUnion(known.version.hashes.entities.keys)
+        entityHashes.formUnion(known.version.hashes.entities.values)
     }
 
     /// Returns the models at the next older tag that are this one, at most one bundle of each kind.
     ///
     /// - Parameter version: returns the version in a file; nil for one that cannot be read.
     mutating func models(
-        among models: [ListedModel], version: (_ path: String) -> ModelVersion?
+        among models: [ListedModel], version: (_ path: String) -> KnownVersion?
     ) -> [ListedModel] {
         var found: [ListedModel] = []
         for kind in ListedModel.Kind.allCases {
@@ -121,7 +120,7 @@ struct ModelFollower {
             || (try? POSIXSystem().exists(Path.join(model.root, other.path))) != true
     }
 
-    private func best(among models: [ListedModel], _ version: (String) -> ModelVersion?) -> ListedModel? {
+    private func best(among models: [ListedModel], _ version: (String) -> KnownVersion?) -> ListedModel? {
         var best: (model: ListedModel, hashes: Int, isNamesake: Bool)?
         for model in models {
             let likeness = likeness(of: model, version)
@@ -141,10 +140,10 @@ struct ModelFollower {
         var hasHalfOfNames = false
     }
 
-    private func likeness(of model: ListedModel, _ version: (String) -> ModelVersion?) -> Likeness {
+    private func likeness(of model: ListedModel, _ version: (String) -> KnownVersion?) -> Likeness {
         var likeness = Likeness()
         for file in model.files {
-            guard let entities = version(file.path)?.hashes.entities, !entities.isEmpty else { continue }
+            guard let entities = version(file.path)?.version.hashes.entities, !entities.isEmpty else { continue }
             let hashes = entities.values.count { entityHashes.contains($0) }
             likeness.hashes = max(likeness.hashes, hashes)
             if hashes * 2 >= entities.count { likeness.isHalf = true }

@@ -17,8 +17,7 @@ struct ModelHistory: Sendable {
         fileprivate(set) var tags: [Int]
         /// The positions of the tags of which it was the current version, newest first: their apps wrote it.
         fileprivate(set) var releases: [Int] = []
-
-        var checksum: [UInt8] { version.hashes.checksum }
+        let checksum: [UInt8]
     }
 
     /// A path of the model, with the positions of the tags that have it there, newest first.
@@ -33,6 +32,8 @@ struct ModelHistory: Sendable {
     private(set) var shapes: [Shape] = []
     private(set) var places: [Place] = []
     private(set) var findings: [Finding]
+    /// The position of each shape while the tags are read, by its checksum.
+    private var positions: [[UInt8]: Int] = [:]
 
     /// The positions of the tags without the model.
     var tagsWithoutModel: [Int] {
@@ -68,10 +69,10 @@ struct ModelHistory: Sendable {
                 for file in model.files {
                     guard let object = objects[file.path] else { continue }
                     do {
-                        guard let version = try contents.reading(of: object, at: file.path)?.get() else { continue }
+                        guard let found = try contents.reading(of: object, at: file.path)?.get() else { continue }
                         // A mark that cannot be read may have named any version.
                         let isRelease = current == nil || current == file.name
-                        add(version, file, contents.bytes[object] ?? [], at: position, isRelease: isRelease)
+                        add(found, file, contents.bytes[object] ?? [], at: position, isRelease: isRelease)
                     } catch {
                         guard unread.insert(object).inserted else { continue }
                         findings.append(.notRead("\(self.tags[position]):\(file.path)", error))
@@ -94,16 +95,17 @@ struct ModelHistory: Sendable {
     }
 
     private mutating func add(
-        _ version: ModelVersion, _ file: ListedModel.File, _ contents: [UInt8], at position: Int, isRelease: Bool
+        _ read: KnownVersion, _ file: ListedModel.File, _ contents: [UInt8], at position: Int, isRelease: Bool
     ) {
-        var named = version
+        var named = read.version
         named.names = [file.name]
-        let checksum = version.hashes.checksum
-        let found = shapes.firstIndex { $0.checksum == checksum }
-        let place = found ?? shapes.count
-        if found == nil {
+        let place = positions[read.checksum] ?? shapes.count
+        if place == shapes.count {
+            positions[read.checksum] = place
             shapes.append(
-                Shape(version: named, path: file.path, contents: contents, tag: tags[position], tags: [position]))
+                Shape(
+                    version: named, path: file.path, contents: contents, tag: tags[position], tags: [position],
+                    checksum: read.checksum))
         } else if shapes[place].tags.last != position {
             shapes[place].tags.append(position)
         }
@@ -114,6 +116,14 @@ struct ModelHistory: Sendable {
         }
         shapes[place].releases.append(position)
     }
+}
+
+/// A version with its checksum, which takes a while to compute.
+struct KnownVersion: Sendable {
+    let version: ModelVersion
+    let checksum: [UInt8]
+
+    init(_ version: ModelVersion) { (self.version, checksum) = (version, version.hashes.checksum) }
 }
 
 /// The contents of the model files at all tags, each distinct file read and parsed once.
@@ -133,7 +143,7 @@ private struct FileContents {
     private static let greatestSize = 64 << 20
 
     private(set) var bytes: [String: [UInt8]] = [:]
-    private var versions: [Key: Result<ModelVersion, MigrationError>] = [:]
+    private var versions: [Key: Result<KnownVersion, MigrationError>] = [:]
 
     init(of models: [[ListedModel]], in files: [[GitTags.File]], _ git: Git) throws {
         var paths: [Key: String] = [:]
@@ -156,17 +166,17 @@ private struct FileContents {
         let all = paths.sorted { ($0.value, $0.key.object) < ($1.value, $1.key.object) }
         let there = all.filter { bytes[$0.key.object] != nil }
         let read = ListedModel.versions(of: there.map { ($0.value, bytes[$0.key.object] ?? []) })
-        for ((key, _), version) in zip(there, read) { versions[key] = version }
+        for ((key, _), version) in zip(there, read) { versions[key] = version?.map(KnownVersion.init) }
         for (key, path) in all where bytes[key.object] == nil { versions[key] = .failure(Self.missing(path)) }
     }
 
     /// Returns the version in a file; nil for another program's JSON.
-    func reading(of object: String, at path: String) -> Result<ModelVersion, MigrationError>? {
+    func reading(of object: String, at path: String) -> Result<KnownVersion, MigrationError>? {
         versions[Key(object, path)]
     }
 
     /// Returns the version in a file; nil if there is none that can be read.
-    func version(of object: String, at path: String) -> ModelVersion? { try? reading(of: object, at: path)?.get() }
+    func version(of object: String, at path: String) -> KnownVersion? { try? reading(of: object, at: path)?.get() }
 
     private static func missing(_ path: String) -> MigrationError {
         MigrationError(

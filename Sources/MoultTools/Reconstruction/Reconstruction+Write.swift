@@ -29,6 +29,10 @@ extension Reconstruction {
     @discardableResult
     package func write(_ system: any System = POSIXSystem()) throws -> String? {
         let form = try form(system)
+        // A call that ended after its last step may have left the old model.
+        for path in [bundle.path, ModelLock.path(besideModelAt: bundle.path)] {
+            try StagedPath.removeAbandoned(for: path, system)
+        }
         guard !missing.isEmpty else { return nil }
         let additions = try missing.map { try addition($0, as: form) }
         let (all, current) = try versions { one in
@@ -77,7 +81,7 @@ extension Reconstruction {
                 try StagedPath.replace([lock], .byUmask, system)
             }
         } catch {
-            // Where the model is as it was, its lock file becomes so again.
+            // If the model is as it was, its lock file becomes so again.
             let isInPlace = try? files.first.map { try system.exists(Path.join(target, $0.0)) }
             if isLocked, isInPlace != true {
                 if let old {

@@ -30,6 +30,8 @@ package struct Reconstruction: Sendable {
     /// The missing versions, oldest first.
     let missing: [Missing]
     private(set) var findings: [Finding]
+    /// The names of the model's versions, by their checksums.
+    private let names: [[UInt8]: String]
 
     /// - Parameters:
     ///   - isInFiles: whether the model is in files, and not only in a program.
@@ -47,6 +49,7 @@ package struct Reconstruction: Sendable {
                 remedy: "Give a pattern of tags that have it; `git tag` lists them.")
         }
         (self.bundle, self.history) = (bundle, history)
+        names = Dictionary(bundle.versions.map { ($0.hashes.checksum, $0.name) }) { _, newer in newer }
         var findings = history.findings
         stores = try folder.map { try Self.stores(in: $0, bundle, history, &findings) } ?? []
         missing = Self.missing(bundle, history, stores)
@@ -119,9 +122,7 @@ package struct Reconstruction: Sendable {
     }
 
     /// The name of the model's version that a shape has; nil for a missing one.
-    func version(of checksum: [UInt8]) -> String? {
-        bundle.versions.last { $0.hashes.checksum == checksum }?.name
-    }
+    func version(of checksum: [UInt8]) -> String? { names[checksum] }
 
     /// The shape with a checksum; nil for a version that no tag has.
     func shape(_ checksum: [UInt8]) -> ModelHistory.Shape? { history.shapes.first { $0.checksum == checksum } }
@@ -133,8 +134,9 @@ package struct Reconstruction: Sendable {
 
     /// Returns all versions in order, the missing ones included.
     ///
-    /// The versions of the model keep their order. A missing one comes before the first version that was released later,
-    /// and before the current one, so that there is a way from it.
+    /// The versions of the model keep their order. A missing one comes right after the version that has its name in the
+    /// model now, as an earlier form of it; but after those that were released before it, before those that were released
+    /// later, and before the current one, so that there is a way from it.
     ///
     /// - Parameter read: returns a missing version as it is written.
     /// - Throws: the fault of a current version that is unknown.
@@ -146,8 +148,10 @@ package struct Reconstruction: Sendable {
         let releases = bundle.versions.map { shape($0.hashes.checksum)?.releases.first }
         var before: [Int: [ModelVersion]] = [:]
         for one in missing {
-            let later = releases.firstIndex { ($0 ?? -1) > one.release } ?? end
-            before[min(later, end), default: []].append(try read(one))
+            let last = min(releases.firstIndex { ($0 ?? -1) > one.release } ?? end, end)
+            let first = releases.lastIndex { ($0 ?? .max) < one.release }.map { $0 + 1 } ?? 0
+            let own = bundle.versions.firstIndex { $0.name == one.shape.version.name }.map { $0 + 1 } ?? last
+            before[min(max(own, first), last), default: []].append(try read(one))
         }
         let all = bundle.versions.enumerated().flatMap { before[$0, default: []] + [$1] }
         return (all, bundle.currentName ?? current)
@@ -161,9 +165,8 @@ package struct Reconstruction: Sendable {
     }
 
     /// Adds a finding for each reason why a store of the oldest version would not reach the current one.
-    mutating func checkWay(_ answers: Answers, registered: [RegisteredStage]) throws {
-        guard let first = missing.first else { return }
-        let (all, current) = try unwritten()
+    mutating func checkWay(_ answers: Answers, registered: [RegisteredStage]) {
+        guard let first = missing.first, let (all, current) = try? unwritten() else { return }
         let joined = ModelVersions(joining: all, currentName: current)
         guard let start = joined.position(named: first.name), let end = joined.position(named: current), start < end
         else { return }

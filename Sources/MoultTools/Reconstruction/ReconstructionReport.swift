@@ -84,9 +84,9 @@ public struct ReconstructionReport: Sendable, CustomStringConvertible, ToolAnswe
         _ project: Project
     ) throws {
         var work = try Reconstruction(bundle, isInFiles: isInFiles, tags: patterns, stores: folder)
-        try work.checkWay(
+        work.checkWay(
             project.answers,
-            registered: project.stages(in: project.versions) + project.registry.stages(in: project.versions))
+            registered: try project.stages(in: project.versions) + project.registry.stages(in: project.versions))
         written = isWriting ? try work.write() : nil
         model = bundle.path
         let history = work.history
@@ -107,7 +107,8 @@ public struct ReconstructionReport: Sendable, CustomStringConvertible, ToolAnswe
                 tags: names(shape.map { $0.releases.isEmpty ? $0.tags : $0.releases } ?? []),
                 version: store.checksum.flatMap { work.version(of: $0) ?? work.missing($0)?.name })
         }
-        order = work.missing.isEmpty ? [] : try work.unwritten().all.map(\.name)
+        // If the current version is unknown, so is the order.
+        order = work.missing.isEmpty ? [] : (try? work.unwritten())?.all.map(\.name) ?? []
         findings = work.findings
     }
 
@@ -148,7 +149,7 @@ public struct ReconstructionReport: Sendable, CustomStringConvertible, ToolAnswe
             + (stores.isEmpty ? [] : [""] + held.lines(style: style)) + [""] + notes + findingLines(style) + ending
     }
 
-    /// Where the model was at other times.
+    /// The sentences about the paths that the model had.
     private var notes: [String] {
         let moved = places.filter { Path.name(of: $0.path) != Path.name(of: model) || places.count > 1 }
         return moved.map { "\($0.path.printable) is the model at \(Self.list($0.tags))." }

@@ -88,6 +88,7 @@ extension Verb {
         examples: [
             "moult fixture Fixtures --model Forum.xcdatamodeld",
             "moult fixture Fixtures --model Forum.xcdatamodeld --rows User=5,Post=20 --links 3 --nils 10 --seed 7 --extremes",
+            "moult fixture Fixtures --model Forum.xcdatamodeld --from-tags 'v*'",
         ]
     ) { invocation, console in
         let folder = try invocation.required(Operand("FOLDER", ""))

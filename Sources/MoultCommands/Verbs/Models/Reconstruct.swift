@@ -15,8 +15,9 @@ extension Verb {
             same name that shares an entity hash or half of the entity names, or the one that shares half of the entity
             hashes. A model beside it is another one.
             --write adds each missing shape that was current at a tag, or that a store has, as a version named after the
-            model and the tag, before the version that was released next. All versions are locked, in that order. If a
-            plan would not find a way from them, the reason is printed; moult answer answers questions.
+            model and the tag. The order is that of the releases; an earlier form of a version comes right after it. All
+            versions are locked in that order. If there is no way from the oldest missing version to the current one, the
+            reason is printed; moult answer answers questions.
             """,
         operands: [.model],
         options: [
