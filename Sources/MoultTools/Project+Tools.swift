@@ -63,6 +63,28 @@ extension Project {
             }
         }
     }
+
+    /// Finds the shapes that the model has at the tags of its git repository: which version describes each, which
+    /// versions are missing, and which tag each store of a folder is of.
+    ///
+    /// - Parameters:
+    ///   - tags: a shell pattern of the tags, such as `v*`; nil for all.
+    ///   - stores: a folder of stores, or one store; nil for none.
+    ///   - isWriting: whether to write the missing versions into the model, and all versions into its lock file.
+    /// - Returns: the shapes, with the tags, the versions and the stores of each.
+    /// - Throws: `usage` if git, the repository or the tags are missing, and for a model that versions cannot be added
+    ///   to; `modelNotFound` if no tag has the model; `fileNotFound` for missing stores; `lockFileMismatch` if a locked
+    ///   version has changed; `wouldReplace` if there is a bundle already; any error from reading or writing. After an
+    ///   error the model is as it was.
+    public func reconstruct(
+        tags: String? = nil, stores: String? = nil, isWriting: Bool = false
+    ) async throws -> ReconstructionReport {
+        try await onThread { _ in
+            try ReconstructionReport(
+                try bundle(), isInFiles: path != nil, tags: tags.map { [$0] } ?? [], stores: stores,
+                isWriting: isWriting, self)
+        }
+    }
 }
 
 // MARK: - CloudKit

@@ -6,6 +6,7 @@ import MoultObjects
 import MoultPlan
 import MoultStore
 import MoultTools
+import TestSupport
 
 /// Everything of Moult that reads bytes which somebody else wrote.
 enum FuzzReader: String, CaseIterable, Sendable {
@@ -17,6 +18,8 @@ enum FuzzReader: String, CaseIterable, Sendable {
     case mapping
     case compiledMapping = "compiled-mapping"
     case rules, plan
+    // An app in an archive, with its model.
+    case app
     // What Moult keeps beside a store, and what is carried from one machine to another.
     case journal, runs, manifest, archive, quarantine
     case quarantinedObject = "quarantined-object"
@@ -51,6 +54,7 @@ enum FuzzReader: String, CaseIterable, Sendable {
         case .mapping: try Self.use(MappingModelFile.Content(bytes, isCompiled: false, file: "xcmapping.xml"))
         case .compiledMapping: try Self.use(MappingModelFile.Content(bytes, isCompiled: true, file: "Model.cdm"))
         case .rules: try Self.rules(bytes)
+        case .app: try Self.app(bytes)
         case .plan: try FuzzSidecar.shared.get().plan(bytes)
         case .journal: try FuzzSidecar.shared.get().journal(bytes)
         case .runs: try FuzzSidecar.shared.get().runs(bytes)
@@ -120,6 +124,25 @@ enum FuzzReader: String, CaseIterable, Sendable {
         guard let model = try forum.get().versions.last?.model else { return }
         var check = RuleModelCheck(model)
         try check.check(rules)
+    }
+
+    /// Every file of the archive is unpacked, into memory only, and the model is read.
+    private static func app(_ bytes: [UInt8]) throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/App.ipa"
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        expectUsefulErrors {
+            let archive = try ZipArchive(contentsOf: path)
+            for entry in archive.entries {
+                expectUsefulErrors {
+                    if try archive.contents(of: entry, limit: 1 << 20).count > 1 << 20 {
+                        stop("more came out than asked")
+                    }
+                }
+            }
+        }
+        expectUsefulErrors { for version in try ModelBundle(contentsOf: path).versions { try use(version.model) } }
+        if try FileManager.default.contentsOfDirectory(atPath: folder.path) != ["App.ipa"] { stop("files lie about") }
     }
 
     private static func propertyList(_ bytes: [UInt8]) throws {

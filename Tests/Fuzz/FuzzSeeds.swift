@@ -71,6 +71,7 @@ enum FuzzSeeds {
         case .cloudKit:
             let needed = try models.map { Array(CloudKitSchemaFile(try CloudKitRequirements($0).schema).text.utf8) }
             return needed + [Array(cloudKit.utf8)]
+        case .app: return try [app("ZIP_DEFLATED"), app("ZIP_STORED")]
         case .plan, .journal, .runs, .manifest, .archive, .quarantine, .quarantinedObject, .writeAheadLog, .salvage,
             .fleet:
             return try besides(for: reader)
@@ -220,6 +221,24 @@ enum FuzzSeeds {
         "NOT (a IN {1, 2}) OR ANY b.c BETWEEN {0, 9}", "TRUEPREDICATE", "CAST(date, \"NSDate\") >= a[FIRST]",
         "NONE x LIKE \"*y?\" || !(ALL z MATCHES 'q+')", "%K == %@",
     ]
+
+    /// An archive of an app with the compiled example model, by Python.
+    private static func app(_ method: String) throws -> [UInt8] {
+        let folder = try ScratchFolder()
+        let paths = try forum().versions.prefix(2).enumerated().map { number, version in
+            let path = "\(folder.path)/\(number).mom"
+            try Data(version.model.compiled()).write(to: URL(fileURLWithPath: path))
+            return path
+        }
+        let script = """
+            import os, sys, zipfile
+            with zipfile.ZipFile(sys.argv[2], "w", getattr(zipfile, sys.argv[1])) as file:
+                for path in sys.argv[3:]: file.write(path, "Payload/App.app/App.momd/" + os.path.basename(path))
+            """
+        let path = folder.path + "/App.ipa"
+        let run = try ChildProcess.run("python3", ["-c", script, method, path] + paths)
+        return run.exit == 0 ? try Array(Data(contentsOf: URL(fileURLWithPath: path))) : []
+    }
 
     /// A small store of the example model with small pages, so that few bytes of it are empty.
     static func store(framework: Int) throws -> [UInt8] {

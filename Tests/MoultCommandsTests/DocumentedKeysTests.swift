@@ -35,6 +35,8 @@ struct DocumentedKeysTests {  // tier: long
         let page = try Page()
         let schema = ["cloudkit", "schema", "Forum.xcdatamodeld", "--version", "Forum", "-o", "Forum.ckdb"]
         _ = try moult.run(Tool.path, schema)
+        let repository = "git init -q && git add Forum.xcdatamodeld && git -c user.name=T -c user.email=t@example.com"
+        #expect(try moult.shell(repository + " commit -q -m A && git tag v1").exit == 0)
         var seen: Set<String> = []
         func run(_ arguments: [String]) throws {
             let result = try moult.run(Tool.path, arguments + ["--json"])
@@ -56,7 +58,7 @@ struct DocumentedKeysTests {  // tier: long
             ["ddl", "Forum.xcdatamodeld"], ["schema", "export", "S"] + model, ["explain", "OPEN001"], ["explain"],
             ["compile", "Forum.xcdatamodeld"], ["decompile", "Forum.momd", "-o", "D"],
             ["generate", "Forum.xcdatamodeld", "-o", "G"], ["coexist", "Forum.xcdatamodeld"],
-            ["lock", "Forum.xcdatamodeld"],
+            ["lock", "Forum.xcdatamodeld"], ["reconstruct", "Forum.xcdatamodeld", "--stores", store],
             ["lint", "Forum.xcdatamodeld"], ["init", "--config", "other.json"], ["changelog", "Forum.xcdatamodeld"],
             ["fixture", "F"] + model, ["checklist", "Forum.xcdatamodeld"],
             ["schema", "bump", "Forum.xcdatamodeld"],

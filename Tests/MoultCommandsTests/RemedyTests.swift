@@ -21,8 +21,8 @@ struct RemedyTests {
         .undo, .everything,
         .restore, .entity("E"), .format("csv"), .seed, .output, .replace, .file("P"), .profile("cloudkit"),
         .config("none"), .since("REV"), .results, .shard("1/2"), .shards("2"), .retry("vanished"), .wait("1min"), .time,
-        .memory, .approve, .partition, .sbatch, .canary, .limit, .fix, .plan("P"), .configuration("C"), .makeRoom,
-        .cloudKit, .fullVerify,
+        .memory, .approve, .partition, .sbatch, .canary, .limit, .fix, .write, .plan("P"), .configuration("C"),
+        .makeRoom, .cloudKit, .fullVerify,
     ]
 
     private static let permissions: [Remedy.Permission] = [
@@ -120,7 +120,8 @@ struct RemedyTests {
         let (migrate, _) = try Self.verb(.migrate)
         let values = [
             "budget": "30s", "order": "1,2", "verify": "full", "to": "2", "rules": "/rules.json",
-            "answers": "/answers.json", "mapping": "/mappings", "plan": "/plan.json", "store-configuration": "Cloud", "backups": "/backups",
+            "answers": "/answers.json", "mapping": "/mappings", "plan": "/plan.json", "store-configuration": "Cloud",
+            "backups": "/backups",
         ]
         // These are no part of what a run is to do with its store; what moult.json sets is in the request.
         let others: Set = [

@@ -25,7 +25,7 @@ options = parser.parse_args()
 os.umask(0o022)
 
 SIDE = ("-wal", "-shm", "-journal")
-FIXED = re.compile(r"^(forum\.sqlite(-wal|-shm|-journal)?|tmp|Forum\.xcdatamodeld|Forum\.rules\.json|\.forum_SUPPORT|count)$")
+FIXED = re.compile(r"^(forum\.sqlite(-wal|-shm|-journal)?|tmp|\.git|Forum\.xcdatamodeld|Forum\.rules\.json|\.forum_SUPPORT|count)$")
 # SQLite keeps no error of a file that it cannot make; Moult then asks the volume, which has space here.
 UNSAID = "unable to open database file"
 

@@ -33,8 +33,8 @@ public struct Project: Sendable {
     /// Reads every version of a model, and the answers recorded next to it.
     ///
     /// - Parameters:
-    ///   - path: an `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, `.omo`, a model as JSON, a folder of versions, or a
-    ///     store with a model inside.
+    ///   - path: an `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, `.omo`, a model as JSON, a folder of versions, an
+    ///     `.app` or `.ipa` with a model, a store with a model inside, or a folder of such stores.
     ///   - order: the names of the versions, oldest first; nil for the order of the lock file, or of the names.
     ///   - registry: the code of an app.
     /// - Throws: `fileNotFound`, `fileNotReadable`, `modelNotFound` and `modelInvalid` for the models; `usage` for a

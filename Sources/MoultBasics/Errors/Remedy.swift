@@ -163,7 +163,7 @@ extension Remedy {
         case listQuarantine, showQuarantine, restoreQuarantined
         case startMirror, syncMirror, verifyMirror, cutOverMirror, stopMirror
         // Models.
-        case answer, initialise, lock, lint, changelog, fixture, hash, difference, compile, decompile
+        case answer, initialise, lock, lint, changelog, fixture, hash, difference, compile, decompile, reconstruct
         // Fleets.
         case planFleet, runFleet, fleetStatus, rollbackFleet
 
@@ -230,7 +230,7 @@ extension Remedy {
         case shards(String)
         case retry(String)
         case wait(String)
-        case time, memory, approve, partition, sbatch, canary, limit, fix
+        case time, memory, approve, partition, sbatch, canary, limit, fix, write
     }
 
     /// Something that a migration refuses to do without permission.

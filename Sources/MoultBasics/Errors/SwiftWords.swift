@@ -58,6 +58,7 @@ extension Remedy.Use {
         case .difference: "Project.difference(from:to:)"
         case .compile: "Project.compile(_:to:module:isRehearsal:)"
         case .lint: "Project.lint(profiles:ignoring:since:lock:countingObjectsOf:)"
+        case .reconstruct: "Project.reconstruct(tags:stores:isWriting:)"
         case .initialise: "Moult's tool (init)"
         case .views, .query, .export, .lock, .changelog, .fixture, .decompile, .planFleet, .runFleet, .fleetStatus,
             .rollbackFleet:
@@ -143,6 +144,7 @@ extension Remedy.Setting {
         case .sbatch: "options of sbatch"
         case .canary: "a canary"
         case .limit: "the argument limit"
+        case .write: "isWriting: true"
         case .fix: "Project.applyFixes(to:isRehearsal:options:)"
         }
     }

@@ -125,8 +125,8 @@ package struct Verb: Sendable {
     package static let all: [Verb] = [
         status, inspect, browse, dump, diagram, views, query, exportStore, anonymise, importObjects, hash, ddl, create,
         schema,
-        compile, decompile, generate, coexist, initialise, lock, lint, cloudKit, diff, changelog, answer, plan, migrate,
-        finish, resume, validate, repair, quarantine,
+        compile, decompile, generate, coexist, initialise, lock, reconstruct, lint, cloudKit, diff, changelog, answer,
+        plan, migrate, finish, resume, validate, repair, quarantine,
         backup, rollback, salvage, downgrade, move, mirror, fleet, doctor, explain, runs, log, test, fixture, checklist,
         parity,
         completions, manual,
@@ -155,7 +155,7 @@ package struct Operand: Sendable, Hashable {
     package static let model = Operand(
         "MODEL",
         "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
-            + "JSON), or a store, whose own model is then used. In an app's own tool, the default is the app's model.",
+            + "JSON), an .app or .ipa, a folder of stores, or a store, whose own model is then used. In an app's own tool, the default is the app's model.",
         isOptional: true)
 
     /// The models of a verb that works on several.
@@ -204,7 +204,7 @@ extension Option {
     package static let model = value(
         "model", "PATH",
         "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
-            + "JSON), or a store, whose own model is then used.",
+            + "JSON), an .app or .ipa, a folder of stores, or a store, whose own model is then used.",
         completes: .files)
     package static let order = value("order", "NAMES", "The order of the versions, oldest first, separated by commas.")
     package static let answers = value(

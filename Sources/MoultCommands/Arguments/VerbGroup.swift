@@ -28,7 +28,7 @@ package struct VerbGroup: Sendable {
                 ["doctor", "validate", "repair", "quarantine", "backup", "salvage"]),
             VerbGroup(
                 "guard", "check a model in pull requests and at releases",
-                ["init", "lock", "lint", "cloudkit", "explain", "diff", "changelog", "checklist"]),
+                ["init", "lock", "reconstruct", "lint", "cloudkit", "explain", "diff", "changelog", "checklist"]),
             VerbGroup(
                 "models", "compile a model, generate code, print hashes and SQL",
                 ["compile", "decompile", "generate", "coexist", "schema", "hash", "ddl"]),
@@ -139,7 +139,8 @@ extension Verb {
         "clean": "backup prune", "gc": "backup prune",
         // Models.
         "compare": "diff", "changes": "diff", "release-notes": "changelog", "notes": "changelog", "freeze": "lock",
-        "pin": "lock", "setup": "init", "configure": "init", "config": "init", "analyze": "lint", "analyse": "lint",
+        "pin": "lock", "tags": "reconstruct", "backfill": "reconstruct",
+        "setup": "init", "configure": "init", "config": "init", "analyze": "lint", "analyse": "lint",
         "vet": "lint", "cktool": "cloudkit", "ckdb": "cloudkit schema", "ci": "lint", "checksum": "hash",
         "digest": "hash", "hashes": "hash", "create-table": "ddl",
         "schema-sql": "ddl", "sqlmodel": "ddl", "momc": "compile", "mapc": "compile", "build": "compile",

@@ -121,7 +121,7 @@ extension Remedy.Use {
         switch self {
         case .migrate, .plan, .finish, .rollback, .downgrade, .status, .inspect, .validate, .repair, .salvage, .dump,
             .log, .runs, .views, .query, .export, .answer, .lock, .lint, .changelog, .fixture, .hash, .compile,
-            .decompile:
+            .decompile, .reconstruct:
             "\(self)"
         case .initialise: "init"
         case .recover: "resume"
@@ -193,7 +193,8 @@ extension Remedy.Setting {
         case .output: ("out", nil)
         case .deferred: ("deferred", nil)
         case .normalise, .frugal, .again, .experimental, .sql, .values, .overwrite, .undo, .restore,
-            .seed, .replace, .results, .time, .memory, .approve, .partition, .sbatch, .canary, .limit, .fix, .json:
+            .seed, .replace, .results, .time, .memory, .approve, .partition, .sbatch, .canary, .limit, .fix, .write,
+            .json:
             ("\(self)", nil)
         case .inPlace: ("in-place", nil)
         case .makeRoom: ("make-room", nil)

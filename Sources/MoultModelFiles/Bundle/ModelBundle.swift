@@ -114,6 +114,36 @@ package struct ModelBundle: Sendable {
         findings = lock?.check(versions, of: path) ?? []
     }
 
+    /// Creates a bundle from versions that are in no model files, such as those inside frozen stores, with the lock file
+    /// of their folder.
+    ///
+    /// - Parameters:
+    ///   - files: the path of the file that each version came from, by the version's name.
+    ///   - order: the names of the versions, oldest first; nil for the order of the lock file, or of the names.
+    /// - Throws: `usage` for an order that names a missing version; `modelInvalid` for two versions of one name;
+    ///   `lockFileMismatch` for an unreadable lock file.
+    package init(
+        _ versions: [ModelVersion], at path: String, files: [String: String] = [:], currentName: String? = nil,
+        order: [String]? = nil, findings: [Finding] = []
+    ) throws {
+        try Self.check(order ?? [], against: versions, path: path)
+        let names = versions.map(\.name)
+        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+            throw MigrationError.modelInvalid(
+                "Two files give a version named \(twice).", place: path, remedy: "Rename or remove one of them.")
+        }
+        lock = try ModelLock(besideModelAt: path)
+        let locked = lock?.versions(of: path)?.map(\.name) ?? []
+        self.versions = Self.ordered(versions, by: order ?? locked)
+        (self.path, self.files, self.currentName) = (path, files, currentName)
+        self.findings = (lock?.check(self.versions, of: path) ?? []) + findings
+    }
+
+    /// Whether the folder at a path has versions of a model, readable or not.
+    package static func hasVersions(inFolder path: String) -> Bool {
+        !paths(in: path).isEmpty || (try? ModelSource(at: path)) != nil
+    }
+
     /// Reads a version. If a compiled file cannot be read, the optimised form next to it is tried.
     private static func read(
         _ file: ModelFile, sharing shared: SharedEntities

@@ -26,13 +26,15 @@ struct ModelFile: Sendable {
     let name: String
     let path: String
     let form: Form
+    /// The contents of a file that is not on this disk, such as one in an archive; nil for one that is.
+    var contents: [UInt8]?
 
     /// - Parameter shared: entities to share with the other files of a model.
     /// - Throws: `MigrationError` with the path in its place.
     func read(sharing shared: SharedEntities = SharedEntities()) throws -> (
         model: ManagedObjectModel, findings: [Finding]
     ) {
-        let bytes = try ModelFolder.bytes(at: path)
+        let bytes = try self.bytes
         var findings: [Finding] = []
         do {
             let model = try model(of: bytes, sharing: shared, findings: &findings)
@@ -42,6 +44,8 @@ struct ModelFile: Sendable {
             throw error
         }
     }
+
+    private var bytes: [UInt8] { get throws { try contents ?? ModelFolder.bytes(at: path) } }
 
     private func model(
         of bytes: [UInt8], sharing shared: SharedEntities, findings: inout [Finding]
@@ -59,7 +63,7 @@ struct ModelFile: Sendable {
     /// Whether the file is another program's JSON, such as a package.json, which a folder of versions may also contain.
     /// A file that is not JSON at all counts as a damaged model.
     var isOtherJSON: Bool {
-        guard form == .json, let bytes = try? ModelFolder.bytes(at: path),
+        guard form == .json, let bytes = try? bytes,
             let document = try? JSONValue(parsing: bytes, place: path, code: .modelInvalid)
         else { return false }
         return document["model"] == nil
@@ -135,7 +139,7 @@ extension String {
 /// Functions that read the folders of models.
 enum ModelFolder {
     /// A file above this size is not a model; no real model comes near it.
-    private static let greatestSize = 256 << 20
+    static let greatestSize = 256 << 20
 
     /// - Throws: `MigrationError` with code `fileNotFound` or `fileNotReadable`.
     static func bytes(at path: String) throws -> [UInt8] {

@@ -26,12 +26,18 @@ struct ModelSource {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         switch (ModelFolder.isFolder(path), path.fileExtension) {
         case (nil, _):
+            if let archived = try Self.archived(path) {
+                self = archived
+                break
+            }
             throw MigrationError(
                 .fileNotFound, "There is nothing at the model's path.", place: path, remedy: "Check the path.")
         case (true?, "xcdatamodel"): self = try Self.lone(path)
         case (true?, "xcdatamodeld"): self = try Self.sourceBundle(path)
         case (true?, "momd"): self = try Self.compiledBundle(path)
+        case (true?, "app"): self = try Self.app(path)
         case (true?, _): self = try Self.folder(path)
+        case (false?, "ipa"): self = try Self.archive(path, model: nil)
         case (false?, _): self = try Self.lone(path)
         }
         // A version that was left out may be the current one.
@@ -42,7 +48,7 @@ struct ModelSource {
         try checkNames()
     }
 
-    private init(path: String, files: [ModelFile], currentName: String? = nil, findings: [Finding] = []) {
+    init(path: String, files: [ModelFile], currentName: String? = nil, findings: [Finding] = []) {
         (self.path, self.files, self.currentName, self.findings) = (path, files, currentName, findings)
     }
 
@@ -106,29 +112,43 @@ extension ModelSource {
         var name: String?
         var cause = ""
         do {
-            name = try PropertyList(parsing: ModelFolder.bytes(at: marker))["_XCCurrentVersionName"]?.string
+            name = try currentName(inMark: ModelFolder.bytes(at: marker))
         } catch let error as MigrationError {
             cause = error.message
         }
-        source.mark(name?.fileStem, by: marker, cause)
+        source.mark(name, by: marker, cause)
         return source
+    }
+
+    /// Returns the name of the version that an `.xccurrentversion` marks.
+    static func currentName(inMark bytes: [UInt8]) throws -> String? {
+        try PropertyList(parsing: bytes)["_XCCurrentVersionName"]?.string?.fileStem
     }
 
     private static func compiledBundle(_ path: String) throws -> ModelSource {
         var source = try compiledVersions(in: path)
         let list = path + "/VersionInfo.plist"
-        do {
-            let info = try VersionInfo(parsing: ModelFolder.bytes(at: list))
-            source.versionInfo = info
-            if let name = info.currentName { source.mark(name, by: list) }
-        } catch let error as MigrationError {
-            source.findings.append(
-                Finding(
-                    code: "version-list-not-read", severity: .warning, place: list, message: error.message,
-                    remedy: "Its hashes are not compared; compile the bundle again."))
-            if error.code != .fileNotFound { source.currentFault = .currentUnknown(nil, list, cause: error.message) }
-        }
+        source.readList(at: list) { try ModelFolder.bytes(at: list) }
         return source
+    }
+
+    /// Reads the version list of a compiled bundle.
+    ///
+    /// - Parameter bytes: returns its contents; `fileNotFound` for a bundle without one.
+    mutating func readList(at list: String, _ bytes: () throws -> [UInt8]) {
+        do {
+            let info = try VersionInfo(parsing: bytes())
+            versionInfo = info
+            if let name = info.currentName { mark(name, by: list) }
+        } catch {
+            let fault = error as? MigrationError
+            let message = fault?.message ?? "\(error)"
+            findings.append(
+                Finding(
+                    code: "version-list-not-read", severity: .warning, place: list, message: message,
+                    remedy: "Its hashes are not compared; compile the bundle again."))
+            if fault?.code != .fileNotFound { currentFault = .currentUnknown(nil, list, cause: message) }
+        }
     }
 
     /// Takes the version that a file marks as current. An unreadable mark, or one that names no version of the bundle,

@@ -133,8 +133,8 @@ package struct SourceFiles: Sendable {
         "sourceLanguage": "Swift",
     ]
 
-    /// Returns the property list that marks the current version for Xcode.
-    private static func marker(of name: String) -> String {
+    /// Returns the property list that marks the current version for Xcode, in a bundle's `.xccurrentversion`.
+    package static func marker(of name: String) -> String {
         let escaped = name.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
         return """
             <?xml version="1.0" encoding="UTF-8"?>

@@ -118,13 +118,17 @@ extension String {
 
 extension ModelBundle {
     /// Reads the models at a path as ``ModelBundle/init(contentsOf:order:)`` does. From a store, it reads the model
-    /// inside, as the only version of a bundle.
+    /// inside, as the only version of a bundle; from a folder of frozen stores, the model inside each.
     ///
     /// - Throws: the errors of ``ModelBundle/init(contentsOf:order:)``; for a store, those of opening it and of
     ///   ``StoreModelCache/version(of:in:)``.
     package init(modelOrStoreAt path: String, order: [String]? = nil, system: any System = POSIXSystem()) throws {
         guard try ReadOnlyStore.isDatabase(path, system) else {
-            try self.init(contentsOf: path, order: order)
+            if let stores = try FrozenStores(inFolder: path, system) {
+                self = try stores.bundle(order: order, system)
+            } else {
+                try self.init(contentsOf: path, order: order)
+            }
             return
         }
         let version = try ModelVersion(ownOfStore: path, system: system)

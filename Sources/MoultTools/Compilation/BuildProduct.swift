@@ -16,7 +16,10 @@ package struct BuildProduct {
     }
 
     /// Writes the product, replacing whatever is at its path.
-    package func write(_ system: any System) throws {
+    ///
+    /// - Parameter last: called when every file is written under its temporary name, just before the product is put in
+    ///   place. If it throws, nothing is replaced.
+    package func write(_ system: any System, last: () throws -> Void = {}) throws {
         try system.makeFolders(Path.folder(of: path), rights)
         try StagedPath.removeAbandoned(for: path, system)
         let part = StagedPath.make(for: path, system)
@@ -27,6 +30,7 @@ package struct BuildProduct {
                 try system.write(bytes, to: file, rights)
                 try system.synchronise(file)
             }
+            try last()
             try putInPlace(part, system)
         } catch {
             _ = try? system.removeTree(part)

@@ -102,6 +102,21 @@ package struct FixtureReport: ToolAnswer {
         return bundle.versions.filter { names.contains($0.name) }
     }
 
+    /// Returns the shapes that a model had at the tags of its repository, each under the name of its version, or of the
+    /// version that it lacks.
+    ///
+    /// - Throws: `usage` if git, the repository or the tags are missing.
+    package static func shapes(
+        of bundle: ModelBundle, atTags patterns: [String], _ say: ([Finding]) -> Void
+    ) throws -> [ModelVersion] {
+        let work = try Reconstruction(bundle, isInFiles: true, tags: patterns, stores: nil)
+        say(work.findings)
+        return work.history.shapes.compactMap { shape in
+            guard let name = work.version(of: shape.checksum) ?? work.missing(shape.checksum)?.name else { return nil }
+            return ModelVersion(names: [name], model: shape.version.model, hashes: shape.version.hashes)
+        }
+    }
+
     /// Makes a store of each version, and keeps an existing one. A new folder is created with all its stores, or not at
     /// all.
     ///

@@ -94,7 +94,8 @@ extension Explanation {
             .storeUnknown, "The store matches no known version of the model.",
             "Its version was edited after the release, is missing from the model, or belongs to another app.",
             "\(.inspect, .anyStore) shows the model inside the store; \(.difference) compares it with yours. Restore "
-                + "the released version, for example from git, and make the change in a new one."),
+                + "the released version, which \(.reconstruct, .anyModel) finds at the tags of the repository, and make "
+                + "the change in a new one."),
         Explanation(
             .locked, "Another process has the store open, is migrating it, or wrote to it meanwhile.",
             "A migration beside a writer would lose what it writes.",

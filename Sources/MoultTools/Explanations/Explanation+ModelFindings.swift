@@ -3,7 +3,7 @@ import MoultBasics
 
 extension Explanation {
     /// The findings about models, their lock files and mapping models.
-    static let modelFindings: [Explanation] = files + elements + locks + mappings
+    static let modelFindings: [Explanation] = files + frozen + tags + elements + locks + mappings
 
     private static let compileAgain: Remedy = "Compile the bundle again: \(.compile, .anyModel)."
 
@@ -39,6 +39,37 @@ extension Explanation {
         Explanation(
             "index-ignored", .model, "A compiled model marks a property as indexed and has no fetch index for it.",
             "Core Data makes no index for it either.", "Add a fetch index if searches need one."),
+    ]
+
+    private static let frozen: [Explanation] = [
+        Explanation(
+            "frozen-store-without-model", .model, "A store in a folder of stores contains no model.",
+            "Its version is not among those of the folder.", "Add the version from the model that made the store."),
+        Explanation(
+            "frozen-store-not-read", .model, "A file in a folder of stores is no store, or cannot be read.",
+            "It is left out, and so is its version.", "Replace it by a sound copy, or remove it."),
+    ]
+
+    private static let tags: [Explanation] = [
+        Explanation(
+            "tag-not-read", .model, "A tag leads to no commit, or a version of the model at a tag cannot be read.",
+            "The shape that its app released is not known.",
+            "Fetch the tag. If the version is damaged at the tag, add it to the model by hand."),
+        Explanation(
+            "history-shallow", .model, "The clone lacks a part of the history.",
+            "Tags may be missing, and with them the shapes that only they have.",
+            "Fetch the whole history: `git fetch --unshallow --tags`."),
+        Explanation(
+            "store-of-no-tag", .model, "A store has a shape that neither a tag nor a version has.",
+            "No version that is added from the tags describes it.",
+            "Fetch all tags. \(.decompile, .store("STORE")) writes the model inside the store as a source."),
+        Explanation(
+            "store-not-matched", .model, "A file among the stores cannot be read.", "Its tags are not known.",
+            "\(.diagnose, .anyStore) says what is wrong with it."),
+        Explanation(
+            "way-not-found", .model, "With the missing versions, a migration to the current version is refused.",
+            "Their stores could not be migrated.",
+            "Answer the questions with \(.answer, .anyModel), or write a mapping model."),
     ]
 
     private static let elements: [Explanation] = [

@@ -16,6 +16,8 @@ package struct MigrationTests: Sendable {
     package let imports: [String]
     package let registry: String
     package let pairs: [Pair]
+    /// The folder with a store of each version; nil for generated samples.
+    var fixtures: String?
 
     package init(named name: String, imports: [String], registry: String, pairs: [Pair]) {
         (self.name, self.imports, self.registry, self.pairs) = (name, imports, registry, pairs)
@@ -33,6 +35,12 @@ package struct MigrationTests: Sendable {
     /// The name of the file, without its folder.
     package var fileName: String { "\(typeName).swift" }
     private var typeName: String { "\(name.asIdentifier)MigrationTests" }
+
+    /// The expression for the store of a version.
+    private var store: String {
+        guard let fixtures else { return "try TestStore(at: version, registry: registry())" }
+        return "try TestStore(copyOf: \(fixtures.swiftLiteral) + \"/\\(version).sqlite\", registry: registry())"
+    }
 
     /// Two versions, and the data that a migration between them keeps.
     package struct Pair: Sendable {
@@ -91,8 +99,7 @@ package struct MigrationTests: Sendable {
                 "    /// The app's models, and the code of its migrations.",
                 "    static func registry() throws -> MigrationRegistry {", "        \(registry)", "    }", "",
                 "    /// A store of a version: a sample, or a copy of one that moult fixture or the app has written.",
-                "    static func store(_ version: String) throws -> TestStore {",
-                "        try TestStore(at: version, registry: registry())", "    }", "",
+                "    static func store(_ version: String) throws -> TestStore {", "        \(store)", "    }", "",
                 "    @Test(\"a migration keeps what is listed\", arguments: pairs)",
                 "    func keeps(pair: MigrationPair) throws {", "        let store = try Self.store(pair.from)",
                 "        let losses = try store.migrate(pair)", "        #expect(losses == [])",
@@ -261,6 +268,25 @@ package struct TestsReport: ToolAnswer {
             }
             (self.tested, self.skipped) = (tested, skipped)
         }
+
+        private init(tested: [MigrationTests.Pair], skipped: [(pair: String, reason: String)]) {
+            (self.tested, self.skipped) = (tested, skipped)
+        }
+
+        /// Returns the pairs whose older version has a store in a folder.
+        ///
+        /// - Throws: `fileNotFound` if there is no folder.
+        func with(fixturesIn folder: String, _ system: some System) throws -> Pairs {
+            guard try system.status(of: folder)?.kind == .folder else {
+                throw MigrationError(
+                    .fileNotFound, "There is no folder of stores at this path.", place: folder,
+                    remedy: "Make it: \(.fixture, .path(folder))")
+            }
+            let missing = try tested.filter { try !system.exists(Path.join(folder, "\($0.from).sqlite")) }.map(\.name)
+            return Pairs(
+                tested: tested.filter { !missing.contains($0.name) },
+                skipped: skipped + missing.map { ($0, "The folder has no store of the older version.") })
+        }
     }
 
     /// Writes the tests to a file, and keeps the user's edits.
@@ -269,15 +295,18 @@ package struct TestsReport: ToolAnswer {
     ///   - name: the base name of the tests.
     ///   - output: a `.swift` file, or the folder for it.
     ///   - registry: the Swift expression for the app's registry; nil for tests that read `model`.
+    ///   - fixtures: the folder with a store of each version; nil for generated samples.
     package init(
         _ pairs: Pairs, named name: String, ofModelAt model: String, registry: String?, imports: [String],
-        to output: String
+        fixtures: String? = nil, to output: String
     ) throws {
-        let tests =
+        let system = POSIXSystem()
+        let pairs = try fixtures.map { try pairs.with(fixturesIn: $0, system) } ?? pairs
+        var tests =
             registry.map { MigrationTests(named: name, imports: imports, registry: $0, pairs: pairs.tested) }
             ?? MigrationTests(named: name, ofModelAt: model, imports: imports, pairs: pairs.tested)
+        tests.fixtures = fixtures
         path = output.hasSuffix(".swift") ? output : Path.join(output, tests.fileName)
-        let system = POSIXSystem()
         let existing = try system.exists(path) ? try system.read(path) : nil
         let merged = try tests.merged(into: existing.map { String(decoding: $0, as: UTF8.self) }, place: path)
         if existing != Array(merged.text.utf8) {

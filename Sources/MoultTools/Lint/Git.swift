@@ -23,32 +23,93 @@ struct Git {
     }
 
     /// Runs `git` in the repository, and returns its output.
-    func lines(_ arguments: [String]) throws -> ProgramRun { try Self.run(["-C", root] + arguments) }
+    func lines(_ arguments: [String], input: [UInt8] = []) throws -> ProgramRun {
+        try Self.run(["-C", root] + arguments, input: input)
+    }
 
     /// Returns the contents of objects, in order.
     ///
     /// - Throws: `fileNotReadable` if one of them is missing.
     func contents(of objects: [String]) throws -> [[UInt8]] {
-        let input = objects.map { $0 + "\n" }.joined()
-        let read = try Self.run(["-C", root, "cat-file", "--batch"], input: Array(input.utf8))
-        var rest = read.output[...]
-        var contents: [[UInt8]] = []
-        for object in objects {
-            guard read.exit == 0, let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { throw missing(object, read) }
-            let header = String(decoding: rest[..<end], as: UTF8.self).split(separator: " ")
-            rest = rest[(end + 1)...]
-            guard header.count == 3, let size = Int(header[2]), size < rest.count else { throw missing(object, read) }
-            contents.append(Array(rest.prefix(size)))
-            rest = rest.dropFirst(size + 1)
+        try zip(objects, contents(ofEach: objects, limit: .max)).map { object, contents in
+            guard let contents else { throw missing(object) }
+            return contents
         }
+    }
+
+    /// Returns the contents of objects, in order; nil for one that is missing or larger than the limit.
+    func contents(ofEach objects: [String], limit: Int) throws -> [[UInt8]?] {
+        let facts = try facts(of: objects)
+        var contents: [[UInt8]?] = []
+        var batch: [String] = []
+        var size = 0
+        func read() throws {
+            contents += try readBatch(batch)
+            (batch, size) = ([], 0)
+        }
+        for (object, fact) in zip(objects, facts) {
+            guard let fact, fact.size <= limit else {
+                try read()
+                contents.append(nil)
+                continue
+            }
+            // The output of a program is read into memory as a whole.
+            if size + fact.size > 32 << 20 { try read() }
+            batch.append(object)
+            size += fact.size
+        }
+        try read()
         return contents
     }
 
-    private func missing(_ object: String, _ run: ProgramRun) -> MigrationError {
+    /// Returns the identifier and the size of the object that each name stands for, such as `HEAD^{tree}`; nil for a
+    /// name that stands for none.
+    func facts(of names: [String]) throws -> [(object: String, size: Int)?] {
+        guard !names.isEmpty else { return [] }
+        let input = names.map { $0 + "\n" }.joined()
+        let read = try catFile(["--batch-check"], input)
+        let found = read.split(separator: UInt8(ascii: "\n")).map { line -> (String, Int)? in
+            let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+            guard words.count == 3, let size = Int(words[2]) else { return nil }
+            return (String(words[0]), size)
+        }
+        return names.indices.map { found.indices.contains($0) ? found[$0] : nil }
+    }
+
+    private func readBatch(_ objects: [String]) throws -> [[UInt8]?] {
+        guard !objects.isEmpty else { return [] }
+        let input = objects.map { $0 + "\n" }.joined()
+        let output = try catFile(["--batch"], input)
+        var place = 0
+        return objects.map { _ in
+            guard let end = output[place...].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+            let header = String(decoding: output[place..<end], as: UTF8.self).split(separator: " ")
+            place = end + 1
+            guard header.count == 3, let size = Int(header[2]), size < output.count - place else { return nil }
+            defer { place += size + 1 }
+            return Array(output[place..<(place + size)])
+        }
+    }
+
+    /// - Throws: `fileNotReadable` if git does not answer to the end, as on a full disk.
+    private func catFile(_ arguments: [String], _ input: String) throws -> [UInt8] {
+        let run = try lines(["cat-file"] + arguments, input: Array(input.utf8))
+        guard run.exit == 0 else {
+            throw MigrationError(
+                .fileNotReadable, "git could not read its objects.", place: root,
+                remedy: "Check the repository with `git fsck`, and fetch the whole history.", cause: run.errorText)
+        }
+        return run.output
+    }
+
+    func missing(_ object: String) -> MigrationError {
         MigrationError(
             .fileNotReadable, "git does not have the object \(object).", place: root,
-            remedy: "Fetch the whole history: `git fetch --unshallow`.", cause: run.errorText)
+            remedy: "Fetch the whole history: `git fetch --unshallow`.")
     }
+
+    /// Whether the repository lacks a part of its history.
+    var isShallow: Bool { get throws { try lines(["rev-parse", "--is-shallow-repository"]).line == "true" } }
 
     static func run(_ arguments: [String], input: [UInt8] = []) throws -> ProgramRun {
         // The messages are parsed below, so they must not be translated.
@@ -59,8 +120,8 @@ struct Git {
         ]
         guard let run = try ProgramRun("git", arguments, input: input, settings: settings) else {
             throw MigrationError(
-                .usage, "A git revision needs git, and there is no program git here.",
-                remedy: "Install git. To compare with the lock file, leave \(option: .since(nil)) out.")
+                .usage, "This needs git, and there is no program git here.",
+                remedy: "Install git.\(withoutRevision)")
         }
         return run
     }
@@ -75,9 +136,12 @@ struct Git {
         }
         return MigrationError(
             .usage, message, place: folder,
-            remedy: "Run it in a git repository. To compare with the lock file, leave \(option: .since(nil)) out.",
+            remedy: "Run it in a git repository.\(withoutRevision)",
             cause: run.errorText.isEmpty ? nil : run.errorText)
     }
+
+    /// The way to check a model without a repository.
+    static let withoutRevision: Remedy = " To compare with the lock file, leave \(option: .since(nil)) out."
 
     /// Returns the folder that git asks to declare safe.
     private static func safeFolder(_ run: ProgramRun) -> String? {

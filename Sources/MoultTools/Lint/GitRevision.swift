@@ -37,15 +37,11 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         (self.git, self.name, self.commit) = (git, name, commit)
     }
 
-    private static func isShallow(_ git: Git) throws -> Bool {
-        try git.lines(["rev-parse", "--is-shallow-repository"]).line == "true"
-    }
-
-    private static let wholeHistory =
+    static let wholeHistory =
         "Fetch the whole history: `git fetch --unshallow`, or fetch-depth: 0 for actions/checkout."
 
     private static func unknown(_ name: String, _ git: Git) throws -> MigrationError {
-        let isShallow = try isShallow(git)
+        let isShallow = try git.isShallow
         return MigrationError(
             .usage, "The repository has no revision \(name)." + (isShallow ? " The clone is shallow." : ""),
             place: git.root,
@@ -55,7 +51,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
     }
 
     private static func noAncestor(_ name: String, _ git: Git, _ run: ProgramRun) throws -> MigrationError {
-        let isShallow = try isShallow(git)
+        let isShallow = try git.isShallow
         return MigrationError(
             .usage, "\(name) and HEAD have no common ancestor here." + (isShallow ? " The clone is shallow." : ""),
             place: git.root,

@@ -97,12 +97,17 @@ package struct LockReport: ToolAnswer {
     }
 
     /// Writes the lock file.
-    static func pin(_ bundle: ModelBundle) throws {
+    static func pin(_ bundle: ModelBundle, _ system: any System = POSIXSystem()) throws {
+        let path = ModelLock.path(besideModelAt: bundle.path)
+        try StagedPath.replace([(path, try contents(pinning: bundle))], .byUmask, system)
+    }
+
+    /// Returns the contents of the lock file with a bundle pinned.
+    static func contents(pinning bundle: ModelBundle) throws -> [UInt8] {
         // Models in one folder share the file, which may have changed since the bundle was read.
         var lock = try ModelLock(besideModelAt: bundle.path) ?? ModelLock()
         try lock.pin(bundle)
-        let path = ModelLock.path(besideModelAt: bundle.path)
-        try StagedPath.replace([(path, Array(lock.contents.utf8))], .byUmask, POSIXSystem())
+        return Array(lock.contents.utf8)
     }
 
     package var document: JSONValue {

@@ -5,6 +5,7 @@ import MoultCare
 import MoultModel
 import MoultTools
 import Synchronization
+import TestSupport
 import Testing
 
 // Cases that change nothing.
@@ -138,6 +139,32 @@ extension UseCase {
             try faces.expectSame(
                 faces.moult("cloudkit diff", "old.ckdb", "new.ckdb", isModelNamed: false), files.json)
             #expect(files.sentences == versions.sentences && !files.sentences.isEmpty)
+        },
+        UseCase("the shapes of a model at tags", ["reconstruct"], ["reconstruct(tags:stores:isWriting:)"]) {
+            let faces = try Faces.forum()
+            let commands = [
+                "git init -q", "mkdir aside", "mv 'App.xcdatamodeld/Forum 3.xcdatamodel' aside",
+                "mv App.xcdatamodeld/.xccurrentversion aside", "git add App.xcdatamodeld",
+                "git -c user.name=T -c user.email=t@example.com commit -q -m A", "git tag v1",
+                "mv 'aside/Forum 3.xcdatamodel' aside/.xccurrentversion App.xcdatamodeld",
+                "rm -r 'App.xcdatamodeld/Forum 2.xcdatamodel'",
+            ]
+            for folder in [faces.folder, faces.tool.folder.path] {
+                for command in commands {
+                    let run = try ChildProcess.run("/bin/sh", ["-c", command], folder: folder)
+                    try #require(run.exit == 0, "\(run.output)")
+                }
+            }
+            for isWriting in [false, true] {
+                let report = try await faces.project.reconstruct(
+                    tags: "v*", stores: faces.library, isWriting: isWriting)
+                let arguments = ["reconstruct", "App.xcdatamodeld", "--tags", "v*", "--stores", "app.sqlite", "--json"]
+                let made = try faces.tool.run(Tool.path, arguments + (isWriting ? ["--write"] : []))
+                try faces.expectSame(
+                    JSONValue(parsing: Array(made.output.utf8), place: "reconstruct", code: .usage), report.json)
+                #expect(report.shapes.map(\.missingVersion) == [nil, "App v1"] && report.stores.count == 1)
+                #expect((report.written == nil) == !isWriting)
+            }
         },
         UseCase("every version as JSON and in Xcode's form", ["schema export"], ["exportSchema(to:name:replacing:)"]) {
             let faces = try Faces.forum()

@@ -40,7 +40,7 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
     var isFromNoStore: Bool {
         [
             "create", "answer", "lock", "schema export", "compile", "generate", "generate tests", "init", "fixture",
-            "manual", "parity", "diagram", "cloudkit schema",
+            "manual", "parity", "diagram", "cloudkit schema", "reconstruct",
         ]
         .contains(verb)
             && !command.contains("forum.sqlite")
@@ -71,10 +71,18 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
         if verb == "cloudkit check" || verb == "cloudkit diff" {
             commands.append("moult cloudkit schema Forum.xcdatamodeld -o Forum.ckdb")
         }
+        if verb == "reconstruct" || command.contains("--from-tags") { commands += Self.repository }
         if verb == "import" { commands.append("moult export forum.sqlite -o csv") }
         if command.contains("--check") { commands.append("moult lock Forum.xcdatamodeld") }
         return commands + before
     }
+
+    /// A repository with the model as it was at a tag, and edited in place since.
+    private static let repository = [
+        "git init -q", "git add Forum.xcdatamodeld",
+        "git -c user.name=T -c user.email=t@example.com commit -q -m Release", "git tag v1.0",
+        "sed -i 's/name=\"subject\"/name=\"title\"/' Forum.xcdatamodeld/Forum.xcdatamodel/contents",
+    ]
 
     /// A folder of its own after what has to run before it, where nobody else may read anything.
     func fixture() throws -> Tool {

@@ -78,6 +78,9 @@ struct Repository {
         try git("init", "--quiet", "--initial-branch=main")
     }
 
+    /// The repository that is in a folder already.
+    init(at folder: String) { self.folder = folder }
+
     struct Failure: Error { let text: String }
 
     @discardableResult

@@ -78,14 +78,17 @@ extension Verb {
             objects there are; by default there are 3 of each entity, with links, and with nil where an attribute is
             optional. The same seed gives the same objects. --links and --nils say how many destinations and nils there
             are; --extremes uses the extreme values of each type.
+            --from-tags makes a store of each shape that the model had at the tags (see moult reconstruct) instead, also
+            of one that no version describes, under the name that reconstruct gives it.
             A store that already exists is kept, because it is what was released; to make it again, remove it first. If
             anything else is at the path of a store, the command is refused.
             """,
         operands: [Operand("FOLDER", "The folder for the stores; it is created.")],
-        options: [.model, .fill, .rows, links, nils, extremes, .seed, .framework, .order],
+        options: [.model, fromTags, .fill, .rows, links, nils, extremes, .seed, .framework, .order],
         examples: [
             "moult fixture Fixtures --model Forum.xcdatamodeld",
             "moult fixture Fixtures --model Forum.xcdatamodeld --rows User=5,Post=20 --links 3 --nils 10 --seed 7 --extremes",
+            "moult fixture Fixtures --model Forum.xcdatamodeld --from-tags 'v*'",
         ]
     ) { invocation, console in
         let folder = try invocation.required(Operand("FOLDER", ""))
@@ -98,13 +101,20 @@ extension Verb {
         return console.print(try FixtureReport(versions, in: folder, sample, framework: invocation.number(.framework)))
     }
 
+    private static let fromTags = Option.value(
+        "from-tags", "PATTERN", "A store of each shape that the model had at these tags, such as 'v*'.")
     private static let links = Option.value(
         "links", "N", "Destinations of each object in a relationship; 0 for none where it is optional.")
     private static let nils = Option.value("nils", "PERCENT", "How many of 100 optional values are nil.")
     private static let extremes = Option.flag("extremes", "Use extreme values, such as the largest numbers.")
 
-    /// Returns the locked versions, or else all versions.
+    /// Returns the shapes of the tags, or else the locked versions, or else all versions.
     private static func released(_ invocation: Invocation, _ console: Console) throws -> [ModelVersion] {
+        if let pattern = invocation[value: fromTags] {
+            let path = try invocation.required(Option.model)
+            return try FixtureReport.shapes(
+                of: ModelBundle(modelOrStoreAt: path, order: invocation.list(.order)), atTags: [pattern], console.say)
+        }
         guard let path = invocation[value: .model] else { return try invocation.namedVersions(console).versions }
         let bundle = try ModelBundle(modelOrStoreAt: path, order: invocation.list(.order))
         console.say(bundle.findings)

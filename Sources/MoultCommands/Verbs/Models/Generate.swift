@@ -75,12 +75,14 @@ extension Verb {
             The file lists pairs of versions, each with the entities and properties that a migration between them keeps,
             according to the mappings. A test migrates a store of each older version, and checks that these are kept. If
             the app's code changes more in a migration than the mapping does, edit the list. By default, each store is a
-            generated sample. To test with fixtures instead, edit the function that makes the stores.
+            generated sample. With --fixtures, it is a copy of the one that moult fixture wrote, and a pair is left out
+            if there is none of its older version.
             If the file exists, pairs of new versions are added, and pairs that have not been edited are regenerated.
             Everything else stays. To leave a pair out, delete its lines and keep its comment.
             In an app's own tool, --registry is the registry that the tool passes to MoultCommand.
             """,
-        operands: [.model], options: [.out, testedVersion, testName, registryExpression, imports, .answers, .order],
+        operands: [.model],
+        options: [.out, testedVersion, fixtures, testName, registryExpression, imports, .answers, .order],
         examples: [
             "moult generate tests Forum.xcdatamodeld -o Tests",
             "moult generate tests Forum.xcdatamodeld -o Tests --to \"Forum 3\" --json",
@@ -97,11 +99,14 @@ extension Verb {
         let report = try TestsReport(
             pairs, named: invocation[value: testName] ?? Path.stem(of: model), ofModelAt: model,
             registry: invocation[value: registryExpression], imports: invocation.list(imports) ?? [],
-            to: invocation[value: .out] ?? ".")
+            fixtures: invocation[value: fixtures], to: invocation[value: .out] ?? ".")
         return console.print(report)
     }
 
     private static let testedVersion = Option.value("to", "VERSION", "Only the pairs that end with this version.")
+    private static let fixtures = Option.value(
+        "fixtures", "FOLDER", "The folder of the stores that moult fixture wrote, one for each version.",
+        completes: .folders)
     private static let testName = Option.value(
         "name", "NAME", "The base name of the tests; by default that of the model's file.")
     private static let registryExpression = Option.value(
