@@ -156,15 +156,28 @@ extension Invocation {
         // The rules also check a plan with faults.
         let plan = self[Operand.model] == nil ? registry.plan : nil
         let bundle = try plan.map { try ModelBundle(ModelVersions(versions: $0.versions)) } ?? operandBundle(console)
-        let versions = ModelVersions(bundle)
         if self[value: Verb.since] != nil {
             guard self[Operand.model] != nil, try !bundle.isInsideStore else {
                 throw wrong("--since needs MODEL, the path of a model in a git repository.")
             }
         }
+        return try linted(bundle, console)
+    }
+
+    private func linted(_ bundle: ModelBundle, _ console: Console) throws -> LintedModels {
+        let versions = ModelVersions(bundle)
         return LintedModels(
             bundle, versions, answers: try answers(for: versions, console),
             mappings: self[value: .mapping].map { [$0] } ?? [])
+    }
+
+    /// Applies the configured rules to one model before it is locked.
+    fileprivate func lint(_ bundle: ModelBundle, _ console: Console) throws -> LintResult {
+        var request = configuredLint
+        request.isOfAllModels = false
+        return try LintResult(
+            request, ofModelsAt: [self[Operand.model]], registryWithDeclaredLosses
+        ) { _ in try linted(bundle, console) }
     }
 }
 
@@ -179,7 +192,8 @@ extension Verb {
         discussion: """
             Run it when you release a version, and commit moult.lock. The file also records the order of the versions
             and the current one. If a locked version has changed, the command is refused. If that version was never
-            released, --again locks it again.
+            released, --again locks it again. If moult lint finds errors in a version that the lock does not have yet,
+            nothing is locked and the exit code is 1; the first lock of a model is the baseline, and takes all.
             An app's own tool that provides the model keeps the lock in the folder in which the tool runs.
             Several models, such as those of moult.json, are locked together: nothing is written if one is refused.
             With --check nothing is written, and the exit code is 1 if the model and the lock differ.
@@ -187,7 +201,7 @@ extension Verb {
         operands: [.models],
         options: [
             .checking("the model and the lock file differ, or if there is no lock file", before: "Write nothing. "),
-            again, .order,
+            again, .mapping, .answers, .order,
         ],
         examples: ["moult lock Forum.xcdatamodeld", "moult lock Forum.xcdatamodeld --check"]
     ) { invocation, console in
@@ -198,7 +212,11 @@ extension Verb {
         let bundles = try models.map { try $0.operandBundle(console) }
         let report =
             try invocation[.check]
-            ? LockReport(checking: bundles) : LockReport(locking: bundles, again: invocation[again])
+            ? LockReport(checking: bundles)
+            : LockReport(locking: bundles, again: invocation[again]) { bundle in
+                let place = bundles.firstIndex { $0.path == bundle.path } ?? 0
+                return try models[place].lint(bundle, console)
+            }
         console.print(report)
         return report.findings.isEmpty ? .done : .findings
     }
