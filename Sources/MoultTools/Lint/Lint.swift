@@ -177,21 +177,19 @@ struct LintMatch: Sendable {
     /// The XML attributes to set on the element; nil removes one.
     struct Edit: Sendable {
         var attributes: [(name: String, value: String?)]
-        /// Whether the edit is right only under an assumption, such as a rename. Start tags of other findings then
-        /// leave it out.
-        var isConditional = false
-        /// The other values that are as possible as the edit's own.
-        var others: [String] = []
+        /// A sentence about what only a person can decide, such as whether a property is new or renamed; nil if the
+        /// edit is right in any case. Such an edit is shown, and never written; the start tags of other findings leave
+        /// it out.
+        var choice: String?
 
-        init(_ attributes: (name: String, value: String?)..., isConditional: Bool = false, others: [String] = []) {
-            self.attributes = attributes
-            (self.isConditional, self.others) = (isConditional, others)
+        init(_ attributes: (name: String, value: String?)..., choice: String? = nil) {
+            (self.attributes, self.choice) = (attributes, choice)
         }
 
         /// Returns this edit, joined with those edits of the same element that do not contradict it.
         func joined(with others: [Edit]) -> Edit {
             var joined = self
-            for change in others.filter({ !$0.isConditional }).flatMap(\.attributes)
+            for change in others.filter({ $0.choice == nil }).flatMap(\.attributes)
             where !joined.attributes.contains(where: { $0.name == change.name }) {
                 joined.attributes.append(change)
             }

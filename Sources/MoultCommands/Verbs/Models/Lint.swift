@@ -13,9 +13,10 @@ extension Verb {
             Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
             Several models, such as those of moult.json, are checked one after the other.
             --fix writes the corrected start tags that the findings show, and changes no other byte of the model's
-            files. It edits no version that was released; if nothing says which were, only the newest. A correction is
-            tried out first, and left out if it would not repair its finding or would lead to another one. The findings
-            are then those that remain.
+            files. It edits no version that was released; if nothing says which were, only the newest. It never decides
+            what is yours to decide: whether something is new or renamed, and the classes of a Transformable. Another
+            correction is tried out first, and left out if it would not repair its finding or would lead to another
+            one. The findings are then those that remain.
             The exceptions in moult.json leave out a rule at one place, with the reason.
             """,
         operands: [.models],
