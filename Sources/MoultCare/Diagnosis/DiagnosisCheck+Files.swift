@@ -25,7 +25,15 @@ extension DiagnosisCheck {
         guard try site.system.status(of: site.path)?.kind == .file else { return [] }
         var findings = try WriteAheadLog.findings(beside: site.path, site.system)
         findings += try DamagedSideFiles.findings(
-            beside: site.path, site.system, remedy: "\(site.salvage) reads what is left of it")
+            beside: site.path, site.system, remedy: "\(site.salvage) reads what is left of it"
+        ).map { finding in
+            guard finding.code == DamagedSideFiles.zeroedCode,
+                try !RollbackJournal.hasEnded(finding.place, of: site.path, site.system)
+            else { return finding }
+            var finding = finding
+            finding.severity = .warning
+            return finding
+        }
         findings += try MissingLog.findings(of: site.path, isReadable: site.isSound, site.system)
         let sizes = try ["", "-wal"].map { try site.system.status(of: site.path + $0)?.size ?? 0 }
         if sizes[1] > max(sizes[0], 64 << 20) {

@@ -135,7 +135,7 @@ package final class StoreLock {
     /// Reports where the copies are of files that SQLite could not apply completely.
     func report(to observer: MigrationObserver) {
         guard let kept else { return }
-        observer.report(.lock, 1, "SQLite could not apply all of the -wal or -journal: a copy is in \(kept.folder)")
+        observer.report(.lock, 1, "SQLite does not apply all of the -wal or -journal: a copy is in \(kept.folder)")
     }
 
     /// Closes the connection and releases the lock.
