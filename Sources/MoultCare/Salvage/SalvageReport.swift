@@ -127,6 +127,17 @@ public struct SalvageReport: Sendable, Hashable {
     /// Whether everything was read and has a place in the new store.
     public var isWhole: Bool { isEverythingRead && unplaced.isEmpty }
 
+    /// A remark about the rows that were read, if pages or rows are damaged; otherwise empty.
+    package var doubt: [String] {
+        let isDamaged =
+            !pages.damaged.isEmpty || tables.contains { !$0.lostKeys.isEmpty || !$0.partialKeys.isEmpty }
+        guard isDamaged else { return [] }
+        return [
+            "Rows that were read may have wrong values, too: a changed byte inside a value cannot be detected. Compare "
+                + "them with a backup or an export."
+        ]
+    }
+
     /// The evidence for the new store's version, in a sentence; nil if the caller named it.
     public var reason: String? {
         switch evidence {
@@ -191,11 +202,12 @@ public struct SalvageReport: Sendable, Hashable {
             }
         let damaged = pages.damaged.isEmpty ? "" : ", damaged: \(pages.damaged.text)"
         let missing = pages.missing == 0 ? "" : ", missing: \(pages.missing)"
+        let unused = pages.unexplained == 0 ? "" : ", \(Quantity.count(pages.unexplained)) that nothing refers to"
         return (reason.map { [$0.printable] } ?? []) + table.lines(style: style) + notes + missingData.map(\.sentence)
             + remarks + unplaced.map(\.sentence)
             + [
                 "\(Quantity.count(pages.count, "page")): \(Quantity.count(pages.read)) read, "
-                    + "\(Quantity.count(pages.free)) free\(damaged)\(missing)."
+                    + "\(Quantity.count(pages.free)) free\(unused)\(damaged)\(missing)."
             ]
             + (aside.map { ["What has no place is kept in \($0.printable)."] } ?? []) + [
                 "\(verdict): \(Quantity.count(rows, "row")) of version \(version.printable) in "

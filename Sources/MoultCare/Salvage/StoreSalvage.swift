@@ -58,7 +58,7 @@ package struct StoreSalvage {
                 "Its rollback journal cannot be played back as a whole: rows may be as an unfinished transaction has "
                     + "left them. \(fault)")
         }
-        report.remarks += missing.map { "\($0.message) \($0.remedy)" }
+        report.remarks += missing.map { "\($0.message) \($0.remedy)" } + report.doubt
         if let foreign { report.notes.insert("\(foreign.message) \(foreign.remedy)", at: 0) }
         for file in [files.new, files.aside] where try system.exists(file) { try system.synchronise(file) }
         try install(unfinished, files, of: store, &report)
