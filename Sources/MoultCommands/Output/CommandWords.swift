@@ -98,7 +98,8 @@ package struct CommandWords: Sendable, RemedyWords {
         switch permission {
         case .cloudKit: "pass --cloudkit"
         case .configuration(let name): "pass --store-configuration \(name)"
-        case .loss(let place): "acceptedLosses = \([place].swiftLiteral), or --accept-losses on the command line"
+        case .loss(let place): "\"acceptedLosses\": \([place].swiftLiteral) in moult.json, or --accept-losses"
+        case .clearing: "--accept-losses"
         case .losses(let places):
             "To declare it in moult.json: \"acceptedLosses\": \(places.swiftLiteral). To accept every loss of this "
                 + "migration: --accept-losses."
