@@ -13,6 +13,8 @@ extension DiagnosisCheck {
         let remedy: Remedy
         switch error.code {
         case .fileNotFound, .metadataInvalid: remedy = restore ?? error.advice
+        case .storeCorrupted where !StoreSalvage.hasPage(site.path, site.system):
+            remedy = restore ?? "Nothing of the store is left in the file. Copy it again from where it came from."
         case .storeCorrupted: remedy = restore ?? site.salvage
         case .notAStore where backup != nil: remedy = restore ?? error.advice
         default: remedy = error.advice
@@ -255,7 +257,8 @@ extension DiagnosisCheck {
             ]
         }
         guard !all.isEmpty else {
-            return site.obstacle == nil
+            // A damaged store cannot be backed up.
+            return site.isSound
                 ? [site.finding("no-backup", .note, "There is no backup yet.", "\(.makeBackup, site.store)")]
                 : []
         }

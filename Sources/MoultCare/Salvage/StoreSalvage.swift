@@ -234,6 +234,15 @@ package struct StoreSalvage {
     }
 }
 
+extension StoreSalvage {
+    /// Returns whether a file, or the WAL next to it, is long enough for a page: nothing can be read from a shorter one.
+    package static func hasPage(_ store: String, _ system: any System) -> Bool {
+        func size(_ path: String) -> Int64 { ((try? system.status(of: path)) ?? nil)?.size ?? 0 }
+        let page = (try? system.read(store, prefix: 18))?.databasePageSize ?? 512
+        return size(store) >= page || size(store + "-wal") > 0
+    }
+}
+
 /// The files of a salvage in progress.
 struct SalvageFiles {
     private let unfinished: StagedStore

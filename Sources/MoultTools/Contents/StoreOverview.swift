@@ -87,14 +87,16 @@ package struct StoreOverview: ToolAnswer {
         let rehearsal = Step(command: "\(.migrate, .dryRun)", purpose: "on a copy, verified")
         let export = Step(command: "\(.export, .file(freeName(for: store)))", purpose: "its objects as CSV")
         guard let status else {
-            return [diagnose, Step(command: "\(.salvage)", purpose: "what can still be read, as a new store"), listing]
+            let salvage = Step(command: "\(.salvage)", purpose: "what can still be read, as a new store")
+            return [diagnose] + (StoreSalvage.hasPage(store, POSIXSystem()) ? [salvage] : []) + [listing]
         }
         if status.pendingWork.contains("liveRun") {
             return [Step(command: "\(.log)", purpose: "what the run does"), inspect, listing]
         }
         if status.pendingWork.contains("unfinishedRun") {
             let resume = Step(command: status.finishing ?? "\(.recover)", purpose: "end the run that died")
-            return [resume, Step(command: "\(.runs)", purpose: "what was done to it"), diagnose]
+            let undo = Step(command: "\(.makeBackup)", purpose: "undo what was not committed, and begin nothing")
+            return [resume, undo, Step(command: "\(.log)", purpose: "what the run did"), diagnose]
         }
         if status.pendingWork.contains("pausedMigration"), let next = status.finishing {
             return [Step(command: next, purpose: "continue the migration"), planning, diagnose]
