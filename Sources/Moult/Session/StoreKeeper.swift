@@ -287,7 +287,7 @@ package struct StoreKeeper: Sendable {
         let ruled = try RuleAudit(
             store, check.rules, version: version, source: compared, place: check.place, system: system)
         let findings = withValues ? ruled.findings.map(\.showingValues) : ruled.findings
-        var report = ValidationReport(version.name, audit, rules: findings)
+        var report = ValidationReport(version, audit, rules: findings)
         if fixing { report.fixes = try fix(ruled, check.file, isRehearsal: isRehearsal, observer) }
         if withValues { report.fixes = report.fixes?.showingValues }
         // The fixes may have ended what was found before them.

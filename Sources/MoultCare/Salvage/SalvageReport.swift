@@ -98,6 +98,8 @@ public struct SalvageReport: Sendable, Hashable {
     public package(set) var store: String
     /// The name of the version whose tables the new store has.
     public package(set) var version: String
+    /// The version as a noun of a sentence; nil for its name.
+    package var title: String?
     package var evidence: Evidence = .named
     /// Whether the damaged store says which version it is of, and the model does not have that version.
     package var isOfOtherVersion = false
@@ -143,7 +145,7 @@ public struct SalvageReport: Sendable, Hashable {
         switch evidence {
         case .named: return nil
         case .metadata: return "The store is of version \(version), by its metadata."
-        case .model: return "The store is of version \(version), by the model inside it."
+        case .model: return "The store is of \(title ?? "version \(version)"), by the model inside it."
         case .rows(let trials):
             let unknown =
                 isOfOtherVersion
@@ -210,7 +212,7 @@ public struct SalvageReport: Sendable, Hashable {
                     + "\(Quantity.count(pages.free)) free\(unused)\(damaged)\(missing)."
             ]
             + (aside.map { ["What has no place is kept in \($0.printable)."] } ?? []) + [
-                "\(verdict): \(Quantity.count(rows, "row")) of version \(version.printable) in "
+                "\(verdict): \(Quantity.count(rows, "row")) of \((title ?? "version \(version)").printable) in "
                     + "\(store.printable). The damaged store is unchanged.",
                 String(advice: "Next: \(.repair, with: [.store(store)] + model + [.dryRun])"),
             ]

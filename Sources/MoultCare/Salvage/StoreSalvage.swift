@@ -213,7 +213,7 @@ package struct StoreSalvage {
             files: files, source: source, damaged: damaged, maker: maker, losses: losses, data: data, system: system)
         var report = try filling.run(version.name)
         report.remarks += source.remarks(version)
-        report.evidence = evidence
+        (report.evidence, report.title) = (evidence, version.title)
         return Made(report: report, missingColumns: filling.missingColumns)
     }
 

@@ -90,6 +90,23 @@ struct StoreDiagnosisTests {
         #expect(try Journal.read(sidecar, POSIXSystem()) == nil && fixture.logicalHash() == before)
     }
 
+    @Test func `a version that has only the name of the file is said to have no name`() throws {
+        let library = try LibraryStore()
+        let own = try ModelVersion(ownOfStore: library.path)
+        let versions = ModelVersions(versions: [own], currentName: own.name)
+        let keeper = StoreKeeper(library.path) { versions }
+        let saved = try StoreSalvage().run(library.path, into: library.folder.path + "/saved.sqlite")
+        let lines = [
+            try keeper.validate(RulesToCheck([])).lines(style: .plain), try keeper.status().lines(style: .plain),
+            saved.lines(model: nil, style: .plain),
+        ]
+        for text in lines.map({ $0.joined(separator: "\n") }) {
+            #expect(text.contains("a version without a name") && !text.contains("version Library"), "\(text)")
+        }
+        // Nothing says that there is no newer one.
+        #expect(lines[1].first?.hasPrefix("The store is of a version without a name") == true, "\(lines[1])")
+    }
+
     @Test func `versions and plans are told apart`() throws {
         let fixture = try EngineFixture(killable: 20, isWAL: false)
         let versions = try KillableVersions.make()
