@@ -29,7 +29,8 @@ package struct BackupListing: Sendable {
         let isElsewhere = backups.contains { Path.folder(of: $0.folder) != standardFolder }
         var table = TextTable(
             [
-                .left("backup"), .left("version"), .left("made"), .left("for"), .right("size"), .right("rows"),
+                .left("backup"), .left("version"), .left("made"), .left("for"), .right("size"),
+                .right("rows of all tables"),
             ] + (isElsewhere ? [.left("folder")] : []))
         for backup in backups {
             table.add(
@@ -122,8 +123,8 @@ package struct RunListing: Sendable {
             } ?? []
         if runs.isEmpty { return unreadable == nil ? ["There are no runs of this store yet."] : warnings }
         var table = TextTable([
-            .left("started"), .left("what"), .left("from"), .left("to"), .left("result"), .right("rows"),
-            .right("time"), .left("backup"),
+            .left("started"), .left("what"), .left("from"), .left("to"), .left("result"),
+            .right("rows touched"), .right("time"), .left("backup"),
         ])
         for run in runs {
             table.add(
