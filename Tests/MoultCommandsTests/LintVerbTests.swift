@@ -113,6 +113,18 @@ struct LintVerbTests {
         #expect(locked.exit == 0 && locked.output.contains("Locked 2 versions"), "\(locked)")
     }
 
+    @Test func `what an edit breaks in the step to a released version is to be undone, and shows no tag`() throws {
+        let both = Self.title + Self.title.replacing("\"title\"", with: "\"body\"")
+        let moult = try besideApp(Self.title, both)
+        #expect(try moult("lock", "App.xcdatamodeld").exit == 0)
+        let rating = "<attribute name=\"rating\" attributeType=\"Integer 16\"/>"
+        try write("<entity name=\"Post\">\n\(both)\n\(rating)\n</entity>", version: 2, moult)
+        let result = try lint(moult)
+        #expect(result.output.contains("[OPEN001]") && result.output.contains("[INFER005]"), "\(result)")
+        #expect(result.output.contains("App 2 is released: undo the edit (OPEN001)"), "\(result)")
+        #expect(!result.output.contains("defaultValueString"), "\(result)")
+    }
+
     @Test func `a version that is locked in the same branch is new since the revision`() throws {
         let moult = try besideApp(Self.title)
         #expect(try moult("lock", "App.xcdatamodeld").exit == 0)

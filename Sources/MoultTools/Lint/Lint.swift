@@ -67,7 +67,7 @@ package struct Lint: Sendable {
         case .plan: return []
         case .model(let check): return check(subject)
         case .version(let check): return matches(check, in: subject, asErrors: rule.severity == .error)
-        case .step(let check): return subject.openSteps.flatMap(check)
+        case .step(let check): return subject.edited(subject.openSteps.flatMap(check))
         case .release(let check): return matches(check, inReleasesOf: subject)
         }
     }
