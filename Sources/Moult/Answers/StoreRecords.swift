@@ -93,7 +93,7 @@ extension RollbackReport {
     package func lines(style: TextStyle) -> [String] {
         let version = restored.version.isEmpty ? "" : " (\(restored.version.printable))"
         var lines = ["Restored \(restored.name)\(version) in \(Quantity.duration(seconds))."]
-        if let saved { lines.append("What was there is kept as the backup \(saved.name).") }
+        if let saved { lines.append("What was there, with every later change, is kept as the backup \(saved.name).") }
         if let setAside { lines.append("What was there could not be read. It is in \(setAside).") }
         if let newer {
             lines.append(

@@ -113,7 +113,9 @@ package struct StoreOverview: ToolAnswer {
             guard let refusal = plan?.refusal else {
                 return [planning, rehearsal, Step(command: "\(.migrate)", purpose: "do it: backed up first")]
             }
-            return refusal.code == .lossNotAccepted ? [planning, rehearsal, export] : [diagnose, planning, inspect]
+            let accepting = Step(
+                command: "\(.migrate, .acceptLosses)", purpose: "do it, and lose what the plan counts")
+            return refusal.code == .lossNotAccepted ? [planning, rehearsal, accepting] : [diagnose, planning, inspect]
         case .ahead, .unknown, .notCoreData: return [inspect, diagnose, export]
         case .current where isWell && hasModel:
             return [
@@ -162,7 +164,13 @@ extension StoreOverview {
         let own =
             isCompared
             ? "that of this program"
-            : state == .unknown ? "none" : "the one inside the store; whether there is a newer one is not known"
+            : state == .unknown
+                ? "none"
+                : String(
+                    advice: """
+                        the one inside the store; whether there is a newer one is not known: name a model with \
+                        \(option: .model(nil))
+                        """)
         lines.append(style.dim("model: ") + (model.map(\.printable) ?? own))
         if !rows.isEmpty { lines += [""] + table(style) }
         if let plan, !plan.isEmpty { lines += [""] + plan.summary(changes: 8, style: style) }
