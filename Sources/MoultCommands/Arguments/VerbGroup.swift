@@ -138,7 +138,8 @@ extension Verb {
         "clean": "backup prune", "gc": "backup prune",
         // Models.
         "compare": "diff", "changes": "diff", "release-notes": "changelog", "notes": "changelog", "freeze": "lock",
-        "pin": "lock", "setup": "init", "configure": "init", "config": "init", "analyze": "lint", "analyse": "lint",
+        "pin": "lock", "setup": "init", "configure": "init", "config": "init", "baseline": "init",
+        "moult.json": "init", "exceptions": "lint", "exception": "lint", "analyze": "lint", "analyse": "lint",
         "vet": "lint", "ci": "lint", "checksum": "hash", "digest": "hash", "hashes": "hash", "create-table": "ddl",
         "schema-sql": "ddl", "sqlmodel": "ddl", "momc": "compile", "mapc": "compile", "build": "compile",
         "codegen": "generate", "mogenerator": "generate", "inspectdb": "generate", "classes": "generate",

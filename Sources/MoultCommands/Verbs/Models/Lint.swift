@@ -17,7 +17,8 @@ extension Verb {
             what is yours to decide: whether something is new or renamed, and the classes of a Transformable. Another
             correction is tried out first, and left out if it would not repair its finding or would lead to another
             one. The findings are then those that remain.
-            The exceptions in moult.json leave out a rule at one place, with the reason.
+            The exceptions in moult.json leave out a rule at one place, and why says the reason:
+            {"exceptions": [{"rule": "SHAPE003", "place": "Post.user", "why": "The server has the other end."}]}
             """,
         operands: [.models],
         options: [
@@ -241,7 +242,8 @@ extension Verb {
             Without MODEL, every .xcdatamodeld in this folder or below it is used. On a terminal, Moult asks which of
             several to use, and which profiles moult lint should apply. lint and lock then work on all of these models,
             and the other verbs need no --model for a store of one of them, in this folder or below it. A lock file that
-            already has a model stays as it is. Commit the files.
+            already has a model stays as it is. Commit the files. The lock is the baseline: lint reports what is new.
+            moult.json can also have answers, rules, backups, severities, exceptions, acceptedLosses and anonymise.
             """,
         operands: [.models], options: [.lintProfile],
         examples: ["moult init Forum.xcdatamodeld --profile cloudkit", "moult init --json"]

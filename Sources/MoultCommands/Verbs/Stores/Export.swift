@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 import MoultTools
 
