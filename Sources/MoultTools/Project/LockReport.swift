@@ -139,6 +139,7 @@ package struct LockReport: ToolAnswer {
             if !model.findings.isEmpty {
                 return (name.isEmpty ? [] : [name]) + model.findings.flatMap { $0.lines(style: style) }
             }
+            guard isCheck || findings.isEmpty else { return ["\(name)Not locked, because another model is refused."] }
             let count = Quantity.count(model.versions.count, "version")
             let locked = "Locked \(count) in \(model.lock.printable).\(model.changes.printable)"
             return [name + (isCheck ? "\(count), all unchanged." : locked)]
