@@ -99,9 +99,8 @@ package struct ValueVerifier {
             code: "value-unreadable", severity: .error, place: column.place,
             message: "\(count) value\(count == 1 ? "" : "s") of \(column.place) cannot be read as "
                 + "\(column.typeName): \(found).",
-            remedy:
-                "Set \(count == 1 ? "it" : "them") again in the app or in SQL; \(.dump) shows what is stored, and "
-                + "\(.validate, .values) prints it here.")
+            remedy: "Set \(count == 1 ? "it" : "them") again in the app or in SQL."
+                + (withValues ? "" : " \(.validate, .values) prints what is stored."))
         (finding.keys, finding.values) = (keys, values)
         return finding
     }

@@ -167,6 +167,10 @@ struct ConfigurationTests {  // tier: long
         try FileManager.default.removeItem(atPath: moult.folder.path + "/moult.json")
         let again = try moult("init")
         #expect(again.exit == 0 && again.output.contains("stays as it is"), "\(again)")
+        // The next step runs as it is printed.
+        let next = try #require(again.output.split(separator: "`").dropFirst().first)
+        #expect(next == "moult lint Forum.xcdatamodeld")
+        #expect(try moult.shell(String(next)).exit == 0)
     }
 
     @Test func `init needs a model, takes all there are, and uses the one that is named`() throws {

@@ -290,6 +290,28 @@ struct AnonymiseVerbTests {  // tier: long
         #expect(try text("f.dot").hasPrefix("digraph moult"))
         let copy = try moult("anonymise", "forum.sqlite", "-o", "-")
         #expect(copy.exit == 2 && copy.errors.contains("-o takes a path here"), "\(copy)")
+        // A file of another format would be a folder of CSV, or text in a picture.
+        for wrong in [["export", "forum.sqlite", "-o", "all.json"], ["diagram", "Forum.xcdatamodeld", "-o", "f.png"]] {
+            let refused = try moult.run(Tool.path, wrong)
+            #expect(refused.exit == 2 && refused.errors.contains(", and no ."), "\(refused)")
+            #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/" + wrong[3]))
+        }
+        #expect(try moult("diagram", "Forum.xcdatamodeld", "--json", "-o", "f.json").exit == 0)
+        #expect(try text("f.json").hasPrefix("{\"format\":1,"))
+    }
+
+    @Test func `an export says that files of external data are not there`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let name = "E0B0A9B8-9F5A-4C0E-9A63-0B1D7E3B9F10".utf8.map { String($0, radix: 16) }.joined()
+        _ = try SQLiteShell.run(
+            moult.folder.path + "/forum.sqlite", "UPDATE ZPOST SET ZATTACHMENT = x'02\(name)00' WHERE Z_PK = 1")
+        let said = "1 file of external data is not there, although the store names it."
+        for arguments in [["--entity", "Post"], ["-o", "csv"]] {
+            let result = try moult.run(Tool.path, ["export", "forum.sqlite"] + arguments)
+            #expect(result.exit == 0 && result.errors.contains(said), "\(result)")
+        }
+        let others = try moult("export", "forum.sqlite", "--entity", "User")
+        #expect(others.exit == 0 && !others.errors.contains("external data"), "\(others)")
     }
 
     @Test func `inspect shows the columns of an entity, and an error of a query names the nearest one`() throws {

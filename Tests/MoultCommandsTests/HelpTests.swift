@@ -38,7 +38,8 @@ struct HelpTests {  // tier: long
     @Test(arguments: [
         ("gui", "browse"), ("open", "browse"),
         ("snapshot", "backup create"), ("dry-run", "migrate --dry-run"), ("seed", "import"), ("undo", "rollback"),
-        ("sqlmigrate", "plan --sql"), ("inspectdb", "generate"), ("UNDO", "rollback"),
+        ("sqlmigrate", "plan --sql"), ("inspectdb", "generate"), ("UNDO", "rollback"), ("exceptions", "lint"),
+        ("baseline", "init"),
     ])
     func `a word from another tool points to the verb, with the arguments that were typed`(
         word: String, command: String

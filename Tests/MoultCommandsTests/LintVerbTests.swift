@@ -91,6 +91,51 @@ struct LintVerbTests {
         #expect(below.exit == 1 && below.output.contains("[OPEN001]"), "\(below)")
     }
 
+    @Test func `a new version with an error of lint is not locked, and the first lock is the baseline`() throws {
+        let body = Self.title.replacing("\"title\"", with: "\"body\"")
+        let baseline = try besideApp(Self.title, body)
+        #expect(try lint(baseline).exit == 1)
+        #expect(try baseline("lock", "App.xcdatamodeld").exit == 0)
+        let moult = try besideApp(Self.title)
+        #expect(try moult("lock", "App.xcdatamodeld").exit == 0)
+        let lock = moult.folder.path + "/moult.lock"
+        let before = try String(contentsOfFile: lock, encoding: .utf8)
+        try write("<entity name=\"Post\">\n\(body)\n</entity>", version: 2, moult)
+        for arguments in [[], ["--again"]] {
+            let refused = try moult.run(Tool.path, ["lock", "App.xcdatamodeld"] + arguments)
+            #expect(refused.exit == 1 && refused.output.contains("[INFER001] at Post.body"), "\(refused)")
+            #expect(refused.output.contains("moult lint App.xcdatamodeld"), "\(refused)")
+        }
+        #expect(try String(contentsOfFile: lock, encoding: .utf8) == before)
+        #expect(try lint(moult).exit == 1)
+        #expect(try moult("answer", "App.xcdatamodeld", "--set", "Post.body=new").exit == 0)
+        let locked = try moult("lock", "App.xcdatamodeld")
+        #expect(locked.exit == 0 && locked.output.contains("Locked 2 versions"), "\(locked)")
+    }
+
+    @Test func `what an edit breaks in the step to a released version is to be undone, and shows no tag`() throws {
+        let both = Self.title + Self.title.replacing("\"title\"", with: "\"body\"")
+        let moult = try besideApp(Self.title, both)
+        #expect(try moult("lock", "App.xcdatamodeld").exit == 0)
+        let rating = "<attribute name=\"rating\" attributeType=\"Integer 16\"/>"
+        try write("<entity name=\"Post\">\n\(both)\n\(rating)\n</entity>", version: 2, moult)
+        let result = try lint(moult)
+        #expect(result.output.contains("[OPEN001]") && result.output.contains("[INFER005]"), "\(result)")
+        #expect(result.output.contains("App 2 is released: undo the edit (OPEN001)"), "\(result)")
+        #expect(!result.output.contains("defaultValueString"), "\(result)")
+    }
+
+    @Test func `a version that is locked in the same branch is new since the revision`() throws {
+        let moult = try besideApp(Self.title)
+        #expect(try moult("lock", "App.xcdatamodeld").exit == 0)
+        try commit(moult)
+        try write("<entity name=\"Post\"/>", version: 2, moult)
+        #expect(try moult("lock", "App.xcdatamodeld").exit == 0)
+        #expect(try lint(moult, "--fail-on", "warning").exit == 0)
+        let result = try lint(moult, "--since", "HEAD", "--fail-on", "warning")
+        #expect(result.exit == 1 && result.output.contains("warning [DATA002]"), "\(result)")
+    }
+
     @Test
     func `SARIF has every rule with help, and each result with a rule, a place and a fingerprint that stays`() throws {
         let moult = try besideApp("", Self.required)

@@ -26,9 +26,9 @@ struct PageProgramTests {
             "/tmp/my builds/arm64-apple-macosx/release/moult", ["release/moult-browse", "debug/moult-browse"],
             "swift build -c release --scratch-path '/tmp/my builds' --product"
         ),
-        ("/usr/bin/moult", ["bin/moult-browse"], "Install the package moult-browse"),
-        ("/opt/moult/release/moult", ["release/moult-browse"], "Install the package moult-browse"),
-        ("/moult", ["/moult-browse"], "Install the package moult-browse"),
+        ("/usr/bin/moult", ["bin/moult-browse"], "It comes with each package"),
+        ("/opt/moult/release/moult", ["release/moult-browse"], "It comes with each package"),
+        ("/moult", ["/moult-browse"], "It comes with each package"),
     ])
     func `it is looked for next to the program, in the other build, and in PATH; the advice fits the build`(
         program: String, places: [String], advice: String

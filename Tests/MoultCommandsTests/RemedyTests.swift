@@ -78,6 +78,13 @@ struct RemedyTests {
         }
     }
 
+    @Test func `what permits a loss can be pasted where it is said to go`() {
+        #expect(
+            ("\(permit: .loss("Post.text"))" as Remedy).text(in: CommandWords())
+                == "\"acceptedLosses\": [\"Post.text\"] in moult.json, or --accept-losses")
+        #expect(("\(permit: .clearing(["Post.user"]))" as Remedy).text(in: CommandWords()) == "--accept-losses")
+    }
+
     @Test func `every command in an explanation can be copied: it stands alone or between backticks`() {
         var quoted = 0
         for explanation in Explanation.all {

@@ -66,6 +66,8 @@ struct SeveralModelsTests {
         #expect(try moult("lint", paths[1], "--json").output == moult("lint", "--model=\(paths[1])", "--json").output)
         let open = try moult("lock", "--check")
         #expect(open.exit == 1 && paths.allSatisfy(open.output.contains), "\(open)")
+        #expect(try moult("lock").exit == 1)
+        #expect(try moult("lint", "--fix").exit == 0)
         #expect(try moult("lock").exit == 0)
         #expect(try moult("lock", "--check").exit == 0)
         // An order is one of one model.
@@ -89,6 +91,21 @@ struct SeveralModelsTests {
         #expect(try moult("lock", "A.xcdatamodeld").exit == 0)
         let both = try String(contentsOfFile: path, encoding: .utf8)
         #expect(both.contains("A 2") && both.contains("\"B.xcdatamodeld\""), "\(both)")
+    }
+
+    @Test func `nothing is locked if lint finds an error in a new version of one model`() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        let body = Self.title.replacing("title", with: "body")
+        for name in ["A", "B"] { try write(Self.title, "\(name).xcdatamodeld/\(name).xcdatamodel", "Post", moult) }
+        #expect(try moult("init").exit == 0)
+        let path = moult.folder.path + "/moult.lock"
+        let lock = try String(contentsOfFile: path, encoding: .utf8)
+        try write(Self.title + body, "A.xcdatamodeld/A 2.xcdatamodel", "Post", moult)
+        try write(body, "B.xcdatamodeld/B 2.xcdatamodel", "Post", moult)
+        let refused = try moult("lock")
+        #expect(refused.exit == 1 && refused.output.contains("[INFER001] at Post.body"), "\(refused)")
+        #expect(refused.output.contains("A.xcdatamodeld: Not locked"), "\(refused)")
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == lock)
     }
 
     @Test func `a refusal of lock names every model and its command, and lock --again what it replaced`() throws {

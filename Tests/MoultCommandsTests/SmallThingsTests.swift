@@ -138,6 +138,23 @@ struct SmallThingsTests {  // tier: long
         #expect(!refused.errors.contains("a folder of versions"))
     }
 
+    @Test func `a model further down, a file and a version of nearly the name, and a real store are named`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let folder = moult.folder.path
+        #expect(try moult("status", "forum.sqlit").errors.contains("Did you mean forum.sqlite?"))
+        let version = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--to", "3"] + Self.model)
+        #expect(version.exit == 3 && version.errors.contains("Did you mean Forum 3?"), "\(version)")
+        try Data().write(to: URL(fileURLWithPath: folder + "/empty.sqlite"))
+        #expect(try moult(".").errors.contains("such as ./forum.sqlite."))
+        try FileManager.default.createDirectory(atPath: folder + "/App/Data", withIntermediateDirectories: true)
+        try FileManager.default.moveItem(
+            atPath: folder + "/Forum.xcdatamodeld", toPath: folder + "/App/Data/Forum.xcdatamodeld")
+        for arguments in [["lint"], ["lint", "App"]] {
+            let refused = try moult.run(Tool.path, arguments)
+            #expect(refused.errors.contains("moult init App/Data/Forum.xcdatamodeld"), "\(refused)")
+        }
+    }
+
     @Test func `rollback takes the backup's name as backup restore does`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + Self.model).exit == 0)

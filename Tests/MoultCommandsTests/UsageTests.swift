@@ -69,6 +69,14 @@ struct UsageTests {  // tier: long
         (["hash", "a", "--order"], "needs a value", "--help"),
         (["completions", "tcsh"], "tcsh", "bash, zsh and fish"),
         (["hash", "a", "--json=1", "--help"], "takes no value", "--help"),
+        (["status", "a.sqlite", "-m", "b"], "no option -m", "--model?"),
+        (["export", "a.sqlite", "--csv"], "no option --csv", "--format csv?"),
+        (["diagram", "Forum.xcdatamodeld", "--svg"], "no option --svg", "--format svg?"),
+        (["decompile", "Forum.momd", "--force"], "no option --force", "--replace?"),
+        (
+            ["migrate", "Forum.xcdatamodeld", "a.sqlite"], "argument: a.sqlite",
+            "moult migrate a.sqlite Forum.xcdatamodeld"
+        ),
     ])
     func `a wrong verb, option or argument is named, with what may have been meant`(
         arguments: [String], says: String, hints: String

@@ -40,9 +40,7 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
         (self.withValues, self.history) = (withValues, history)
         (self.snapshot, self.recognition) = (snapshot, recognition)
         names = recognition.position.map { versions.versions[$0].names } ?? []
-        isUnnamed =
-            recognition.position.map { versions.versions[$0] }.map { $0.isInsideStore && !snapshot.metadata.names($0) }
-            ?? false
+        isUnnamed = recognition.position.map { versions.versions[$0].isUnnamed } ?? false
         self.counts = counts.sorted { $0.key.precedesInByteOrder($1.key) }
     }
 
@@ -155,11 +153,6 @@ extension PropertyList {
         case .uid(let index): ["uid": JSONValue(index)]
         }
     }
-}
-
-extension StoreMetadata {
-    /// Whether the metadata has the name of a version; else a version inside the store has the name of the file.
-    func names(_ version: ModelVersion) -> Bool { versionIdentifiers.contains(version.name) }
 }
 
 extension StoreSnapshot {

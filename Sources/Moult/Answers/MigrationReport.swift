@@ -249,7 +249,9 @@ extension MigrationReport: CustomStringConvertible {
         if let deferral { lines += deferral.lines(style: style) }
         for loss in losses { lines.append("\(style.red("!")) \(loss.sentence.printable)") }
         if let backup {
-            lines.append("The old store is kept as the backup \(backup.name).")
+            lines.append(
+                "The old store is kept as the backup \(backup.name)."
+                    + (backupsOnTheWay.isEmpty ? String(advice: " \(.rollback) restores it.") : ""))
             if !backupsOnTheWay.isEmpty {
                 lines.append(
                     String(

@@ -233,7 +233,7 @@ extension StorePlan {
         if deferral?.isPossible != true, let longestWork {
             lines += [
                 "",
-                "The longest piece that cannot be interrupted takes about "
+                "The longest piece that cannot be interrupted with a time budget takes about "
                     + "\(Quantity.duration(longestWork.seconds)): \(longestWork.sentence.printable)",
             ]
         }

@@ -29,7 +29,8 @@ package struct BackupListing: Sendable {
         let isElsewhere = backups.contains { Path.folder(of: $0.folder) != standardFolder }
         var table = TextTable(
             [
-                .left("backup"), .left("version"), .left("made"), .left("for"), .right("size"), .right("rows"),
+                .left("backup"), .left("version"), .left("made"), .left("for"), .right("size"),
+                .right("rows of all tables"),
             ] + (isElsewhere ? [.left("folder")] : []))
         for backup in backups {
             table.add(
@@ -92,7 +93,7 @@ extension RollbackReport {
     package func lines(style: TextStyle) -> [String] {
         let version = restored.version.isEmpty ? "" : " (\(restored.version.printable))"
         var lines = ["Restored \(restored.name)\(version) in \(Quantity.duration(seconds))."]
-        if let saved { lines.append("What was there is kept as the backup \(saved.name).") }
+        if let saved { lines.append("What was there, with every later change, is kept as the backup \(saved.name).") }
         if let setAside { lines.append("What was there could not be read. It is in \(setAside).") }
         if let newer {
             lines.append(
@@ -140,8 +141,8 @@ package struct RunListing: Sendable {
             } ?? []
         if runs.isEmpty { return unreadable == nil ? ["There are no runs of this store yet."] : warnings }
         var table = TextTable([
-            .left("started"), .left("what"), .left("from"), .left("to"), .left("result"), .right("rows"),
-            .right("time"), .left("backup"),
+            .left("started"), .left("what"), .left("from"), .left("to"), .left("result"),
+            .right("rows touched"), .right("time"), .left("backup"),
         ])
         for run in runs {
             table.add(

@@ -74,8 +74,7 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
         modelFindings = versions.findings
         storeFindings = snapshot.findings + recognition.findings
         if case .current = status, versions.versions.count == 1, let own = versions.versions.first, own.isInsideStore {
-            let version = snapshot.metadata.names(own) ? "version \(own.name)" : "a version without a name"
-            ownSentence = "The store is of \(version), that of the model inside it."
+            ownSentence = "The store is of \(own.title), that of the model inside it."
         }
     }
 
@@ -147,7 +146,8 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
 
     package func lines(style: TextStyle) -> [String] {
         if let obstacle { return obstacle.lines(style: style) }
-        var lines = [colour(style)(status.name) + "  " + (ownSentence ?? status.sentence).printable]
+        // The store's own model does not say whether there is a newer version.
+        var lines = [ownSentence?.printable ?? colour(style)(status.name) + "  " + status.sentence.printable]
         if names.count > 1 {
             lines.append("These versions open the same stores: \(names.map(\.printable).joined(separator: ", ")).")
         }

@@ -7,14 +7,16 @@ import MoultObjects
 public struct ValidationReport: Sendable {
     /// The name of the store's version.
     public let version: String
+    /// The version as a noun of a sentence.
+    private let title: String
     /// The findings in the store, after the fixes if these have changed it.
     var audit: StoreAudit
     private let ruleFindings: [RuleFinding]
     /// The result of the fixes of rules; nil if none was requested or needed.
     public internal(set) var fixes: FixReport?
 
-    init(_ version: String, _ audit: StoreAudit, rules: [RuleFinding]) {
-        (self.version, self.audit, ruleFindings) = (version, audit, rules)
+    init(_ version: ModelVersion, _ audit: StoreAudit, rules: [RuleFinding]) {
+        (self.version, title, self.audit, ruleFindings) = (version.name, version.title, audit, rules)
     }
 
     /// Objects by entity, without those of its sub-entities.
@@ -49,7 +51,7 @@ public struct ValidationReport: Sendable {
         let total = Int(clamping: counts.reduce(0) { $0 + $1.value })
         let verdict = audit.isSound ? style.green("sound") : style.red("not sound")
         return findings.flatMap { $0.lines(style: style) } + ruleFindings.flatMap { $0.lines(style: style) } + [
-            "The store is \(verdict): version \(version.printable), \(Quantity.count(total, "object")) in "
+            "The store is \(verdict): \(title.printable), \(Quantity.count(total, "object")) in "
                 + "\(Quantity.count(counts.count, "entity", plural: "entities"))."
         ] + ruleLines(style) + (fixes?.lines(style: style) ?? [])
     }

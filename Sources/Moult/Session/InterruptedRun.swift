@@ -37,6 +37,9 @@ package struct InterruptedRun: Sendable {
         return journal.backup.map { "\(.rollback, with: [.to($0)] + backups)" }
     }
 
+    /// Whether the run waits for its next call, and has changed nothing yet.
+    var isPaused: Bool { journal.state == .paused }
+
     /// The work, as the subject of a sentence.
     package var work: String { journal.operation.work }
 

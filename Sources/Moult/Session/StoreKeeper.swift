@@ -156,11 +156,28 @@ package struct StoreKeeper: Sendable {
 
     /// Restores the named backup, or the backup of the last migration.
     package func rollback(to name: String? = nil, _ observer: MigrationObserver = .none) throws -> RollbackReport {
-        let backup = try migrator.backup(named: name, of: store, in: knownVersions)
+        let backup = try backup(named: name)
         let newer = try name == nil ? migrator.newerByHand(than: backup, of: store) : nil
         var report = try restore(backup, observer)
         report.newer = newer
         return report
+    }
+
+    /// Returns the backup to restore.
+    ///
+    /// - Throws: `backupNotFound`, which names a run that has not ended: it can be undone without a backup.
+    private func backup(named name: String?) throws -> StoreBackup {
+        do {
+            return try migrator.backup(named: name, of: store, in: knownVersions)
+        } catch var error as MigrationError where error.code == .backupNotFound && name == nil {
+            guard let run = try? interrupted(), !run.isPaused else { throw error }
+            error.message += " A run has not ended."
+            error.advice = """
+                \(run.finishing(isModelKnown: false)) finishes it. \(.makeBackup, .store(store)) undoes what it had not \
+                committed, and begins nothing.
+                """
+            throw error
+        }
     }
 
     /// Restores a backup in place of the store; the current state is backed up first.
@@ -279,7 +296,7 @@ package struct StoreKeeper: Sendable {
         let ruled = try RuleAudit(
             store, check.rules, version: version, source: compared, place: check.place, system: system)
         let findings = withValues ? ruled.findings.map(\.showingValues) : ruled.findings
-        var report = ValidationReport(version.name, audit, rules: findings)
+        var report = ValidationReport(version, audit, rules: findings)
         if fixing { report.fixes = try fix(ruled, check.file, isRehearsal: isRehearsal, observer) }
         if withValues { report.fixes = report.fixes?.showingValues }
         // The fixes may have ended what was found before them.

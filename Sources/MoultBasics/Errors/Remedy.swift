@@ -243,6 +243,8 @@ extension Remedy {
         case loss(String)
         /// The losses at these places; whole sentences.
         case losses([String])
+        /// The references at these places, which a repair would clear; a noun. It holds for one run.
+        case clearing([String])
         /// The program that contains the missing code, by the name of the code; follows a sentence.
         case code(String)
     }

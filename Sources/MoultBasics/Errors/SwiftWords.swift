@@ -14,6 +14,7 @@ package struct SwiftWords: RemedyWords {
         case .cloudKit: "set allowsCloudKit of the run's options"
         case .configuration(let name): "set configuration of the run's options \(name)"
         case .loss(let place): "acceptedLosses = \([place].swiftLiteral)"
+        case .clearing(let places): "acceptedLosses = \(places.swiftLiteral) of the run's options"
         case .losses(let places):
             "To accept the loss, set acceptedLosses of the run's options or of the registry: \(places.swiftLiteral)."
         case .code: ""

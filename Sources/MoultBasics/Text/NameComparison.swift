@@ -81,13 +81,18 @@ extension Sequence where Element: Hashable {
 
 /// Suggestions for a mistyped word.
 package enum Suggestion {
-    /// Returns the candidate with the fewest edits from `typed`, if few; otherwise the first that begins with `typed`.
+    /// Returns the candidate with the fewest edits from `typed`, if few; otherwise the first that begins with `typed`, or
+    /// the only one whose last word it is, as 3 of `Model 3`.
     package static func nearest(to typed: String, among candidates: [String]) -> String? {
         let ranked = candidates.map { (name: $0, edits: distance(typed.lowercased(), $0.lowercased())) }
         guard let best = ranked.min(by: { $0.edits < $1.edits }) else { return nil }
         if best.edits <= max(1, typed.count / 3) { return best.name }
         let bare = typed.drop { $0 == "-" }
-        return bare.count >= 3 ? candidates.first { $0.drop { $0 == "-" }.hasPrefix(bare) } : nil
+        if bare.count >= 3, let first = candidates.first(where: { $0.drop { $0 == "-" }.hasPrefix(bare) }) {
+            return first
+        }
+        let ending = candidates.filter { $0.hasSuffix(" " + typed) }
+        return ending.count == 1 ? ending[0] : nil
     }
 
     /// Returns a sentence, with a leading space, that asks for the nearest candidate; empty if none is near.

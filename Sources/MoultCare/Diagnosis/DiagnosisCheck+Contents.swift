@@ -24,10 +24,11 @@ extension DiagnosisCheck {
         let audit = try StoreAudit(
             site.path, model: version.model, requiring: version, full: true, indexes: indexes, system: site.system)
         // A separate check reports damaged side files.
-        let remarks = found.remarks.filter { $0.code != DamagedSideFiles.code }
+        let elsewhere = [DamagedSideFiles.code, DamagedSideFiles.zeroedCode]
+        let remarks = found.remarks.filter { !elsewhere.contains($0.code) }
         let others = audit.findings.filter { finding in
             (finding.severity > .note || finding.code == StoreAudit.unnamedFilesCode)
-                && finding.code != DamagedSideFiles.code && !remarks.contains(finding)
+                && !elsewhere.contains(finding.code) && !remarks.contains(finding)
                 && RepairRule.repairing[finding.code]?.isDisjoint(with: rules) ?? true
         }
         let schema = Dictionary(

@@ -13,6 +13,8 @@ extension DiagnosisCheck {
         let remedy: Remedy
         switch error.code {
         case .fileNotFound, .metadataInvalid: remedy = restore ?? error.advice
+        case .storeCorrupted where !StoreSalvage.hasPage(site.path, site.system):
+            remedy = restore ?? "Nothing of the store is left in the file. Copy it again from where it came from."
         case .storeCorrupted: remedy = restore ?? site.salvage
         case .notAStore where backup != nil: remedy = restore ?? error.advice
         default: remedy = error.advice
@@ -25,7 +27,15 @@ extension DiagnosisCheck {
         guard try site.system.status(of: site.path)?.kind == .file else { return [] }
         var findings = try WriteAheadLog.findings(beside: site.path, site.system)
         findings += try DamagedSideFiles.findings(
-            beside: site.path, site.system, remedy: "\(site.salvage) reads what is left of it")
+            beside: site.path, site.system, remedy: "\(site.salvage) reads what is left of it"
+        ).map { finding in
+            guard finding.code == DamagedSideFiles.zeroedCode,
+                try !RollbackJournal.hasEnded(finding.place, of: site.path, site.system)
+            else { return finding }
+            var finding = finding
+            finding.severity = .warning
+            return finding
+        }
         findings += try MissingLog.findings(of: site.path, isReadable: site.isSound, site.system)
         let sizes = try ["", "-wal"].map { try site.system.status(of: site.path + $0)?.size ?? 0 }
         if sizes[1] > max(sizes[0], 64 << 20) {
@@ -247,7 +257,8 @@ extension DiagnosisCheck {
             ]
         }
         guard !all.isEmpty else {
-            return site.obstacle == nil
+            // A damaged store cannot be backed up.
+            return site.isSound
                 ? [site.finding("no-backup", .note, "There is no backup yet.", "\(.makeBackup, site.store)")]
                 : []
         }

@@ -98,6 +98,8 @@ public struct SalvageReport: Sendable, Hashable {
     public package(set) var store: String
     /// The name of the version whose tables the new store has.
     public package(set) var version: String
+    /// The version as a noun of a sentence; nil for its name.
+    package var title: String?
     package var evidence: Evidence = .named
     /// Whether the damaged store says which version it is of, and the model does not have that version.
     package var isOfOtherVersion = false
@@ -127,12 +129,23 @@ public struct SalvageReport: Sendable, Hashable {
     /// Whether everything was read and has a place in the new store.
     public var isWhole: Bool { isEverythingRead && unplaced.isEmpty }
 
+    /// A remark about the rows that were read, if pages or rows are damaged; otherwise empty.
+    package var doubt: [String] {
+        let isDamaged =
+            !pages.damaged.isEmpty || tables.contains { !$0.lostKeys.isEmpty || !$0.partialKeys.isEmpty }
+        guard isDamaged else { return [] }
+        return [
+            "Rows that were read may have wrong values, too: a changed byte inside a value cannot be detected. Compare "
+                + "them with a backup or an export."
+        ]
+    }
+
     /// The evidence for the new store's version, in a sentence; nil if the caller named it.
     public var reason: String? {
         switch evidence {
         case .named: return nil
         case .metadata: return "The store is of version \(version), by its metadata."
-        case .model: return "The store is of version \(version), by the model inside it."
+        case .model: return "The store is of \(title ?? "version \(version)"), by the model inside it."
         case .rows(let trials):
             let unknown =
                 isOfOtherVersion
@@ -191,14 +204,15 @@ public struct SalvageReport: Sendable, Hashable {
             }
         let damaged = pages.damaged.isEmpty ? "" : ", damaged: \(pages.damaged.text)"
         let missing = pages.missing == 0 ? "" : ", missing: \(pages.missing)"
+        let unused = pages.unexplained == 0 ? "" : ", \(Quantity.count(pages.unexplained)) that nothing refers to"
         return (reason.map { [$0.printable] } ?? []) + table.lines(style: style) + notes + missingData.map(\.sentence)
             + remarks + unplaced.map(\.sentence)
             + [
                 "\(Quantity.count(pages.count, "page")): \(Quantity.count(pages.read)) read, "
-                    + "\(Quantity.count(pages.free)) free\(damaged)\(missing)."
+                    + "\(Quantity.count(pages.free)) free\(unused)\(damaged)\(missing)."
             ]
             + (aside.map { ["What has no place is kept in \($0.printable)."] } ?? []) + [
-                "\(verdict): \(Quantity.count(rows, "row")) of version \(version.printable) in "
+                "\(verdict): \(Quantity.count(rows, "row")) of \((title ?? "version \(version)").printable) in "
                     + "\(store.printable). The damaged store is unchanged.",
                 String(advice: "Next: \(.repair, with: [.store(store)] + model + [.dryRun])"),
             ]

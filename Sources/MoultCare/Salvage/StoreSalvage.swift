@@ -58,7 +58,7 @@ package struct StoreSalvage {
                 "Its rollback journal cannot be played back as a whole: rows may be as an unfinished transaction has "
                     + "left them. \(fault)")
         }
-        report.remarks += missing.map { "\($0.message) \($0.remedy)" }
+        report.remarks += missing.map { "\($0.message) \($0.remedy)" } + report.doubt
         if let foreign { report.notes.insert("\(foreign.message) \(foreign.remedy)", at: 0) }
         for file in [files.new, files.aside] where try system.exists(file) { try system.synchronise(file) }
         try install(unfinished, files, of: store, &report)
@@ -213,7 +213,7 @@ package struct StoreSalvage {
             files: files, source: source, damaged: damaged, maker: maker, losses: losses, data: data, system: system)
         var report = try filling.run(version.name)
         report.remarks += source.remarks(version)
-        report.evidence = evidence
+        (report.evidence, report.title) = (evidence, version.title)
         return Made(report: report, missingColumns: filling.missingColumns)
     }
 
@@ -231,6 +231,15 @@ package struct StoreSalvage {
         }
         report.store = path
         if hasAside { report.aside = StoreRecords.aside(of: path) }
+    }
+}
+
+extension StoreSalvage {
+    /// Returns whether a file, or the WAL next to it, is long enough for a page: nothing can be read from a shorter one.
+    package static func hasPage(_ store: String, _ system: any System) -> Bool {
+        func size(_ path: String) -> Int64 { ((try? system.status(of: path)) ?? nil)?.size ?? 0 }
+        let page = (try? system.read(store, prefix: 18))?.databasePageSize ?? 512
+        return size(store) >= page || size(store + "-wal") > 0
     }
 }
 

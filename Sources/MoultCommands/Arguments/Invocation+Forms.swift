@@ -30,6 +30,28 @@ extension Invocation {
             }
     }
 
+    /// Returns what an option that the verb does not have may stand for: an option that is spelt alike, one that begins
+    /// with a single letter, the format of that name, or one of another name.
+    static func near(_ typed: String, of verb: Verb) -> String? {
+        let word = typed.drop { $0 == "-" }
+        let names = verb.options.map(\.name)
+        if typed.hasPrefix("--"), let format = verb.options.first(where: { $0.takes(String(word)) }) {
+            return "--\(format.name) \(word)"
+        }
+        if word.count == 1 {
+            let first = names.first { $0 == Option.model.name && $0.hasPrefix(word) }
+            return (first ?? names.first { $0.hasPrefix(word) }).map { "--\($0)" }
+        }
+        let other = otherOptions[String(word)]?.first(where: names.contains).map { "--\($0)" }
+        return other ?? Suggestion.nearest(to: typed, among: names.map { "--\($0)" })
+    }
+
+    /// Names of options in other tools, each with those that do the same here.
+    private static let otherOptions = [
+        "force": ["replace", "again"], "overwrite": ["replace"], "output": ["out"],
+        "version": ["to", "version"], "target": ["to"],
+    ]
+
     /// Returns the error for arguments that were left out, with an example of the verb.
     static func missing(_ names: [String], of verb: Verb?, _ path: String) -> MigrationError {
         let needed = names.first

@@ -52,14 +52,32 @@ extension Invocation {
     package func operandBundle(_ console: Console) throws -> ModelBundle {
         if self[Operand.model] == nil, let versions = try ownVersions(console) { return try ModelBundle(versions) }
         try refuseSeveralModels()
-        return try ModelBundle(modelOrStoreAt: try requiredModel(), order: list(.order))
+        let path = try requiredModel()
+        do {
+            return try ModelBundle(modelOrStoreAt: path, order: list(.order))
+        } catch var error as MigrationError where error.code == .modelNotFound {
+            if let advice = Self.modelsBelow(path) { error.advice = advice }
+            throw error
+        }
     }
 
     private func requiredModel() throws -> String {
         if let path = self[Operand.model] { return path }
         let verb = Verb.typed(path)
-        let error = Self.missing([Operand.model.name], of: verb, path)
-        throw nearbyModels.paths.isEmpty ? error : modelMissing(error.message)
+        var error = Self.missing([Operand.model.name], of: verb, path)
+        guard nearbyModels.paths.isEmpty else { throw modelMissing(error.message) }
+        if let advice = Self.modelsBelow(".") { error.advice = advice }
+        throw error
+    }
+
+    /// Returns a remedy that names the models below a folder; nil if there are none.
+    private static func modelsBelow(_ folder: String) -> Remedy? {
+        let found = ((try? NewProject.models(in: folder)) ?? []).prefix(3)
+        guard !found.isEmpty else { return nil }
+        return """
+            Name \(Array(found).map(\.shellQuoted).listed("or")). \(.initialise, with: found.map { .path($0) }) writes \
+            moult.json, and then no model need be named.
+            """
     }
 
     /// Returns the versions of the model that `--model` names, or else of the tool's own app, or else the one inside

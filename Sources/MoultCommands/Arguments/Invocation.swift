@@ -60,6 +60,10 @@ package struct Invocation: Sendable {
                 values[Option.model.name] = [argument]
             } else {
                 var error = Self.wrong("\(Program.name) \(path) takes no further argument: \(argument).", path)
+                if let model = operands[Operand.store.name], Self.isModel(model, for: verb, after: values.keys) {
+                    error.advice =
+                        "The store comes first: `\(Program.name) \(path) \(argument.shellQuoted) \(model.shellQuoted)`"
+                }
                 if let store = operands[Operand.store.name], path == Verb.overview.name,
                     Verb.all.contains(where: { $0.name == argument })
                 {
@@ -192,7 +196,7 @@ package struct Invocation: Sendable {
         let isOutput = ["-o", "--out"].contains(typed)
         let found = verb.options.first { $0.name == name } ?? (isOutput ? verb.outputOption : nil)
         guard let option = found else {
-            let hint = Suggestion.sentence(for: typed, among: verb.options.map { "--\($0.name)" })
+            let hint = Suggestion.sentence(Self.near(typed, of: verb))
             throw wrong("\(Program.name) \(path) has no option \(typed).\(hint)", path)
         }
         let given = parts.count > 1 ? parts[1] : nil

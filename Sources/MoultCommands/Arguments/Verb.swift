@@ -195,6 +195,11 @@ package struct Option: Sendable, Hashable {
 
     /// The option as typed: `--model PATH`.
     package var usage: String { "--\(name)" + (value.map { " \($0)" } ?? "") }
+
+    /// Whether the value is one of a few words, and this is one of them.
+    func takes(_ word: String) -> Bool {
+        if case .words(let words) = completion { words.contains(word) } else { false }
+    }
 }
 
 /// Options that several verbs share.

@@ -140,7 +140,8 @@ extension Verb {
         // Models.
         "compare": "diff", "changes": "diff", "release-notes": "changelog", "notes": "changelog", "freeze": "lock",
         "pin": "lock", "tags": "reconstruct", "backfill": "reconstruct",
-        "setup": "init", "configure": "init", "config": "init", "analyze": "lint", "analyse": "lint",
+        "setup": "init", "configure": "init", "config": "init", "baseline": "init",
+        "moult.json": "init", "exceptions": "lint", "exception": "lint", "analyze": "lint", "analyse": "lint",
         "vet": "lint", "cktool": "cloudkit", "ckdb": "cloudkit schema", "ci": "lint", "checksum": "hash",
         "digest": "hash", "hashes": "hash", "create-table": "ddl",
         "schema-sql": "ddl", "sqlmodel": "ddl", "momc": "compile", "mapc": "compile", "build": "compile",

@@ -12,11 +12,13 @@ package struct CommandWords: Sendable, RemedyWords {
     private let hasOwnModel: Bool
     /// Whether `moult.json` names several models, all of which a verb without a model works on.
     private let hasSeveralModels: Bool
+    /// The losses that `moult.json` declares already.
+    private let declared: [String]
 
     /// Creates the words for output before a command is known, or outside of any.
     package init(store: String? = nil, model: String? = nil) {
         (self.store, self.model) = (store?.pathTyped, model?.pathTyped)
-        (named, hasOwnModel, hasSeveralModels, way, answering) = ([], false, false, "", "")
+        (named, hasOwnModel, hasSeveralModels, declared, way, answering) = ([], false, false, [], "", "")
     }
 
     package init(_ invocation: Invocation) {
@@ -24,6 +26,7 @@ package struct CommandWords: Sendable, RemedyWords {
         model = (invocation[value: .model] ?? invocation[Operand.model])?.pathTyped
         hasOwnModel = invocation.registry.models != nil
         hasSeveralModels = !invocation.configuredModels.isEmpty
+        declared = invocation.configuration?.acceptedLosses ?? []
         named = [Option.backups, .order].compactMap { option in
             invocation[value: option].map { (option.name, "--\(option.name) \($0.pathTyped)") }
         }
@@ -98,9 +101,11 @@ package struct CommandWords: Sendable, RemedyWords {
         switch permission {
         case .cloudKit: "pass --cloudkit"
         case .configuration(let name): "pass --store-configuration \(name)"
-        case .loss(let place): "acceptedLosses = \([place].swiftLiteral), or --accept-losses on the command line"
+        case .loss(let place):
+            "\"acceptedLosses\": \((declared + [place]).unique().swiftLiteral) in moult.json, or --accept-losses"
+        case .clearing: "--accept-losses"
         case .losses(let places):
-            "To declare it in moult.json: \"acceptedLosses\": \(places.swiftLiteral). To accept every loss of this "
+            "To declare it in moult.json: \"acceptedLosses\": \((declared + places).unique().swiftLiteral). To accept every loss of this "
                 + "migration: --accept-losses."
         case .code(let name):
             """

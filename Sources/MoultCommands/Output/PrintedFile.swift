@@ -45,7 +45,8 @@ extension Invocation {
 
     /// Returns the format that an option names, or else the one that the extension of the new file implies.
     ///
-    /// - Throws: `usage` if the option names none of the formats, or another one than the extension does.
+    /// - Throws: `usage` if the option names none of the formats, or another one than the extension does, or if only the
+    ///   extension names one, and it is none of them.
     func format(_ option: Option, of formats: [String], at path: String?) throws -> String? {
         let named = self[value: option]?.lowercased()
         if let named, !formats.contains(named) {
@@ -56,13 +57,22 @@ extension Invocation {
         ]
         let end = path.map(Path.name(of:))?.split(separator: ".").dropFirst().last?.lowercased()
         guard let end, let implied = [end, other[end] ?? ""].first(where: { formats.contains($0) }) else {
-            return named
+            let isDocument = end == "json" && self[.json]
+            guard named == nil, !isDocument, let end, Self.otherFormats.contains(end) else { return named }
+            throw wrong(
+                "\(Program.name) \(self.path) writes \(formats.listed("or")), and no .\(end)."
+                    + Suggestion.sentence(for: end, among: formats))
         }
         guard named == nil || named == implied else {
             throw wrong("--\(option.name) \(named ?? "") contradicts the extension .\(end) of \(path ?? "").")
         }
         return implied
     }
+
+    /// The extensions of files that a person expects to be of the format, and that are of no verb.
+    private static let otherFormats: Set = [
+        "json", "xml", "plist", "tsv", "xls", "xlsx", "ods", "png", "jpg", "jpeg", "gif", "webp", "tiff", "pdf",
+    ]
 
     /// Refuses `-` for a file that only a path can name.
     func refuseOutputToStream(_ verb: Verb) throws {

@@ -195,7 +195,7 @@ package struct DescriptionWords: RemedyWords {
             "If the store is another app's, open one of your own. Otherwise add the version of the model that the store is "
                 + "of, or accept the loss: acceptedLosses = \(places.swiftLiteral) of the description, or the store's "
                 + "option \(PersistentStoreOption.acceptedLosses) with the same value."
-        case .loss, .code: SwiftWords().text(permission)
+        case .loss, .clearing, .code: SwiftWords().text(permission)
         }
     }
 

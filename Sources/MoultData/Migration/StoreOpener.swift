@@ -195,7 +195,7 @@ package struct ConfigurationWords: RemedyWords {
             "If the store is another app's, give the ModelConfiguration a name or a URL of its own. If a model is missing, "
                 + "add it to the container. Otherwise add the models of the store's version to a SchemaMigrationPlan, or "
                 + "accept the loss: acceptedLosses = \(places.swiftLiteral) of the ModelConfiguration."
-        case .configuration, .loss, .code: SwiftWords().text(permission)
+        case .configuration, .loss, .clearing, .code: SwiftWords().text(permission)
         }
     }
 

@@ -100,7 +100,9 @@ extension Migrator {
                 throw Self.unreadable(damaged, "The backup of the last run", store)
             }
             let what = last.backup.map { "Its backup \($0) is gone." } ?? "It made no backup."
-            throw Self.noBackup("The last run ended at \(last.endTime). \(what)", in: folders)
+            let message = "The last run (\(last.operation.rawValue)) ended at \(last.endTime). \(what)"
+            guard let earlier = all.filter(\.isOfRun).newest else { throw Self.noBackup(message, in: folders) }
+            throw Self.onlyEarlier(earlier, message, store)
         }
         if wanted.contains("/") { return try folders.backup(named: wanted) }
         if let named = all.last(where: { $0.name == wanted }) { return named }
@@ -123,6 +125,15 @@ extension Migrator {
     /// Returns the newest backup made by hand or imported that is newer than another backup; nil if there is none.
     package func newerByHand(than backup: StoreBackup, of store: String) throws -> StoreBackup? {
         try backupFolders(of: store).contents().backups.filter { $0.isByHand && backup.isOlder(than: $0) }.newest
+    }
+
+    /// Returns the error for a last run without a backup, where an earlier run has left one.
+    private static func onlyEarlier(_ backup: StoreBackup, _ message: String, _ store: String) -> MigrationError {
+        let version = backup.manifest.version.isEmpty ? "" : ", of version \(backup.manifest.version)"
+        return MigrationError(
+            .backupNotFound, "\(message) The newest backup of an earlier run is \(backup.name)\(version).",
+            place: backup.folder,
+            remedy: "\(.rollback, .store(store), .to(backup.name)) restores that one, and undoes what came after it.")
     }
 
     /// Returns the error for a store of which only backups exist that no change of it made.

@@ -33,12 +33,13 @@ package struct DamagedSideFiles {
     private func damaged(isAlone: Bool) throws -> [(suffix: String, reason: String)] {
         guard try !system.exists(sidecar.journal) else { return [] }
         var damaged: [(suffix: String, reason: String)] = []
-        if isAlone, let reason = try present("-wal", { try LogFrames($0, system).fault }) {
+        if isAlone, let reason = try present("-wal", { try LogFrames($0, system).loss }) {
             damaged.append(("-wal", reason))
         }
+        let isOwn = (try? Recovery.hasSpentJournal(sidecar, system)) ?? false
         let journal = try present("-journal") { path in
             let journal = try RollbackJournal(path, system)
-            return isAlone ? journal.playbackFault : journal.headerFault
+            return isAlone ? journal.playbackFault ?? (isOwn ? nil : journal.zeroedFault) : journal.headerFault
         }
         if let journal { damaged.append(("-journal", journal)) }
         return damaged
@@ -99,19 +100,29 @@ package struct DamagedSideFiles {
 
     /// Returns findings about parts of a store's WAL and rollback journal that SQLite would leave out. Changes nothing.
     ///
+    /// There are none while the journal of a Moult run is there: what the run had not committed is to be left out.
+    ///
     /// - Parameter remedy: the suggested remedy.
     package static func findings(
         beside store: String, _ system: any System, remedy: Remedy = "\(.salvage) reads what is left of it."
     ) throws -> [Finding] {
-        try ["-wal", "-journal"].compactMap { suffix in
+        let records = StoreRecords(store: (try? system.resolve(store)) ?? store)
+        guard try !system.exists(records.journal) else { return [] }
+        return try ["-wal", "-journal"].compactMap { suffix in
             let path = store + suffix
             let before = try system.status(of: path)
             guard before?.kind == .file else { return nil }
             let log = suffix == "-wal" ? try LogFrames(path, system) : nil
-            let fault = try log == nil ? RollbackJournal(path, system).playbackFault : log?.fault
+            let journal = try log == nil ? RollbackJournal(path, system) : nil
             // A live writer's file can end anywhere.
             guard try system.status(of: path) == before else { return nil }
-            guard let fault else { return log?.isTorn == true ? LogFrames.tornFinding(path) : nil }
+            guard let fault = log?.fault ?? journal?.playbackFault else {
+                if let zeroed = journal?.zeroedFault {
+                    let isOwn = (try? Recovery.hasSpentJournal(records, system)) ?? false
+                    return isOwn ? nil : zeroedFinding(zeroed, path, remedy)
+                }
+                return log?.isTorn == true ? LogFrames.tornFinding(path) : nil
+            }
             return Finding(
                 code: code, severity: .warning, place: path,
                 message: "The \(suffix) next to the store is damaged, and what it held may be lost. \(fault)",
@@ -120,6 +131,14 @@ package struct DamagedSideFiles {
     }
 
     package static let code = "side-file-damaged"
+    package static let zeroedCode = "journal-zeroed"
+
+    /// Returns a note, not a fault of the store: each transaction in `journal_mode` PERSIST leaves such a journal.
+    private static func zeroedFinding(_ fault: String, _ path: String, _ remedy: Remedy) -> Finding {
+        Finding(
+            code: zeroedCode, severity: .note, place: path, message: "SQLite ignores the -journal. \(fault)",
+            remedy: remedy)
+    }
 }
 
 extension LogFrames {
@@ -129,6 +148,9 @@ extension LogFrames {
         guard unreadable > 0 else { return nil }
         return "SQLite leaves out the last \(unreadable) of its \(Quantity.count(count, "frame"))."
     }
+
+    /// A sentence about what the log may have held that SQLite drops; nil if there is nothing.
+    fileprivate var loss: String? { fault ?? (isTorn ? "It ends inside a frame." : nil) }
 
     /// The possible meanings of a WAL that ends inside a frame.
     package static let tornTail =

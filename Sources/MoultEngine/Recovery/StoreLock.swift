@@ -13,6 +13,8 @@ package final class StoreLock {
     package let connection: Connection
     /// Whether no other connection uses the store, and this one reads its contents.
     private let isExclusive: Bool
+    /// Whether no other process can open the store until ``release()``.
+    private var isAlone = false
     private let system: any System
     private var file: FileLock?
     /// The folder with copies of a WAL or a journal that SQLite cannot apply completely; nil if it can.
@@ -34,6 +36,7 @@ package final class StoreLock {
         connection = try Connection(store, mode: .readWrite, busyTimeout: patience, isProven: true)
         do {
             try seize(keepingLog: hasLog)
+            isAlone = true
         } catch let error as MigrationError where error.code == .locked {
             connection.close()
             // A live process is writing them.
@@ -135,13 +138,22 @@ package final class StoreLock {
     /// Reports where the copies are of files that SQLite could not apply completely.
     func report(to observer: MigrationObserver) {
         guard let kept else { return }
-        observer.report(.lock, 1, "SQLite could not apply all of the -wal or -journal: a copy is in \(kept.folder)")
+        observer.report(.lock, 1, "SQLite does not apply all of the -wal or -journal: a copy is in \(kept.folder)")
     }
 
     /// Closes the connection and releases the lock.
     package func release() {
+        if isAlone { removeIndex() }
         connection.close()
         file = nil
+    }
+
+    /// Removes the -shm next to an empty WAL, which SQLite removes or any program begins anew. This connection has its
+    /// index in memory, so the file is that of a process that has ended.
+    private func removeIndex() {
+        isAlone = false
+        guard (try? system.status(of: sidecar.store + "-wal")?.size ?? 0) == 0 else { return }
+        _ = try? system.remove(sidecar.store + "-shm")
     }
 
     deinit { release() }

@@ -296,14 +296,16 @@ enum ReferenceLimit {
     static func check(
         _ faults: [RepairFault], _ report: RepairReport, _ connection: Connection, accepting accepted: AcceptedLosses
     ) throws {
+        var refused: [(place: String, cleared: Int64, all: Int64)] = []
         for fault in faults {
             let (entity, property) = fault.place.entityAndProperty
             guard let found = report.faults.first(where: { $0.rule == fault.rule && $0.place == fault.place }),
                 let property, !accepted.contains(MigrationLoss(.links, .dropped, entity: entity, property: property)),
                 let (cleared, all) = try references(of: fault, found, connection), all >= fewest, cleared > all / 2
             else { continue }
-            throw refusal(fault.place, cleared, all)
+            refused.append((fault.place, cleared, all))
         }
+        if let first = refused.first { throw refusal(refused, first.place) }
     }
 
     /// Returns the number of cleared references and of all that were there; nil for a fault of another kind.
@@ -326,15 +328,19 @@ enum ReferenceLimit {
         }
     }
 
-    private static func refusal(_ place: String, _ cleared: Int64, _ all: Int64) -> MigrationError {
-        MigrationError(
+    private static func refusal(
+        _ refused: [(place: String, cleared: Int64, all: Int64)], _ place: String
+    ) -> MigrationError {
+        let counts = refused.map { "\($0.cleared) of \($0.all) references of \($0.place)" }.joined(separator: ", ")
+        let each = refused.count == 1 ? "more than half" : "each more than half"
+        return MigrationError(
             .lossNotAccepted,
-            "The repair would clear \(cleared) of \(all) references of \(place), more than half. So many usually have one "
-                + "cause, such as a table that has lost its rows, or the model of another version.", place: place,
+            "The repair would clear \(counts), \(each). So many usually have one cause, such as a table that has lost its "
+                + "rows, or the model of another version.", place: place,
             remedy: """
                 Make sure that the model is the store's own, and compare the numbers of objects with a backup. If the table \
-                is damaged: \(MigrationError.damagedStoreRemedy) If the references really lead nowhere: \
-                \(permit: .loss(place)).
+                is damaged: \(MigrationError.damagedStoreRemedy) If the references really lead nowhere, as in a store that \
+                was salvaged without the rows: \(permit: .clearing(refused.map(\.place))).
                 """
         )
     }

@@ -248,8 +248,8 @@ struct EnumAudit {
             message:
                 "\(Quantity.count(count, "object of \(entity.name) has", plural: "objects of \(entity.name) have")) no "
                 + "\(severity == .error ? "valid " : "")case for \(attribute.name).",
-            remedy: "Set \(attribute.name) of these objects in the app. \(.dump) shows what is stored, and "
-                + "\(.validate, .values) prints it here.")
+            remedy: "Set \(attribute.name) of these objects in the app."
+                + (withValues ? "" : " \(.validate, .values) prints what is stored."))
         let stored = columns.map { "substr(quote(\($0)), 1, 200)" }.joined(separator: " || ', ' || ")
         try connection.forEachRow(
             "SELECT Z_PK, \(withValues ? stored : "NULL") FROM \(rows) ORDER BY Z_PK LIMIT \(Finding.keyLimit)"

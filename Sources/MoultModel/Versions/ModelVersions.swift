@@ -11,6 +11,8 @@ public struct ModelVersion: Sendable, Equatable {
     package private(set) var namesakes: [ModelVersion] = []
     /// Whether the version comes from inside a store, where its name need not be unique.
     package var isInsideStore = false
+    /// Whether the name is only that of the store's file, because the store says none.
+    package var isUnnamed = false
     /// The model that this one is a part of, if a store holds only a part; nil if this is the whole model.
     var whole: ManagedObjectModel?
 
@@ -22,6 +24,9 @@ public struct ModelVersion: Sendable, Equatable {
 
     /// The first of ``names``, for display; empty if there is none.
     public var name: String { names.first ?? "" }
+
+    /// The version as a noun of a sentence.
+    package var title: String { isUnnamed ? "a version without a name" : "version \(name)" }
 
     fileprivate mutating func take(_ older: ModelVersion) {
         names += older.names

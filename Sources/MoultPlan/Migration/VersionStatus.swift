@@ -115,9 +115,10 @@ extension ModelVersions {
     /// - Throws: `noPath` if there is no version of that name.
     package func knownPosition(of name: String) throws(MigrationError) -> Int {
         if let position = position(named: name) { return position }
+        let near = Suggestion.sentence(for: name, among: versions.flatMap(\.names))
         let names = versions.map(\.name).joined(separator: ", ")
         throw MigrationError(
-            .noPath, "There is no version \(name).", place: name, remedy: "Name one of these: \(names).")
+            .noPath, "There is no version \(name).\(near)", place: name, remedy: "Name one of these: \(names).")
     }
 
     /// Returns the version with the fewest differing entities, the latest of several; nil if there are no versions.

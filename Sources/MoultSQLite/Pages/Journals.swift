@@ -90,14 +90,39 @@ package struct RollbackJournal {
         count > 0 && readable == 0 && databaseSize == 0 ? "It does not begin like a journal; SQLite removes it." : nil
     }
 
+    /// A sentence about a header of zeros before pages; nil if there is none.
+    package var zeroedFault: String? {
+        isZeroed
+            ? "Its header is zeros, and it held pages: unless the app uses journal_mode PERSIST, which leaves such a "
+                + "journal after each transaction, the header was lost." : nil
+    }
+
+    /// Returns whether the transaction of a journal with a zeroed header has certainly ended: the journal has the
+    /// database's first page with another change counter (the SQLite file format, section 1.3.7), which the commit
+    /// raises.
+    ///
+    /// Use it only for files that this process has no connection to.
+    package static func hasEnded(_ path: String, of database: String, _ system: any System) throws -> Bool {
+        let first = try system.read(database, prefix: 28)
+        guard let page = first.databasePageSize, let counter = first.number32(24),
+            let size = try system.status(of: path)?.size
+        else { return false }
+        // The header takes a sector, whose size it no longer says.
+        for sector in [leastSector, 4_096] {
+            for place in stride(from: sector, through: size - Int64(page) - 8, by: Int(page) + 8) {
+                let record = try system.bytes(of: path, from: place, count: 32)
+                guard let number = record.number32(0), number > 0 else { break }
+                if number == 1 { return record.number32(28) != counter }
+            }
+        }
+        return false
+    }
+
     /// Returns a sentence that explains why the transaction may not be rolled back completely; nil if it is.
     ///
     /// - Parameter size: the size of the database before the journal is played back.
     package func fault(besideDatabaseOf size: Int64) -> String? {
-        if isZeroed {
-            return "Its header is zeros, and it held pages: unless the app uses journal_mode PERSIST, which leaves "
-                + "such a journal after each transaction, the header was lost."
-        }
+        if let zeroedFault { return zeroedFault }
         if readable < count { return "SQLite reads \(readable) of its \(Quantity.count(count, "page"))." }
         if isCut { return "It is cut off after \(Quantity.count(readable, "page"))." }
         guard size < databaseSize else { return nil }

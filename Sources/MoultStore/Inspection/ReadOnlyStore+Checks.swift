@@ -69,8 +69,10 @@ extension ReadOnlyStore {
                     .fileNotFound, "\(path) was moved to \(moved.destination) at \(moved.movedAt).", place: path,
                     remedy: "Name the store there. \(.listBackups, .store(path)) shows what is kept here.")
             }
+            let names = (try? system.list(folder)) ?? []
+            let near = Suggestion.sentence(for: Path.name(of: path), among: names.filter { !$0.hasPrefix(".") })
             return MigrationError(
-                .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the store.")
+                .fileNotFound, "Nothing is at \(path).\(near)", place: path, remedy: "Check the path of the store.")
         }
         guard !path.unicodeScalars.contains("\u{FFFD}") else {
             return MigrationError(
@@ -87,7 +89,9 @@ extension ReadOnlyStore {
             [".sqlite", ".store", ".db", ".sqlite3"].contains { name.hasSuffix($0) }
         }
         if stores.isEmpty, let error = model(path) { return error }
-        let example = stores.first.map { ", such as \(Path.join(path, $0))" } ?? ""
+        let paths = stores.map { Path.join(path, $0) }
+        let first = paths.first { (try? isDatabase($0, system)) ?? false } ?? paths.first
+        let example = first.map { ", such as \($0)" } ?? ""
         return notAStore(path, "\(path) is a folder.", remedy: "Name the store's file\(example).")
     }
 

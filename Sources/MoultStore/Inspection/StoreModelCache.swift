@@ -65,7 +65,7 @@ package struct StoreModelCache: Sendable, Equatable {
         guard let model else { throw missing(in: store) }
         let identifier = metadata?.versionIdentifiers.first(where: Self.isFileName)
         var version = ModelVersion(names: [identifier ?? store.storeStem], model: model)
-        version.isInsideStore = true
+        (version.isInsideStore, version.isUnnamed) = (true, identifier == nil)
         let hashes = version.hashes.entities
         let wrong = (metadata?.hashes?.entities ?? [:]).filter { hashes[$0.key] != $0.value }.keys.sorted()
         guard wrong.isEmpty else { throw Self.contradiction(wrong, in: store) }

@@ -87,14 +87,16 @@ package struct StoreOverview: ToolAnswer {
         let rehearsal = Step(command: "\(.migrate, .dryRun)", purpose: "on a copy, verified")
         let export = Step(command: "\(.export, .file(freeName(for: store)))", purpose: "its objects as CSV")
         guard let status else {
-            return [diagnose, Step(command: "\(.salvage)", purpose: "what can still be read, as a new store"), listing]
+            let salvage = Step(command: "\(.salvage)", purpose: "what can still be read, as a new store")
+            return [diagnose] + (StoreSalvage.hasPage(store, POSIXSystem()) ? [salvage] : []) + [listing]
         }
         if status.pendingWork.contains("liveRun") {
             return [Step(command: "\(.log)", purpose: "what the run does"), inspect, listing]
         }
         if status.pendingWork.contains("unfinishedRun") {
             let resume = Step(command: status.finishing ?? "\(.recover)", purpose: "end the run that died")
-            return [resume, Step(command: "\(.runs)", purpose: "what was done to it"), diagnose]
+            let undo = Step(command: "\(.makeBackup)", purpose: "undo what was not committed, and begin nothing")
+            return [resume, undo, Step(command: "\(.log)", purpose: "what the run did"), diagnose]
         }
         if status.pendingWork.contains("pausedMigration"), let next = status.finishing {
             return [Step(command: next, purpose: "continue the migration"), planning, diagnose]
@@ -111,7 +113,9 @@ package struct StoreOverview: ToolAnswer {
             guard let refusal = plan?.refusal else {
                 return [planning, rehearsal, Step(command: "\(.migrate)", purpose: "do it: backed up first")]
             }
-            return refusal.code == .lossNotAccepted ? [planning, rehearsal, export] : [diagnose, planning, inspect]
+            let accepting = Step(
+                command: "\(.migrate, .acceptLosses)", purpose: "do it, and lose what the plan counts")
+            return refusal.code == .lossNotAccepted ? [planning, rehearsal, accepting] : [diagnose, planning, inspect]
         case .ahead, .unknown, .notCoreData: return [inspect, diagnose, export]
         case .current where isWell && hasModel:
             return [
@@ -160,7 +164,13 @@ extension StoreOverview {
         let own =
             isCompared
             ? "that of this program"
-            : state == .unknown ? "none" : "the one inside the store; whether there is a newer one is not known"
+            : state == .unknown
+                ? "none"
+                : String(
+                    advice: """
+                        the one inside the store; whether there is a newer one is not known: name a model with \
+                        \(option: .model(nil))
+                        """)
         lines.append(style.dim("model: ") + (model.map(\.printable) ?? own))
         if !rows.isEmpty { lines += [""] + table(style) }
         if let plan, !plan.isEmpty { lines += [""] + plan.summary(changes: 8, style: style) }

@@ -110,7 +110,8 @@ extension Explanation {
                 + "relationship.",
             "Rows or values would be gone without anyone having decided it.",
             "\(.plan, .anyStore) counts what would be lost. Keep the data by a stage or a mapping model, or declare the "
-                + "loss: \"acceptedLosses\" in moult.json for a place, \(option: .acceptLosses) for this run."),
+                + "loss: \"acceptedLosses\" in moult.json for a place, \(option: .acceptLosses) for this run. Only the "
+                + "latter lets a repair clear references."),
         Explanation(
             .wouldReplace, "The output file already exists and has other contents.",
             "What is there may be the only copy of something.",

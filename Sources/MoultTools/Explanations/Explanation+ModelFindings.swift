@@ -120,6 +120,10 @@ extension Explanation {
             "version-not-locked", .model, "A version is not in the lock file.",
             "An edit of it would not be noticed.", "\(.lock, .anyModel) when it is released."),
         Explanation(
+            "version-with-errors", .model, "Lint finds errors in a version that would be locked for the first time.",
+            "Once it is locked, they could no longer be corrected, and would not be reported.",
+            "Correct what \(.lint, .anyModel) finds, or make an exception."),
+        Explanation(
             "current-version-not-locked", .model, "The current version is another one than the lock file has.",
             "A release with it is not recorded.", "\(.lock, .anyModel) when the version is released."),
         Explanation(

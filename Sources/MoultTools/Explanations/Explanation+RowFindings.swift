@@ -46,7 +46,7 @@ extension Explanation {
         Explanation(
             "enum-without-case", .store, "Values of an enum have no case that the type knows.",
             "SwiftData fails when it reads the object.",
-            "Set the attribute of these objects in the app. \(.dump, .anyStore) shows what is stored."),
+            "Set the attribute of these objects in the app. \(.validate, .anyStore, .values) prints what is stored."),
         Explanation(
             "entity-number", .store, "Z_PRIMARYKEY lacks the number of an entity, or has a wrong one.",
             "The objects of the entity cannot be read.",

@@ -23,9 +23,14 @@ extension Explanation {
             "Copy the files again from where they came from, or continue without what cannot be read: "
                 + "\(.salvage, .anyStore) reads what is left."),
         Explanation(
-            "side-file-torn", .doctor, "The -wal ends in the middle of a transaction.",
-            "A writer died before it had committed. SQLite leaves the torn transaction out, as it should.",
-            "There is nothing to do."),
+            "side-file-torn", .doctor, "The -wal ends inside a frame, which SQLite leaves out.",
+            "If a copy of it was cut off, the last saves are missing. After a power cut only an unfinished one is.",
+            "If the store was copied, copy it and its -wal again. The next run keeps a copy of the -wal."),
+        Explanation(
+            "journal-zeroed", .doctor, "The -journal has pages, and its header is zeros, so that SQLite ignores it.",
+            "In journal_mode PERSIST each transaction leaves it so. Otherwise the header was lost, and the store may "
+                + "have a part of an unfinished transaction.",
+            "Without PERSIST, read what is left: \(.salvage, .anyStore). The next run keeps a copy of the -journal."),
         Explanation(
             "wal-missing", .store, "The store is in WAL mode, was used elsewhere, and has no -wal next to it.",
             "If it was copied while an app had it open, what the app wrote since the last checkpoint is missing.",

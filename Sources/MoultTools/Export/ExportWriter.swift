@@ -30,6 +30,8 @@ package struct ExportWriter {
         package var guarded = 0
         /// The sub-entities of the chosen entities that were not chosen.
         package var leftOut: [String] = []
+        /// The number of files of external data that are not there.
+        package var missingFiles = 0
     }
 
     private let format: Format
@@ -70,7 +72,7 @@ package struct ExportWriter {
                     } else {
                         try files(export, in: part, like: store)
                     }
-                outcome.leftOut = export.leftOut
+                (outcome.leftOut, outcome.missingFiles) = (export.leftOut, export.missingFiles)
                 return outcome
             }
             try system.synchronise(part)
@@ -218,20 +220,23 @@ package struct ExportReport: ToolAnswer {
     package var guarded: Int { outcome.guarded }
     /// The sub-entities of the chosen entities that were not chosen.
     package var leftOut: [String] { outcome.leftOut }
+    /// The number of files of external data that are not there.
+    package var missingFiles: Int { outcome.missingFiles }
 
     /// Writes the objects of one entity as text.
     ///
     /// - Parameter write: takes each piece of the text, and returns whether to continue.
-    /// - Returns: the number of texts that were given a leading apostrophe, and the sub-entities that were left out.
+    /// - Returns: the number of texts that were given a leading apostrophe, the sub-entities that were left out, and the
+    ///   number of missing files of external data.
     package static func write(
         _ store: String, _ selection: ExportSelection, _ format: ExportFormat, isExact: Bool, versions: ModelVersions?,
         _ write: (String) -> Bool
-    ) throws -> (guarded: Int, leftOut: [String]) {
+    ) throws -> (guarded: Int, leftOut: [String], missingFiles: Int) {
         let probe = try ReadOnlyStore(store)
         defer { probe.close() }
         return try probe.undisturbed {
             let export = try StoreExport(selection, of: probe, versions: versions, format, holdingLists: true)
-            guard let part = export.parts.first else { return (0, export.leftOut) }
+            guard let part = export.parts.first else { return (0, export.leftOut, 0) }
             var text = ExportText(part, format, isExact: isExact)
             _ = write(text.heading)
             try export.forEachRow(of: part) { row in
@@ -239,7 +244,7 @@ package struct ExportReport: ToolAnswer {
                 text.append(row, to: &line)
                 return write(String(decoding: line, as: UTF8.self))
             }
-            return (text.guarded, export.leftOut)
+            return (text.guarded, export.leftOut, export.missingFiles)
         }
     }
 

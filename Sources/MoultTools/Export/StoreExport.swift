@@ -36,6 +36,9 @@ package struct StoreExport {
     package let parts: [ExportPart]
     /// The sub-entities of the chosen entities that were not chosen, so that their objects are left out.
     package let leftOut: [String]
+    /// The number of files of external data that rows of the store name, and that are not there; 0 if no exported column
+    /// has paths of such files.
+    package let missingFiles: Int
     private let probe: ReadOnlyStore
 
     /// - Parameters:
@@ -83,6 +86,11 @@ package struct StoreExport {
                 (model?.descendants(of: entity) ?? []).filter { !$0.isAbstract }.map(\.name)
             })
         leftOut = below.subtracting(selection.entities).sorted()
+        let hasPaths = parts.contains {
+            $0.columns.contains { if case .attribute(_, _, true) = $0.source { true } else { false } }
+        }
+        let named = hasPaths ? try ExternalStorage.names(in: probe.connection) : []
+        missingFiles = try named.count { try !POSIXSystem().exists(Path.join(contents.externalFolder, $0)) }
         // Rows are counted only if progress is reported.
         guard WorkMeter.current != nil else { return }
         for part in parts {

@@ -82,7 +82,7 @@ package struct Lint: Sendable {
         case .plan: return []
         case .model(let check): return check(subject)
         case .version(let check): return matches(check, in: subject, asErrors: rule.severity == .error)
-        case .step(let check): return subject.openSteps.flatMap(check)
+        case .step(let check): return subject.edited(subject.openSteps.flatMap(check))
         case .release(let check): return matches(check, inReleasesOf: subject)
         case .schema(let check): return subject.schema.map { check($0, subject) } ?? []
         }
@@ -195,21 +195,19 @@ struct LintMatch: Sendable {
     /// The XML attributes to set on the element; nil removes one.
     struct Edit: Sendable {
         var attributes: [(name: String, value: String?)]
-        /// Whether the edit is right only under an assumption, such as a rename. Start tags of other findings then
-        /// leave it out.
-        var isConditional = false
-        /// The other values that are as possible as the edit's own.
-        var others: [String] = []
+        /// A sentence about what only a person can decide, such as whether a property is new or renamed; nil if the
+        /// edit is right in any case. Such an edit is shown, and never written; the start tags of other findings leave
+        /// it out.
+        var choice: String?
 
-        init(_ attributes: (name: String, value: String?)..., isConditional: Bool = false, others: [String] = []) {
-            self.attributes = attributes
-            (self.isConditional, self.others) = (isConditional, others)
+        init(_ attributes: (name: String, value: String?)..., choice: String? = nil) {
+            (self.attributes, self.choice) = (attributes, choice)
         }
 
         /// Returns this edit, joined with those edits of the same element that do not contradict it.
         func joined(with others: [Edit]) -> Edit {
             var joined = self
-            for change in others.filter({ !$0.isConditional }).flatMap(\.attributes)
+            for change in others.filter({ $0.choice == nil }).flatMap(\.attributes)
             where !joined.attributes.contains(where: { $0.name == change.name }) {
                 joined.attributes.append(change)
             }

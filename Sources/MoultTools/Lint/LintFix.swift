@@ -14,10 +14,6 @@ package struct LintFix: Sendable {
         let new: String
 
         var first: LintFinding? { findings.first }
-        /// The attributes that say what only a person can know, such as the earlier name.
-        var assumed: [(name: String, value: String?)] {
-            findings.compactMap(\.edit).filter(\.isConditional).flatMap(\.attributes)
-        }
     }
 
     /// A finding whose correction was not made.
@@ -90,14 +86,11 @@ package struct LintFix: Sendable {
             let codes = correction.findings.map(\.rule.code).joined(separator: ", ")
             let title = isPreview ? "would correct" : "corrected"
             let place = "\(correction.file):\(correction.line): \(correction.first?.place ?? "")"
-            let assumed = correction.assumed.map { attribute in
-                "  This takes \(correction.first?.place ?? "") for the renamed \(attribute.value ?? ""). If it is new, "
-                    + "remove \(attribute.name)."
-            }
             return [
                 "\(style.green(title)) [\(codes)]", "  " + style.dim("at: \(place.printable)"),
                 "  " + style.red("- \(correction.old.printable)"), "  " + style.green("+ \(correction.new.printable)"),
-            ] + assumed.map(\.printable) + [""]
+                "",
+            ]
         }
         let others = leftOut.map(\.reason).unique().flatMap { reason -> [String] in
             let left = leftOut.filter { $0.reason == reason }

@@ -100,6 +100,7 @@ package struct LintRelease: Sendable {
         of bundle: ModelBundle, lock path: String?, since revision: String?, allowsNew: Bool = false
     ) throws -> [LintRelease] {
         var releases: [LintRelease] = []
+        let place = ModelLock.path(besideModelAt: bundle.path)
         if let path {
             let lock = try ModelLock(json: try POSIXSystem().read(path), place: path)
             guard let release = LintRelease(lock, of: bundle, place: path) else {
@@ -109,20 +110,18 @@ package struct LintRelease: Sendable {
             }
             releases.append(release)
         } else if let lock = bundle.lock {
-            let place = ModelLock.path(besideModelAt: bundle.path)
             if let release = LintRelease(lock, of: bundle, place: place) { releases.append(release) }
         }
         guard let revision else { return releases }
         let commit = try GitRevision(revision, around: bundle.path)
+        // What was locked since the revision is not released yet. A lock file that was named is another one.
+        let earlier =
+            path == nil ? try commit.lock(at: place).flatMap { LintRelease($0, of: bundle, place: place) } : nil
+        let isMissing = releases.isEmpty && earlier != nil
+        if path == nil, !isMissing { releases = earlier.map { [$0] } ?? [] }
         do {
             var release = LintRelease(try commit.model(of: bundle), at: commit)
-            let place = ModelLock.path(besideModelAt: bundle.path)
-            // A lock file that was named is another one.
-            if path == nil, releases.isEmpty, let lock = try commit.lock(at: place),
-                LintRelease(lock, of: bundle, place: place) != nil
-            {
-                release.missingLock = place
-            }
+            if isMissing { release.missingLock = place }
             return releases + [release]
         } catch let error as MigrationError where error.code == .modelNotFound && allowsNew {
             return releases + [LintRelease(without: bundle, at: commit)]

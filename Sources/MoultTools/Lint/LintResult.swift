@@ -96,6 +96,14 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
         reports.contains { $0.has(atLeast: severity) } || severity == .note && !unused.isEmpty
     }
 
+    /// Returns the errors in versions of these names. What compares them with a release is left out.
+    func errors(inVersions names: Set<String>) -> [LintFinding] {
+        all.filter { finding in
+            if case .release = finding.rule.check { return false }
+            return finding.severity == .error && names.contains(finding.version)
+        }
+    }
+
     // MARK: JSON
 
     package var document: JSONValue {

@@ -125,6 +125,23 @@ package struct LintSubject: Sendable {
         }
     }
 
+    /// Returns matches with those about a released version that was edited corrected: the edit is to be undone, and
+    /// nothing more is to be changed in the file.
+    func edited(_ matches: [LintMatch]) -> [LintMatch] {
+        let edited = releases.flatMap { release in
+            release.versions.compactMap { released -> String? in
+                if case .edited(let version) = release.fate(of: released, in: versions) { version.name } else { nil }
+            }
+        }
+        return matches.map { match in
+            guard edited.contains(match.version) else { return match }
+            var match = match
+            match.remedy = "\(match.version) is released: undo the edit (OPEN001), and make it in a new version."
+            match.edit = nil
+            return match
+        }
+    }
+
     /// The versions that can still be edited, and always the newest one.
     var openVersions: [LintVersion] {
         guard let newest = versions.last else { return [] }

@@ -62,19 +62,18 @@ struct LintTrial {
             contents = changed(by: accepted)
             findings = try self.findings(in: contents)
         }
-        let rivals = rivals(findings)
         let known = Set(findings.map(\.key))
         for finding in findings where finding.exception == nil && finding.xml != nil {
             // The finding may be of a copy.
             let file = target.bundle.files[finding.version] ?? finding.file
             let place = "\(file)\(finding.line.map { ":\($0)" } ?? ""): \(finding.place)"
-            let reason = reason(for: finding, rivals, known)
+            let reason = reason(for: finding, known)
             leftOut.append(LintFix.LeftOut(finding: finding, location: place, reason: reason))
         }
     }
 
     /// - Parameter known: the keys of all findings that are left.
-    private func reason(for finding: LintFinding, _ rivals: Set<[String]>, _ known: Set<[String]>) -> String {
+    private func reason(for finding: LintFinding, _ known: Set<[String]>) -> String {
         guard let edit = finding.edit else { return "" }
         if target.releases.isEmpty, !open.contains(finding.version) {
             return "Nothing says whether \(finding.version) was released."
@@ -82,12 +81,7 @@ struct LintTrial {
         if contents[finding.version] == nil {
             return "\(finding.version) was released, or is no file that Moult edits."
         }
-        if !edit.others.isEmpty {
-            let names = (edit.attributes.compactMap(\.value) + edit.others).joined(separator: " or ")
-            return "There are several possibilities: \(names)."
-        }
-        if rivals.contains(finding.assumption) { return "Another property may have been this one, too." }
-        return outcome(of: finding, known)
+        return edit.choice ?? outcome(of: finding, known)
     }
 
     /// Returns a sentence about the findings that the correction alone would leave or lead to.
@@ -107,24 +101,16 @@ struct LintTrial {
             : "The correction alone would lead to another finding: \(others.joined(separator: ", "))."
     }
 
-    /// The assumptions that several findings make, such as that each of two properties is the renamed third.
-    private func rivals(_ findings: [LintFinding]) -> Set<[String]> {
-        let assuming = Dictionary(grouping: findings.filter { $0.edit?.isConditional == true }, by: \.assumption)
-        return Set(assuming.filter { $0.value.count > 1 }.keys)
-    }
-
     /// The start tags to correct, with all corrections of each.
     private func candidates(_ findings: [LintFinding]) -> [Candidate] {
-        let rivals = rivals(findings)
         let fixable = findings.filter { finding in
-            contents[finding.version] != nil && finding.exception == nil && finding.edit?.others.isEmpty == true
-                && !rivals.contains(finding.assumption)
+            contents[finding.version] != nil && finding.exception == nil && finding.edit?.choice == nil
+                && finding.edit != nil
         }
         return Dictionary(grouping: fixable, by: \.element).sorted { left, right in
             left.key.lexicographicallyPrecedes(right.key) { $0.precedesInByteOrder($1) }
         }.compactMap { element, findings in
-            // What depends on an assumption comes first, because others yield to it.
-            let edits = findings.compactMap(\.edit).sorted { $0.isConditional && !$1.isConditional }
+            let edits = findings.compactMap(\.edit)
             return edits.first.map { (element, findings, $0.joined(with: edits)) }
         }
     }
@@ -148,7 +134,7 @@ struct LintTrial {
         let findings = candidates.flatMap(\.findings)
         guard claimed.union(findings.map(\.claim)).isDisjoint(with: found.map(\.claim)) else { return false }
         let severity = findings.map(\.severity).max() ?? .note
-        // A new finding that can be corrected itself comes next: a renamed property that has become required.
+        // A new finding that can be corrected itself comes next.
         return !found.contains { finding in
             !before.contains(finding.key)
                 && (finding.severity >= severity && finding.xml == nil || finding.rule.isOfLoss)
@@ -235,12 +221,6 @@ extension LintFinding {
 
     /// A key of what a correction of the finding repairs.
     fileprivate var claim: [String] { [rule.code] + element }
-
-    /// A key of what the correction takes for granted.
-    fileprivate var assumption: [String] {
-        guard let edit, edit.isConditional else { return [] }
-        return [version, member == nil ? "" : entity ?? ""] + edit.attributes.prefix(1).map { $0.value ?? "" }
-    }
 
     /// A key that stays the same when a finding moves to another version because the newest one no longer has it.
     fileprivate var key: [String] {

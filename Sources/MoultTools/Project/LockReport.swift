@@ -57,14 +57,16 @@ package struct LockReport: ToolAnswer {
         }
     }
 
-    /// Pins every version of models. Nothing is written if one of the models is refused.
+    /// Pins every version of models. Nothing is written if one of the models is refused, or if lint finds errors in a
+    /// version that is new to its lock. These are then the findings.
     ///
-    /// - Parameter again: whether to lock a version again that has changed since it was locked.
+    /// - Parameters:
+    ///   - again: whether to lock a version again that has changed since it was locked.
+    ///   - lint: returns what lint finds in a model.
     /// - Throws: `lockFileMismatch` if such a version exists and `again` is false; `modelInvalid` if the current
-    ///   version of a model is unknown.
-    package init(locking bundles: [ModelBundle], again: Bool) throws {
+    ///   version of a model is unknown; any error from `lint`.
+    package init(locking bundles: [ModelBundle], again: Bool, lint: (ModelBundle) throws -> LintResult) throws {
         isCheck = false
-        models = bundles.map { Model($0, findings: []) }
         try Self.checkPlaces(of: bundles)
         for bundle in bundles { if let fault = bundle.currentFault { throw fault } }
         let refused = bundles.map { bundle in
@@ -83,6 +85,14 @@ package struct LockReport: ToolAnswer {
                     : "Make the change in a new version; or, if the version was never released, run "
                         + commands.dropFirst().reduce(commands[0]) { "\($0), and \($1)" } + ".")
         }
+        models = try bundles.map { bundle in
+            // The first lock is the baseline: its versions were released before.
+            guard let locked = bundle.lock?.versions(of: bundle.path) else { return Model(bundle, findings: []) }
+            let new = Set(bundle.versions.map(\.name)).subtracting(locked.map(\.name))
+            let errors = new.isEmpty ? [] : try lint(bundle).errors(inVersions: new)
+            return Model(bundle, findings: errors.isEmpty ? [] : [.errors(errors, in: bundle)])
+        }
+        guard findings.isEmpty else { return }
         for bundle in bundles { try Self.pin(bundle) }
     }
 
@@ -134,6 +144,7 @@ package struct LockReport: ToolAnswer {
             if !model.findings.isEmpty {
                 return (name.isEmpty ? [] : [name]) + model.findings.flatMap { $0.lines(style: style) }
             }
+            guard isCheck || findings.isEmpty else { return ["\(name)Not locked, because another model is refused."] }
             let count = Quantity.count(model.versions.count, "version")
             let locked = "Locked \(count) in \(model.lock.printable).\(model.changes.printable)"
             return [name + (isCheck ? "\(count), all unchanged." : locked)]
@@ -156,6 +167,18 @@ extension ModelBundle {
 }
 
 extension Finding {
+    /// Returns the finding about the errors of lint in versions that are new to the lock.
+    fileprivate static func errors(_ errors: [LintFinding], in bundle: ModelBundle) -> Finding {
+        let versions = errors.map(\.version).unique().joined(separator: ", ")
+        let places = errors.map { "[\($0.rule.code)] at \($0.place)" }.unique().joined(separator: ", ")
+        return Finding(
+            code: "version-with-errors", severity: .error, place: bundle.path,
+            message: "Nothing was locked: lint finds errors in the new \(versions), and would no longer report them: "
+                + "\(places).",
+            remedy: "Correct what \(.lint, .path(bundle.path)) finds. An exception in moult.json, with its reason, "
+                + "keeps a finding as it is.")
+    }
+
     fileprivate static func otherCurrent(_ locked: String, _ current: String?, _ place: String) -> Finding {
         Finding(
             code: "current-version-not-locked", severity: .note, place: place,

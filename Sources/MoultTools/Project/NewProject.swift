@@ -83,7 +83,7 @@ package struct NewProject: ToolAnswer {
                 : "\(lock) has \(isOne ? "the model" : bundle.path.printable) already, and stays as it is."
         }
         return ["Wrote \(path.printable): the \(isOne ? "model is" : "models are") \(models)."] + locks + [
-            String(advice: "Commit these files. Then run \(.lint).")
+            String(advice: "Commit these files. Then run \(.lint, with: bundles.map { .path($0.path) }).")
         ]
     }
 

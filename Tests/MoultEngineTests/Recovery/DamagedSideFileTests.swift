@@ -82,9 +82,51 @@ struct DamagedSideFileTests {  // tier: long
         #expect((imported.failure as? MigrationError)?.code == (isTold ? .backupInvalid : nil))
         let report = try StoreSalvage(library.version).run(copy, into: library.folder.path + "/saved.sqlite")
         #expect(report.notes.contains { $0.contains("ends inside a frame") } == isTold && report.isWhole != isTold)
-        // Opening it is allowed, and SQLite drops nothing else.
+        // Opening it is allowed. SQLite drops the rest, which may be all that a copy has of the last commits.
         _ = try Migrator().backUp(library.path, version: "1")
-        #expect(try kept(library).isEmpty)
+        #expect(try kept(library) == (isTold ? [log] : []))
+    }
+
+    private func severities(_ library: LibraryStore, of code: String) -> [Finding.Severity] {
+        StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version])).findings
+            .filter { $0.code == code }.map(\.severity)
+    }
+
+    @Test func `a journal whose header was lost is a warning of doctor, and kept`() throws {
+        let library = try store(
+            mode: "DELETE", "BEGIN IMMEDIATE; UPDATE ZBOOK SET ZTITLE = hex(randomblob(900)); SELECT count(*) FROM ZTAG"
+        )
+        var journal = try POSIXSystem().read(library.path + "-journal")
+        try #require(journal.count > 4_096)
+        for place in 0..<28 { journal[place] = 0 }
+        try POSIXSystem().write(journal, to: library.path + "-journal")
+        #expect(severities(library, of: "journal-zeroed") == [.warning])
+        _ = try? Migrator().backUp(library.path, version: "1")
+        #expect(try kept(library) == [journal])
+    }
+
+    @Test func `a journal that PERSIST has left is a note: the store shows that its transaction ended`() throws {
+        let library = try LibraryStore()
+        _ = try SQLiteShell.run(
+            library.path,
+            "PRAGMA journal_mode = DELETE; PRAGMA journal_mode = PERSIST; UPDATE ZTAG SET ZNAME = ZNAME || 'x'")
+        let journal = try POSIXSystem().read(library.path + "-journal")
+        try #require(journal.count > 4_096 && journal.prefix(28).allSatisfy { $0 == 0 })
+        #expect(severities(library, of: "journal-zeroed") == [.note])
+        #expect(try StoreAudit(library.path, model: library.version.model).isSound)
+        _ = try Migrator().backUp(library.path, version: "1")
+        #expect(try kept(library) == [journal])
+    }
+
+    @Test func `what an unfinished run has not committed is no damage`() throws {
+        let library = try store(mode: "WAL", "UPDATE ZBOOK SET ZTITLE = 'of the log'")
+        _ = try damage(library.path + "-wal", at: 100)
+        let system = POSIXSystem()
+        #expect(try DamagedSideFiles.findings(beside: library.path, system).map(\.code) == ["side-file-damaged"])
+        let records = StoreRecords(store: try system.resolve(library.path))
+        try records.make(system)
+        try system.write(Array("{}".utf8), to: records.journal)
+        #expect(try DamagedSideFiles.findings(beside: library.path, system).isEmpty)
     }
 
     /// Its header, and a byte of its first record that the checksum counts.

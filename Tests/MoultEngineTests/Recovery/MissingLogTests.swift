@@ -71,6 +71,26 @@ struct MissingLogTests {  // tier: long
         #expect(try notes() == [true, true, true])
     }
 
+    @Test func `a run that writes the log back leaves no -shm, and one that keeps the log keeps it too`() throws {
+        let writer = try SQLiteProcess(library.path)
+        _ = try writer.run("PRAGMA wal_autocheckpoint = 0; UPDATE ZTAG SET Z_OPT = 3")
+        writer.kill()
+        let files = ["-wal", "-shm"].map { library.path + $0 }
+        try #require(try files.allSatisfy(POSIXSystem().exists))
+        // A backup leaves the log as it is.
+        _ = try Migrator().backUp(library.path, version: "1")
+        #expect(try files.map(POSIXSystem().exists) == [true, true])
+        _ = try library.shell("UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Book'")
+        let other = try SQLiteProcess(library.path)
+        _ = try other.run("PRAGMA wal_autocheckpoint = 0; UPDATE ZTAG SET Z_OPT = 4")
+        other.kill()
+        let repair = try StoreRepair(library.path, at: library.version)
+        _ = try Migrator().run(try #require(repair.migration), on: library.path)
+        #expect(try files.map(POSIXSystem().exists) == [false, false])
+        #expect(try notes() == [false, false, false])
+        #expect(try library.line("SELECT DISTINCT Z_OPT FROM ZTAG") == "4")
+    }
+
     @Test func `what cannot be read may be missing with the log`() throws {
         // The first page alone, as an app leaves it that has written back nothing.
         let path = library.folder.path + "/first.sqlite"

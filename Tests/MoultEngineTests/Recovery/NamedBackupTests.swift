@@ -67,6 +67,25 @@ struct NamedBackupTests {
         #expect(named.isSubset(of: made), "\(note): \(made) \(named)")
     }
 
+    @Test func `if the last run made no backup, the error names that of an earlier run`() throws {
+        let fixture = try EngineFixture()
+        _ = try Migrator().run(Self.change(inPlace: false), on: fixture.store)
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(fixture.store))
+        let backup = try #require(try BackupFolder(sidecar.backups).list().last)
+        #expect(try Migrator().backup(named: nil, of: fixture.store, in: { nil }).name == backup.name)
+        // As a repair that has removed files only.
+        let now = POSIXSystem().now.iso8601
+        try RunHistory(sidecar).append(
+            StoreRun(
+                run: "files", operation: .repair, result: .done, from: "2", to: "2", startTime: now, endTime: now,
+                seconds: 0, backup: nil, backups: nil, rows: 0, bytes: 0, error: nil))
+        let error = #expect(throws: MigrationError.self) {
+            try Migrator().backup(named: nil, of: fixture.store, in: { nil })
+        }
+        #expect(error?.code == .backupNotFound && error?.message.contains("The last run (repair) ended") == true)
+        #expect(error?.remedy.contains(backup.name) == true, "\(String(describing: error))")
+    }
+
     @Test(arguments: 0..<6, [true, false])
     func `a migration that dies at its backup leaves none that no run names`(delay: Int, inPlace: Bool) throws {
         let fixture = try EngineFixture(rows: 600)

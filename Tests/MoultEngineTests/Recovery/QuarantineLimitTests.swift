@@ -65,6 +65,21 @@ struct QuarantineLimitTests {  // tier: long
         #expect(try library.line(references) == "40")
     }
 
+    @Test func `a refusal names every relationship, and accepting them lets it run`() throws {
+        let library = try LibraryStore()
+        try library.shell("DELETE FROM ZCOVER WHERE Z_PK <= 60; DELETE FROM ZTAG WHERE Z_PK > 4")
+        let repair = try StoreRepair(library.path, at: library.version)
+        let error = try #require(throws: MigrationError.self) {
+            try Migrator().run(try #require(repair.migration), on: library.path)
+        }
+        for place in ["Book.cover", "Book.tags"] {
+            #expect(error.message.contains("60 of 100 references of \(place)"), "\(error.message)")
+        }
+        let accepted = try StoreRepair(library.path, at: library.version, accepting: ["Book.cover", "Book.tags"])
+        _ = try Migrator().run(try #require(accepted.migration), on: library.path)
+        #expect(try library.line("SELECT count(ZCOVER) FROM ZBOOK") == "40")
+    }
+
     @Test func `half of the references, and all of a few, are cleared without being asked for`() throws {
         let library = try LibraryStore()
         try library.shell("DELETE FROM ZCOVER WHERE Z_PK <= 50; UPDATE ZSHELF SET ZPARENT = 77 WHERE ZPARENT NOT NULL")

@@ -166,6 +166,16 @@ struct SalvageAccountTests {  // tier: long
         }
     }
 
+    @Test func `a salvage of damaged pages says that what was read may be wrong, and that of a sound store does not`()
+        throws
+    {
+        let library = try LibraryStore()
+        #expect(try salvage(library).remarks.allSatisfy { !$0.contains("may have wrong values") })
+        try library.overwritePage(of: "ZLOAN", with: "ZTAG")
+        let report = try StoreSalvage(library.version).run(library.path, into: library.folder.path + "/read.sqlite")
+        #expect(!report.isEverythingRead && report.remarks.contains { $0.contains("may have wrong values") })
+    }
+
     @Test func `a rollback journal whose header is zeros is named where it held pages`() throws {
         let library = try SalvageDamageTests.store(.plain)
         let writer = try SQLiteProcess(library.path)

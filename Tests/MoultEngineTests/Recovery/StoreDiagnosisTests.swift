@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultBasics
 import MoultModel
 import MoultStore
@@ -50,6 +51,60 @@ struct StoreDiagnosisTests {
         let second = StoreDiagnosis(library.path).findings
         #expect(second.first?.remedy.contains("Project.salvage(") == true)
         #expect(second.contains { $0.code == "backup-damaged" && $0.severity == .error })
+    }
+
+    @Test func `a damaged store is not told to be backed up, nor is a file without a page to be salvaged`() throws {
+        let library = try LibraryStore()
+        _ = try SQLiteShell.run(library.path, "PRAGMA wal_checkpoint(TRUNCATE)")
+        let bytes = try POSIXSystem().read(library.path)
+        for (length, isLeft) in [(50, false), (3_000, false), (8_192, true)] {
+            try POSIXSystem().write(Array(bytes.prefix(length)), to: library.path)
+            let remedies = StoreDiagnosis(library.path).findings.map(\.remedy)
+            #expect(remedies.first?.contains("Project.salvage(") == isLeft, "\(length): \(remedies)")
+            let saved = "\(library.folder.path)/\(length).sqlite"
+            let error = Result { try StoreSalvage(library.version).run(library.path, into: saved) }.failure
+            #expect(
+                (error as? MigrationError)?.code == (isLeft ? nil : .notAStore),
+                "\(length): \(String(describing: error))")
+        }
+        try POSIXSystem().write(bytes, to: library.path)
+        try library.overwritePage(of: "ZLOAN", with: "ZTAG")
+        #expect(!codes(library.path).contains("no-backup"))
+    }
+
+    @Test func `a rollback without a backup names the run that has not ended, and a backup undoes it`() throws {
+        let fixture = try EngineFixture()
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(fixture.store))
+        try sidecar.make(POSIXSystem())
+        let state = try ReadOnlyStore.read(fixture.store) { try StoreState($0.connection) }
+        try Journal(
+            run: "r", operation: .migrate, state: .started, from: "1", to: "2", startedAt: POSIXSystem().now.iso8601,
+            schemaVersion: state.schemaVersion, oldChecksum: state.checksum, newChecksum: nil, backup: nil,
+            backups: sidecar.backups, newExternalFiles: []
+        ).write(sidecar, POSIXSystem())
+        let error = #expect(throws: MigrationError.self) { try StoreKeeper(fixture.store).rollback() }
+        #expect(error?.code == .backupNotFound && error?.message.hasSuffix("A run has not ended.") == true)
+        #expect(error?.remedy.contains("Project.resume(") == true, "\(error?.remedy ?? "")")
+        let before = try fixture.logicalHash()
+        _ = try Migrator().backUp(fixture.store, version: "1")
+        #expect(try Journal.read(sidecar, POSIXSystem()) == nil && fixture.logicalHash() == before)
+    }
+
+    @Test func `a version that has only the name of the file is said to have no name`() throws {
+        let library = try LibraryStore()
+        let own = try ModelVersion(ownOfStore: library.path)
+        let versions = ModelVersions(versions: [own], currentName: own.name)
+        let keeper = StoreKeeper(library.path) { versions }
+        let saved = try StoreSalvage().run(library.path, into: library.folder.path + "/saved.sqlite")
+        let lines = [
+            try keeper.validate(RulesToCheck([])).lines(style: .plain), try keeper.status().lines(style: .plain),
+            saved.lines(model: nil, style: .plain),
+        ]
+        for text in lines.map({ $0.joined(separator: "\n") }) {
+            #expect(text.contains("a version without a name") && !text.contains("version Library"), "\(text)")
+        }
+        // Nothing says that there is no newer one.
+        #expect(lines[1].first?.hasPrefix("The store is of a version without a name") == true, "\(lines[1])")
     }
 
     @Test func `versions and plans are told apart`() throws {

@@ -13,10 +13,12 @@ extension Verb {
             Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
             Several models, such as those of moult.json, are checked one after the other.
             --fix writes the corrected start tags that the findings show, and changes no other byte of the model's
-            files. It edits no version that was released; if nothing says which were, only the newest. A correction is
-            tried out first, and left out if it would not repair its finding or would lead to another one. The findings
-            are then those that remain.
-            The exceptions in moult.json leave out a rule at one place, with the reason.
+            files. It edits no version that was released; if nothing says which were, only the newest. It never decides
+            what is yours to decide: whether something is new or renamed, and the classes of a Transformable. Another
+            correction is tried out first, and left out if it would not repair its finding or would lead to another
+            one. The findings are then those that remain.
+            The exceptions in moult.json leave out a rule at one place, and why says the reason:
+            {"exceptions": [{"rule": "SHAPE003", "place": "Post.user", "why": "The server has the other end."}]}
             """,
         operands: [.models],
         options: [
@@ -154,15 +156,28 @@ extension Invocation {
         // The rules also check a plan with faults.
         let plan = self[Operand.model] == nil ? registry.plan : nil
         let bundle = try plan.map { try ModelBundle(ModelVersions(versions: $0.versions)) } ?? operandBundle(console)
-        let versions = ModelVersions(bundle)
         if self[value: Verb.since] != nil {
             guard self[Operand.model] != nil, try !bundle.isInsideStore else {
                 throw wrong("--since needs MODEL, the path of a model in a git repository.")
             }
         }
+        return try linted(bundle, console)
+    }
+
+    private func linted(_ bundle: ModelBundle, _ console: Console) throws -> LintedModels {
+        let versions = ModelVersions(bundle)
         return LintedModels(
             bundle, versions, answers: try answers(for: versions, console),
             mappings: self[value: .mapping].map { [$0] } ?? [])
+    }
+
+    /// Applies the configured rules to one model before it is locked.
+    fileprivate func lint(_ bundle: ModelBundle, _ console: Console) throws -> LintResult {
+        var request = configuredLint
+        request.isOfAllModels = false
+        return try LintResult(
+            request, ofModelsAt: [self[Operand.model]], registryWithDeclaredLosses
+        ) { _ in try linted(bundle, console) }
     }
 }
 
@@ -192,7 +207,8 @@ extension Verb {
         discussion: """
             Run it when you release a version, and commit moult.lock. The file also records the order of the versions
             and the current one. If a locked version has changed, the command is refused. If that version was never
-            released, --again locks it again.
+            released, --again locks it again. If moult lint finds errors in a version that the lock does not have yet,
+            nothing is locked and the exit code is 1; the first lock of a model is the baseline, and takes all.
             An app's own tool that provides the model keeps the lock in the folder in which the tool runs.
             Several models, such as those of moult.json, are locked together: nothing is written if one is refused.
             With --check nothing is written, and the exit code is 1 if the model and the lock differ.
@@ -200,7 +216,7 @@ extension Verb {
         operands: [.models],
         options: [
             .checking("the model and the lock file differ, or if there is no lock file", before: "Write nothing. "),
-            again, .order,
+            again, .mapping, .answers, .order,
         ],
         examples: ["moult lock Forum.xcdatamodeld", "moult lock Forum.xcdatamodeld --check"]
     ) { invocation, console in
@@ -211,7 +227,11 @@ extension Verb {
         let bundles = try models.map { try $0.operandBundle(console) }
         let report =
             try invocation[.check]
-            ? LockReport(checking: bundles) : LockReport(locking: bundles, again: invocation[again])
+            ? LockReport(checking: bundles)
+            : LockReport(locking: bundles, again: invocation[again]) { bundle in
+                let place = bundles.firstIndex { $0.path == bundle.path } ?? 0
+                return try models[place].lint(bundle, console)
+            }
         console.print(report)
         return report.findings.isEmpty ? .done : .findings
     }
@@ -235,7 +255,8 @@ extension Verb {
             Without MODEL, every .xcdatamodeld in this folder or below it is used. On a terminal, Moult asks which of
             several to use, and which profiles moult lint should apply. lint and lock then work on all of these models,
             and the other verbs need no --model for a store of one of them, in this folder or below it. A lock file that
-            already has a model stays as it is. Commit the files.
+            already has a model stays as it is. Commit the files. The lock is the baseline: lint reports what is new.
+            moult.json can also have answers, rules, backups, severities, exceptions, acceptedLosses and anonymise.
             """,
         operands: [.models], options: [.lintProfile],
         examples: ["moult init Forum.xcdatamodeld --profile cloudkit", "moult init --json"]

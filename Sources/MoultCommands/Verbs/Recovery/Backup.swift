@@ -152,7 +152,7 @@ extension Verb {
     private static let wanted = Operand(
         "BACKUP",
         "The backup to restore: its name or path, or a version, whose newest backup is then restored. By default, that "
-            + "of the last migration.", isOptional: true, completes: .nothing)
+            + "of the last run that changed the store.", isOptional: true, completes: .nothing)
     private static let to = Option.value("to", "BACKUP", "The same as BACKUP.")
 
     /// Runs a rollback and prints its report.

@@ -196,7 +196,9 @@ extension Verb {
         discussion: """
             For a store that SQLite calls malformed and that has no backup. The damaged store is not changed. The new
             store has the tables of the model and every row that can be read, with the keys and the UUID of the old
-            store. What could not be read is listed by table and key. Rows and columns for which the model has no place
+            store. What could not be read is listed by table and key: "by index" counts the rows that an index lists,
+            "in part" those with a value that could not be read. A changed byte inside a value cannot be detected, so
+            compare what was read with a backup or an export. Rows and columns for which the model has no place
             are kept in NEW.aside.sqlite. Exits with 1 if something is missing in NEW. Then run moult repair NEW
             --dry-run to find references to lost rows. The first line says which version the store is of, and how that is
             known. Without --model, the model inside the damaged store is used if it can be read.

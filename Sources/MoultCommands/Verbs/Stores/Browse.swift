@@ -103,7 +103,7 @@ package struct PageProgram {
     /// The way to get the program, for the build that is running.
     package var remedy: Remedy {
         guard let build else {
-            return "Install the package \(Self.name), or put the program into \(folder) or a folder of PATH."
+            return "It comes with each package and archive of Moult. Put it into \(folder) or a folder of PATH."
         }
         let configuration = Path.name(of: folder) == "release" ? "-c release " : ""
         let package =

@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 import MoultTools
 
@@ -9,7 +10,7 @@ extension Verb {
             relationship has one too if it is ordered or its inverse is not to-one: ENTITY_RELATIONSHIP, with the keys
             of both ends. If both sides of a many-to-many relationship are unordered, only one of the two sides has a
             file or table. Dates are ISO 8601 in UTC, UUIDs are text, to-one relationships are keys, external data is
-            the path of its file, and other bytes are base64 in JSON Lines, x'…' in CSV and blobs in SQLite.
+            the path of its file, which is not copied, and other bytes are base64 in JSON Lines, x'…' in CSV and blobs in SQLite.
             Without -o, the objects of one entity are printed as csv or jsonl. The extension of the new file gives the
             format: -o posts.csv and -o posts.jsonl with one --entity write one file, .sqlite and .db the database.
             In one file of JSON Lines, a to-many relationship of --columns is a list of keys.
@@ -35,6 +36,7 @@ extension Verb {
             console.print(report)
             console.say(guarded: report.guarded)
             console.say(leftOut: report.leftOut)
+            console.say(missingFiles: report.missingFiles)
             return .done
         }
         guard format != .sqlite, selection.entities.count == 1 else {
@@ -48,6 +50,7 @@ extension Verb {
         }
         console.say(guarded: written.guarded)
         console.say(leftOut: written.leftOut)
+        console.say(missingFiles: written.missingFiles)
         return .done
     }
 
@@ -165,6 +168,13 @@ extension Invocation {
 }
 
 extension Console {
+    /// Prints how many paths of an export lead to nothing.
+    fileprivate func say(missingFiles count: Int) {
+        guard count > 0 else { return }
+        let files = Quantity.count(count, "file of external data is", plural: "files of external data are")
+        say("\(files) not there, although the store names \(count == 1 ? "it" : "them").")
+    }
+
     /// Prints which sub-entities an export of chosen entities leaves out.
     fileprivate func say(leftOut names: [String]) {
         guard !names.isEmpty else { return }

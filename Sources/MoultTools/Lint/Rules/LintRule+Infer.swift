@@ -179,9 +179,11 @@ extension LintRule {
 enum InferRules {
     static func renames(_ step: LintStep) -> [LintMatch] {
         questions(step, "INFER001") { question in
-            .init(
-                ("elementID", question.candidates.first?.name ?? ""), isConditional: true,
-                others: question.candidates.dropFirst().map(\.name))
+            let names = question.candidates.map(\.name)
+            return .init(
+                ("elementID", names.first ?? ""),
+                choice: "Moult does not guess whether it is new or the renamed \(names.joined(separator: " or ")). "
+                    + "The finding says how to decide.")
         } + answeredRenames(step) + answeredReturns(step)
     }
 

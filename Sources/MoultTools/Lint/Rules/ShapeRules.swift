@@ -208,7 +208,10 @@ enum ShapeRules {
                     version.name, entity.name, attribute.name,
                     "\(entity.name).\(attribute.name) is archived by \(name), which does not use secure coding.",
                     remedy: "Use NSSecureUnarchiveFromData, or a subclass of it that lists the classes.",
-                    edit: .init(("valueTransformerName", "NSSecureUnarchiveFromData")))
+                    edit: .init(
+                        ("valueTransformerName", "NSSecureUnarchiveFromData"),
+                        choice: "Moult does not know the classes of its values. NSSecureUnarchiveFromData reads only "
+                            + "collections, strings, numbers, dates, data, URLs and UUIDs."))
             }
         }
     }
