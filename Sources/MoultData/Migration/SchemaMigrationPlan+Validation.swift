@@ -11,7 +11,8 @@ extension SchemaMigrationPlan {
     ///
     /// The faults include two versions with the same checksum or identifier; a stage that is missing, duplicate or not
     /// between neighbours; a model whose class was renamed; a property that is added without a default or changes its
-    /// type; a possible rename without an answer; and invalid models.
+    /// type; a possible rename without an answer; and invalid models. A plan without any stage is a fault too, although
+    /// a container with such a plan opens a store of the newest version.
     ///
     /// - Throws: `stagesInvalid` with all faults.
     public static func validate() throws {

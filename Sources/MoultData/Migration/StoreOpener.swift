@@ -42,7 +42,7 @@ package struct StoreOpener {
         guard let plan else { return }
         var resolved = ResolvedPlan(plan, holding: configurations)
         resolved.checkDrift(of: schema)
-        if let error = resolved.error { throw store.flatMap(resolved.error(countedIn:)) ?? error }
+        if !resolved.faults.isEmpty, let error = resolved.error { throw store.flatMap(resolved.error(countedIn:)) ?? error }
         registry.add(resolved)
         nonisolated(unsafe) let given = plan
         onLosses = { given.didLose($0) }
@@ -64,7 +64,7 @@ package struct StoreOpener {
         var opening = try opening(at: url, configuration: configuration, isReadOnly: isReadOnly, run)
         do {
             guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
-            if plan?.missingStages == nil { opening.willMigrate = logged.begin }
+            if plan?.error == nil { opening.willMigrate = logged.begin }
             return try logged.run(losses: { Self.lastLosses(of: url) }, { try opening.open() })
         } catch var error as MoultBasics.MigrationError where error.code == .storeAhead && !isReadOnly {
             // An earlier store would have been migrated, so this one is of a later version.
@@ -91,7 +91,7 @@ package struct StoreOpener {
         (opening.migration.registry, opening.migration.onLosses) = (registry, onLosses)
         (opening.migration.onProgress, opening.migration.isCancelled) = (onProgress, isCancelled)
         opening.words = ConfigurationWords()
-        if let error = plan?.missingStages { opening.willMigrate = { _, _ in throw error } }
+        if let error = plan?.error { opening.willMigrate = { _, _ in throw error } }
         if let plan {
             opening.adopting = { [name = plan.name] in
                 try UnknownStore($0, configuration: configuration).versions(adoptedBy: $1, of: name)

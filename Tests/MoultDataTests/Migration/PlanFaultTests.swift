@@ -31,6 +31,26 @@ import Testing
         #expect(text.contains("Task.owner is required and has no default value"))
     }
 
+    @Test func `a plan without any stage is refused by validate as by the container that has to migrate`() throws {
+        let text = message(PlanWithoutStages.self)
+        #expect(text.contains("No stage leads from 1.0.0 to 2.0.0.") && text.contains("from 2.0.0 to 2.1.0."), "\(text)")
+        let store = try VersionedStore()
+        try store.open(Tasks1.self) { $0.insert(Tasks1.Task(title: "one")) }
+        let refused = #expect(throws: SwiftDataError.self) {
+            try store.open(Tasks3.self, PlanWithoutStages.self) { _ in }
+        }
+        #expect(refused?.message == text)
+        let counted = #expect(throws: MigrationError.self) { try PlanWithoutStages.validate(storeAt: store.url) }
+        #expect(counted?.message == text)
+        #expect(try store.sql("SELECT ZTITLE FROM ZTASK") == "one\n")
+        // Nothing is to be migrated in a new store, nor in one of the newest version.
+        let new = try VersionedStore()
+        for title in ["first", "second"] {
+            try new.open(Tasks3.self, PlanWithoutStages.self) { $0.insert(Tasks3.Task(title: title)) }
+        }
+        #expect(try new.sql("SELECT count(*) FROM ZTASK") == "2\n")
+    }
+
     @Test func `a class with a version in its name would drop every row`() throws {
         let text = message(ClassNamePlan.self)
         #expect(text.contains("the class TaskModelV1 is gone and TaskModelV2 is new"), "\(text)")
@@ -113,6 +133,22 @@ private enum Tasks2Again: VersionedSchema {
         var owner: String
         init(title: String) { (self.title, owner) = (title, "") }
     }
+}
+
+private enum Tasks3: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 1, 0)
+    static var models: [any PersistentModel.Type] { [Task.self] }
+    @Model final class Task {
+        var title: String
+        var isDone = false
+        var isUrgent = false
+        init(title: String) { self.title = title }
+    }
+}
+
+private enum PlanWithoutStages: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [Tasks1.self, Tasks2.self, Tasks3.self] }
+    static var stages: [MigrationStage] { [] }
 }
 
 private enum Tasks9: VersionedSchema {
