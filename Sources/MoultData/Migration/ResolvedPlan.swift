@@ -57,12 +57,16 @@ struct ResolvedPlan {
 }
 
 extension MigrationError {
-    /// - Parameter faults: all faults, each with its remedy.
+    /// - Parameter faults: all faults, each with its remedy. Several are numbered, in the message and in the remedy.
     static func planInvalid(_ plan: String, _ faults: [Finding]) -> MigrationError {
-        let list = faults.map { "\n  \($0.message) \($0.remedy)" }.joined()
+        func list(_ texts: [String]) -> String {
+            guard faults.count > 1 else { return texts.joined() }
+            return texts.enumerated().filter { !$1.isEmpty }.map { "\n  \($0 + 1). \($1)" }.joined()
+        }
+        let count = faults.count == 1 ? "a fault: " : "\(faults.count) faults:"
         return MigrationError(
-            .stagesInvalid, "\(plan) has \(faults.count == 1 ? "a fault" : "\(faults.count) faults"):\(list)\n",
-            place: faults.first?.place ?? "", remedy: "Nothing was done to any store.")
+            .stagesInvalid, "\(plan) has \(count)\(list(faults.map(\.message)))", place: faults.first?.place ?? "",
+            remedy: list(faults.map(\.remedy)))
     }
 }
 

@@ -6,15 +6,19 @@ import Testing
 
 /// Each fault is one that somebody's plan had: a crash, a crash loop or rows that were gone.
 @Suite struct PlanFaultTests {
-    private func message(_ plan: any SchemaMigrationPlan.Type) -> String {
+    private func fault(_ plan: any SchemaMigrationPlan.Type) -> MigrationError? {
         do {
             try plan.validate()
-            return ""
+            return nil
         } catch {
             #expect((error as? MigrationError)?.code == .stagesInvalid)
-            return (error as? MigrationError)?.message ?? "\(error)"
+            return error as? MigrationError
         }
     }
+
+    private func message(_ plan: any SchemaMigrationPlan.Type) -> String { fault(plan)?.message ?? "" }
+
+    private func remedy(_ plan: any SchemaMigrationPlan.Type) -> String { fault(plan)?.remedy ?? "" }
 
     @Test func `a sound plan has no faults`() throws {
         #expect(message(SoundPlan.self) == "")
@@ -31,9 +35,30 @@ import Testing
         #expect(text.contains("Task.owner is required and has no default value"))
     }
 
+    @Test func `the remedy of one fault is what to do, and those of several have the numbers of the faults`() throws {
+        let one = try #require(fault(HolePlan.self))
+        #expect(one.message == "HolePlan has a fault: No stage leads from 1.0.0 to 2.0.0.")
+        #expect(one.remedy == "Add one, such as .lightweight(fromVersion: Tasks1.self, toVersion: Tasks2.self).")
+        #expect(!one.description.contains("\n"), "\(one)")
+        let two = try #require(fault(PlanWithoutStages.self))
+        #expect(
+            two.message == """
+                PlanWithoutStages has 2 faults:
+                  1. No stage leads from 1.0.0 to 2.0.0.
+                  2. No stage leads from 2.0.0 to 2.1.0.
+                """)
+        #expect(
+            two.description == """
+                \(two.message) (1.0.0 to 2.0.0; NSStagedMigrationFrameworkVersionMismatchError 134504)
+                  1. Add one, such as .lightweight(fromVersion: Tasks1.self, toVersion: Tasks2.self).
+                  2. Add one, such as .lightweight(fromVersion: Tasks2.self, toVersion: Tasks3.self).
+                """)
+    }
+
     @Test func `a plan without any stage is refused by validate as by the container that has to migrate`() throws {
         let text = message(PlanWithoutStages.self)
-        #expect(text.contains("No stage leads from 1.0.0 to 2.0.0.") && text.contains("from 2.0.0 to 2.1.0."), "\(text)")
+        #expect(
+            text.contains("No stage leads from 1.0.0 to 2.0.0.") && text.contains("from 2.0.0 to 2.1.0."), "\(text)")
         let store = try VersionedStore()
         try store.open(Tasks1.self) { $0.insert(Tasks1.Task(title: "one")) }
         let refused = #expect(throws: SwiftDataError.self) {
@@ -54,7 +79,8 @@ import Testing
     @Test func `a class with a version in its name would drop every row`() throws {
         let text = message(ClassNamePlan.self)
         #expect(text.contains("the class TaskModelV1 is gone and TaskModelV2 is new"), "\(text)")
-        #expect(text.contains(#".renamed("TaskModelV2", from: "TaskModelV1", in: ClassName2.self)"#))
+        let answer = #".renamed("TaskModelV2", from: "TaskModelV1", in: ClassName2.self)"#
+        #expect(remedy(ClassNamePlan.self).contains(answer))
         #expect(message(ClassNameAnsweredPlan.self) == "")
     }
 
@@ -70,7 +96,7 @@ import Testing
     @Test func `a rename without originalName is a question, and is answered in the plan`() throws {
         let text = message(RenamePlan.self)
         #expect(text.contains("Task.headline"), "\(text)")
-        #expect(text.contains(#".renamed("Task.headline", from: "title", in: Renamed.self)"#), "\(text)")
+        #expect(remedy(RenamePlan.self).contains(#".renamed("Task.headline", from: "title", in: Renamed.self)"#))
         let store = try VersionedStore()
         try store.open(Tasks1.self) { $0.insert(Tasks1.Task(title: "one")) }
         let found = try store.open(Renamed.self, RenameAnsweredPlan.self) {
@@ -94,7 +120,8 @@ import Testing
     @Test func `versions that differ in a default alone have one checksum, and the difference is told`() {
         let text = message(DefaultPlan.self)
         #expect(text.contains("same checksum"), "\(text)")
-        #expect(text.contains("What differs is not in it:") && text.contains("hashModifier"), "\(text)")
+        #expect(text.contains("What differs is not in it:"), "\(text)")
+        #expect(remedy(DefaultPlan.self).contains("hashModifier"))
     }
 }
 
@@ -144,6 +171,11 @@ private enum Tasks3: VersionedSchema {
         var isUrgent = false
         init(title: String) { self.title = title }
     }
+}
+
+private enum HolePlan: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [Tasks1.self, Tasks2.self] }
+    static var stages: [MigrationStage] { [] }
 }
 
 private enum PlanWithoutStages: SchemaMigrationPlan {
