@@ -24,9 +24,13 @@ extension SchemaMigrationPlan {
     ///
     /// The effects of a stage's code are unknown before it runs, so rows are checked only up to the first stage with
     /// code.
-    /// - Throws: `stagesInvalid` with all faults of the plan; `storeUnknown`; `dataConflict` with all rows that do not
-    ///   fit.
+    /// - Throws: `stagesInvalid` with all faults of the plan; `storeUnknown`; `incompatibleVersion` for a store of a later
+    ///   version; `dataConflict` with all rows that do not fit.
     public static func validate(storeAt url: URL) throws {
+        try ConfigurationWords().speaking { try check(storeAt: url) }
+    }
+
+    private static func check(storeAt url: URL) throws {
         var plan = ResolvedPlan(self)
         if let error = plan.error(countedIn: url) { throw error }
         let snapshot = try ReadOnlyStore.read(url.path) { try StoreSnapshot($0.connection) }

@@ -64,6 +64,67 @@ import Testing
         #expect(try store.sql("SELECT ZTITLE FROM ZITEM") == "old\n")
     }
 
+    /// The versions differ in a uniqueness constraint alone, so their tables are the same.
+    @Test func `a store of a version later than the plan's is refused as that, and the remedy goes back`() throws {
+        let store = try VersionedStore()
+        try store.open(Loose.self) { $0.insert(Loose.Item(title: "old")) }
+        try store.open(Strict.self, StrictPlan.self) { $0.insert(Strict.Item(title: "new")) }
+        let before = try store.sql("SELECT * FROM ZITEM; SELECT hex(Z_PLIST) FROM Z_METADATA")
+        let error = try #require(throws: SwiftDataError.self) { try store.open(Loose.self, LoosePlan.self) { _ in } }
+        #expect(error == .backwardMigration)
+        #expect(error.message.hasPrefix("The store is of the later version 2.0.0. The newest of LoosePlan is 1.0.0."))
+        #expect(error.message.contains(" From 1.0.0 to the store: "), "\(error)")
+        #expect(error.remedy.contains("BackupManager(storeAt:).restore(_:)"), "\(error)")
+        let checked = try #require(throws: MigrationError.self) { try LoosePlan.validate(storeAt: store.url) }
+        #expect(checked.message == error.message && checked.remedy == error.remedy)
+        #expect(try store.sql("SELECT * FROM ZITEM; SELECT hex(Z_PLIST) FROM Z_METADATA") == before)
+        // The remedy.
+        let manager = BackupManager(storeAt: store.url)
+        try manager.restore(#require(try manager.backups().first))
+        let titles = try store.open(Loose.self, LoosePlan.self) {
+            try $0.fetch(FetchDescriptor<Loose.Item>()).map(\.title)
+        }
+        #expect(titles == ["old"])
+    }
+
+    @Test func `a released version that was edited is told from the store to the edit`() throws {
+        let store = try VersionedStore()
+        try store.open(Loose.self) { $0.insert(Loose.Item(title: "old")) }
+        let error = try #require(throws: SwiftDataError.self) { try store.open(Edited.self, EditedPlan.self) { _ in } }
+        #expect(error == .unknownSchema)
+        #expect(
+            error.message.hasPrefix("The store is of no version of EditedPlan. It names the version 1.0.0, which has"),
+            "\(error)")
+        #expect(error.message.contains("From the store to 1.0.0: The attribute Item.extra is added"), "\(error)")
+        #expect(error.remedy.hasPrefix("Leave the models of a released version as they are"), "\(error)")
+        #expect(try store.sql("SELECT ZTITLE FROM ZITEM") == "old\n")
+    }
+
+    @Test func `what an older schema that the plan lacks has is told as removed since`() throws {
+        let store = try VersionedStore()
+        try store.open(InBetween.self) { $0.insert(InBetween.Item(title: "old")) }
+        let error = try #require(throws: SwiftDataError.self) { try store.open(Strict.self, StrictPlan.self) { _ in } }
+        let told = "From the store to 2.0.0: The attribute Item.colour is removed"
+        #expect(error.message.contains(told), "\(error)")
+        #expect(error.remedy.hasPrefix("Every build that reached users needs its version"), "\(error)")
+    }
+
+    @Test func `a damaged store is restored as the remedy says`() throws {
+        let store = try VersionedStore()
+        try store.open(Loose.self) { $0.insert(Loose.Item(title: "old")) }
+        let manager = BackupManager(storeAt: store.url)
+        let backup = try manager.createBackup()
+        let bytes = try Data(contentsOf: store.url)
+        try (bytes.prefix(100) + Data(repeating: 0xA5, count: bytes.count - 100)).write(to: store.url)
+        let error = try #require(throws: SwiftDataError.self) { try store.open(Loose.self) { _ in } }
+        #expect(error.underlyingError.code == .storeCorrupted)
+        let told = "BackupManager(storeAt:).restore(_:) restores a sound backup"
+        #expect(error.remedy.contains(told) && error.remedy.contains("(product Moult)"), "\(error)")
+        try manager.restore(backup)
+        let titles = try store.open(Loose.self) { try $0.fetch(FetchDescriptor<Loose.Item>()).map(\.title) }
+        #expect(titles == ["old"])
+    }
+
     @Test func `a store of other models is refused without a plan too, and keeps what it has`() throws {
         let store = try VersionedStore()
         try store.open(Strict.self) { $0.insert(Strict.Item(title: "kept")) }
@@ -104,6 +165,26 @@ private enum Strict: VersionedSchema {
         @Attribute(.unique) var title: String?
         init(title: String?) { self.title = title }
     }
+}
+
+private enum LoosePlan: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [Loose.self] }
+    static var stages: [MigrationStage] { [] }
+}
+
+private enum Edited: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static var models: [any PersistentModel.Type] { [Item.self] }
+    @Model final class Item {
+        var title: String?
+        var extra: String?
+        init(title: String?) { self.title = title }
+    }
+}
+
+private enum EditedPlan: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [Edited.self] }
+    static var stages: [MigrationStage] { [] }
 }
 
 private enum Required: VersionedSchema {
