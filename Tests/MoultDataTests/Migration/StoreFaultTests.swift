@@ -141,11 +141,17 @@ import Testing
         #expect(try store.sql("SELECT ZTITLE FROM ZITEM") == "new\n")
     }
 
-    @Test func `a file that is no store is refused, whatever the plan`() throws {
+    @Test func `a file that is no store is refused, whatever the plan, and Foundation has the words`() throws {
         let store = try VersionedStore()
         try Data("not a store at all, but a text".utf8).write(to: store.url)
-        let error = #expect(throws: SwiftDataError.self) { try store.open(Strict.self, StrictPlan.self) { _ in } }
-        #expect(error?.underlyingError.code == .notAStore, "\(error!)")
+        let error = try #require(throws: SwiftDataError.self) { try store.open(Strict.self, StrictPlan.self) { _ in } }
+        #expect(error.underlyingError.code == .notAStore, "\(error)")
+        for told: any Error in [error, error.underlyingError] {
+            #expect(told.localizedDescription == error.message && !error.message.isEmpty)
+            let localized = try #require(told as? any LocalizedError)
+            #expect(localized.recoverySuggestion == error.remedy && !error.remedy.isEmpty)
+            #expect(localized.failureReason == error.underlyingError.cause)
+        }
     }
 }
 
