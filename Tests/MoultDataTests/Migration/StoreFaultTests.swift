@@ -125,6 +125,20 @@ import Testing
         #expect(titles == ["old"])
     }
 
+    @Test func `a store that is out of WAL mode is read without a file next to it`() throws {
+        let store = try VersionedStore()
+        try store.open(Loose.self) { $0.insert(Loose.Item(title: "old")) }
+        #expect(try store.sql("PRAGMA journal_mode = DELETE") == "delete\n")
+        let container = try ModelContainer(
+            for: Schema(versionedSchema: Loose.self),
+            configurations: ModelConfiguration(url: store.url, allowsSave: false))
+        let titles = try ModelContext(container).fetch(FetchDescriptor<Loose.Item>()).map(\.title)
+        let files = ["-wal", "-shm", "-journal"].filter { FileManager.default.fileExists(atPath: store.path + $0) }
+        #expect(titles == ["old"] && files == [])
+        #expect(try store.sql("PRAGMA journal_mode") == "delete\n")
+        withExtendedLifetime(container) {}
+    }
+
     @Test func `a store of other models is refused without a plan too, and keeps what it has`() throws {
         let store = try VersionedStore()
         try store.open(Strict.self) { $0.insert(Strict.Item(title: "kept")) }
