@@ -19,8 +19,12 @@ import Testing
         #expect(error?.message.contains(told) == true, "\(error!)")
         #expect(throws: SwiftDataError.self) { try store.open(Strict.self, StrictPlan.self) { _ in } }
         #expect(try store.sql("SELECT count(*) FROM ZITEM") == "6\n")
+        #expect(error?.remedy.contains("in the willMigrate of a custom stage") == true, "\(error!)")
         let sound = try self.store(["a", "b"])
         try StrictPlan.validate(storeAt: sound.url)
+        // The remedy.
+        try store.open(Strict.self, MergingPlan.self) { _ in }
+        #expect(try store.sql("SELECT ZTITLE FROM ZITEM ORDER BY 1") == "a\nb\nc\n")
     }
 
     @Test func `values that are missing where they become required are counted`() throws {
@@ -184,6 +188,22 @@ private enum Strict: VersionedSchema {
     @Model final class Item {
         @Attribute(.unique) var title: String?
         init(title: String?) { self.title = title }
+    }
+}
+
+private enum MergingPlan: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [Loose.self, Strict.self] }
+    static var stages: [MigrationStage] {
+        [
+            .custom(
+                fromVersion: Loose.self, toVersion: Strict.self,
+                willMigrate: { context in
+                    var seen: Set<String> = []
+                    for item in try context.fetch(FetchDescriptor<Loose.Item>()) {
+                        if let title = item.title, !seen.insert(title).inserted { context.delete(item) }
+                    }
+                }, didMigrate: nil)
+        ]
     }
 }
 
