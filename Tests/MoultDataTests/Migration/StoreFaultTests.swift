@@ -170,6 +170,13 @@ import Testing
             #expect(localized.recoverySuggestion == error.remedy && !error.remedy.isEmpty)
             #expect(localized.failureReason == error.underlyingError.cause)
         }
+        // An empty file is in the way of a new store; a log next to it may hold everything.
+        try Data().write(to: store.url)
+        let empty = try #require(throws: SwiftDataError.self) { try store.open(Strict.self, StrictPlan.self) { _ in } }
+        #expect(empty.remedy.hasPrefix("Remove the file"), "\(empty)")
+        try Data([1]).write(to: URL(fileURLWithPath: store.path + "-wal"))
+        let logged = try #require(throws: SwiftDataError.self) { try store.open(Strict.self, StrictPlan.self) { _ in } }
+        #expect(!logged.remedy.contains("Remove"), "\(logged)")
     }
 }
 
