@@ -155,8 +155,19 @@ extension SwiftDataError {
         switch error.code {
         case .storeUnknown: self.init(.unknownSchema, error)
         case .incompatibleVersion: self.init(.backwardMigration, error)
+        case .question: self.init(.loadIssueModelContainer, error.withoutAnswers)
         default: self.init(.loadIssueModelContainer, error)
         }
+    }
+}
+
+extension MigrationError {
+    /// The error without answers as JSON, which a container of SwiftData does not read.
+    fileprivate var withoutAnswers: MigrationError {
+        var error = self
+        error.message = message.split(separator: "\n", omittingEmptySubsequences: false)
+            .filter { !$0.hasPrefix("    {") }.joined(separator: "\n")
+        return error
     }
 }
 

@@ -105,6 +105,12 @@ import Testing
         #expect(found == ["one"])
     }
 
+    @Test func `an originalName that names nothing is named`() {
+        let text = message(MisnamedPlan.self)
+        #expect(text.contains("Its originalName, titel, is no property of Task in 1.0.0."), "\(text)")
+        #expect(!message(RenamePlan.self).contains("originalName"))
+    }
+
     @Test func `models that drifted from the newest version are found before the store is opened`() throws {
         let store = try VersionedStore()
         try store.open(Tasks1.self) { $0.insert(Tasks1.Task(title: "one")) }
@@ -242,6 +248,20 @@ private enum Renamed: VersionedSchema {
         var headline: String = ""
         init(headline: String) { self.headline = headline }
     }
+}
+
+private enum Misnamed: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static var models: [any PersistentModel.Type] { [Task.self] }
+    @Model final class Task {
+        @Attribute(originalName: "titel") var headline: String = ""
+        init(headline: String) { self.headline = headline }
+    }
+}
+
+private enum MisnamedPlan: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [Tasks1.self, Misnamed.self] }
+    static var stages: [MigrationStage] { [.lightweight(fromVersion: Tasks1.self, toVersion: Misnamed.self)] }
 }
 
 private enum RenamePlan: SchemaMigrationPlan {
