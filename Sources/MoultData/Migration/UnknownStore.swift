@@ -67,7 +67,7 @@ struct UnknownStore {
             remedy = "\(ofAnotherApp) Otherwise add the models that made it to the plan, as a separate VersionedSchema."
         } else if let version, let place = versions.position(named: "\(version)") {
             sentence =
-                "It names the version \(version), which has other models there: they were changed after the release, or "
+                "It names the version \(version), which has other models in \(plan): they were changed after the release, or "
                 + "another build made the store.\(differences(place, versions))"
             remedy =
                 "Leave the models of a released version as they are: take the change back, and make it in a separate "
