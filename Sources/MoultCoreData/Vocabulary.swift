@@ -3,6 +3,10 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 
+// An app's launch, so that one import is enough.
+@_exported import class Moult.LaunchProgress
+@_exported import struct Moult.StoreLaunch
+
 // Core Data's names for the types of MoultModel, so that one import is enough.
 
 /// One version of a model: `NSManagedObjectModel`. It is a value type that is always valid.

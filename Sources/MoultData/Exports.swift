@@ -2,6 +2,10 @@
 @_exported import Foundation
 @_exported import Observation
 
+// An app's launch, so that one import is enough.
+@_exported public import class Moult.LaunchProgress
+@_exported public import struct Moult.StoreLaunch
+
 // On a Mac, Foundation has UndoManager.
 #if !canImport(Darwin)
     @_exported public import class MoultCoreData.UndoManager

@@ -16,6 +16,17 @@ struct StagedNameTests {
         }
     }
 
+    @Test func `where no file may be made, the error names the file and the folder`() {
+        func message(_ action: String, _ path: String) -> String {
+            MigrationError.system(action, path, error: EACCES).message
+        }
+        let staged = "/ro/a.sqlite.\(own)-0-48c2eeab.part"
+        #expect(message("make the folder", staged) == "This user may not make /ro/a.sqlite in /ro.")
+        #expect(message("make", staged + "/new") == "This user may not make /ro/a.sqlite in /ro.")
+        #expect(message("make the folder", "/ro/out") == "This user may not make the folder /ro/out in /ro.")
+        #expect(message("make", "a.csv") == "This user may not make a.csv in this folder.")
+    }
+
     @Test func `what another process has left, and a name that only looks alike, stay`() {
         for path in ["csv.\(own + 1)-78dfc0b3-48c2eeab.part", "fleet.jsonl.part", "1-2-3.part"] {
             #expect(MigrationError(.readOnly, path, place: path, remedy: "").place == path)

@@ -19,6 +19,12 @@ import Testing
         #expect("a+b%2B".percentDecoded() == "a+b+" && "a+b%2B".percentDecoded(plusIsBlank: true) == "a b+")
     }
 
+    @Test(arguments: ["an Integer 64", "an entity", "a UUID", "a uniqueness constraint", "a Post"])
+    func `a noun gets its article`(text: String) {
+        let noun = text.split(separator: " ", maxSplits: 1)[1]
+        #expect(noun.withArticle == text)
+    }
+
     @Test func `each element of a list is kept once, at its first position`() {
         #expect([3, 1, 3, 2, 1].unique() == [3, 1, 2])
     }

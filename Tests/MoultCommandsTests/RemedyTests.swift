@@ -215,6 +215,25 @@ struct RemedyTests {
         }
     }
 
+    @Test func `who calls a function is not told to run a command`() {
+        let remedy: Remedy = "Close every app that has it open and run the command again. Run the command again."
+        for words: any RemedyWords in [SwiftWords(), DescriptionWords(), ConfigurationWords()] {
+            #expect(remedy.text(in: words) == "Close every app that has it open and try again. Try again.")
+        }
+        #expect(remedy.text(in: CommandWords()).hasSuffix("and run the command again. Run the command again."))
+    }
+
+    @Test func `a product above the library names its own functions, and the product of the others`() {
+        let restore = Self.action(.rollback, [.to("20260101-V1")])
+        #expect(restore.text(in: SwiftWords()) == #"Project.rollback(_:to:options:) with to: "20260101-V1""#)
+        #expect(
+            restore.text(in: ConfigurationWords())
+                == "BackupManager(storeAt:).restore(_:) with the backup 20260101-V1")
+        for words: any RemedyWords in [DescriptionWords(), ConfigurationWords()] {
+            #expect(Self.action(.salvage).text(in: words) == "Project.salvage(_:into:as:) (product Moult)")
+        }
+    }
+
     /// The text up to the parenthesis that closes it.
     private static func inner(_ text: String) -> Substring {
         var depth = 1

@@ -109,6 +109,19 @@ import Testing
         #expect(habits.count == 2 && habits.allSatisfy { $0.logs.count == 2 && $0.logs.allSatisfy { $0.habit != nil } })
     }
 
+    @Test func `a launch prepares the store, with this import alone`() async throws {
+        let launch = try StoreLaunch(
+            for: Schema(versionedSchema: HabitsV2.self), migrationPlan: HabitsPlan.self,
+            configurations: ModelConfiguration(url: store.url))
+        let outcome = try await launch.prepare()
+        guard case .ready(let reports) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(reports.map(\.to) == ["2.0.0"] && type(of: launch.progress) == LaunchProgress.self)
+        #expect(try store.sql("SELECT ZTITLE FROM ZHABIT ORDER BY 1") == ["read", "run"])
+    }
+
     @Test func `a store that is there already opens without migrating`() throws {
         _ = try migrated()
         let before = try store.sql("SELECT hex(Z_PLIST) FROM Z_METADATA")

@@ -64,6 +64,17 @@ struct ConnectionTests {
         #expect(code { try connection.execute("SELECT 1") } == .internal)
     }
 
+    /// SQLite opens no database in WAL mode in a folder without write permission, unless its `-shm` is there. To ignore
+    /// changes that another user may make meanwhile (`immutable`) would not be safe.
+    @Test func `a folder without write permission is told apart from a file without it`() {
+        let words = "attempt to write a readonly database"
+        let folder = MigrationError.sqlite(1544, words, place: "/ro/a.sqlite")
+        #expect(folder.code == .readOnly && folder.message == "The folder of the database cannot be written.")
+        #expect(folder.remedy.contains("PRAGMA journal_mode = DELETE"))
+        let file = MigrationError.sqlite(8, words, place: "/ro/a.sqlite")
+        #expect(file.code == .readOnly && !file.remedy.contains("journal_mode"))
+    }
+
     @Test func `a transaction that throws leaves nothing`() throws {
         let connection = try Connection(path(), mode: .create)
         try connection.execute("CREATE TABLE t (v)")

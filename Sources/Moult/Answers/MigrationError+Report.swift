@@ -1,5 +1,11 @@
 import MoultBasics
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension MigrationError {
     /// The document that a failed command prints in place of its own.
     package var document: JSONValue {
@@ -28,6 +34,15 @@ extension MigrationError {
             + facts.compactMap { $0 }.map { "  " + style.dim($0.printableLines) }
             + (remedy.isEmpty ? [] : ["  " + style.bold("→") + " " + remedy.printableLines(naming: self.place)])
     }
+}
+
+extension MigrationError: LocalizedError {
+    /// The message.
+    public var errorDescription: String? { message }
+    /// The underlying cause, as reported by SQLite or the operating system.
+    public var failureReason: String? { cause }
+    /// The remedy.
+    public var recoverySuggestion: String? { remedy.isEmpty ? nil : remedy }
 }
 
 extension Finding {

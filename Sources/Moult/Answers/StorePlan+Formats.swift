@@ -298,10 +298,12 @@ extension StorePlan.Edge {
     /// The sentences of the other changes, such as that of a renaming identifier.
     package var lightSentences: [String] { changes.filter { !$0.isStage && !$0.isHashed }.map(\.sentence) }
 
-    /// A word or two for the way in which the edge is made.
+    /// A word or two for the way in which the edge is made. A stage of a SwiftData plan has no other name than its
+    /// versions.
     private var way: String {
         guard let stage else { return "inferred" }
-        return isInferred ? "inferred, stage \(stage.printable)" : stage.printable
+        let name = stage == "\(from) to \(to)" ? "" : " \(stage.printable)"
+        return isInferred ? "inferred, stage\(name)" : name.isEmpty ? "stage" : stage.printable
     }
 }
 

@@ -132,6 +132,8 @@ struct LaunchWords: RemedyWords {
 
     func text(_ permission: Remedy.Permission) -> String { own.text(permission) }
 
+    func text(_ words: String) -> String { own.text(words) }
+
     func quoted(_ use: String) -> String { own.quoted(use) }
 
     func remedy(for code: MigrationError.Code) -> Remedy? { own.remedy(for: code) }

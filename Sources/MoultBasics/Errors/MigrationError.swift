@@ -41,13 +41,17 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
         MigrationError(.modelInvalid, message, place: place, remedy: remedy)
     }
 
-    /// The message, with the place, Core Data's name and number and the cause in parentheses, then the remedy.
+    /// The message, with the place, Core Data's name and number and the cause in parentheses, then the remedy. A list
+    /// has lines of its own.
     public var description: String {
         let facts = [place.isEmpty ? nil : place, coreData.map { "\($0.constant) \($0.number)" }, cause].compactMap {
             $0
         }
         let tail = facts.isEmpty ? "" : " (\(facts.joined(separator: "; ")))"
-        return "\(message)\(tail) \(remedy)"
+        let text = message.hasSuffix("\n") ? String(message.dropLast()) : message
+        let next = remedy
+        if next.isEmpty || next.hasPrefix("\n") { return text + tail + next }
+        return text + tail + (text.contains("\n") ? "\n" : " ") + next
     }
 
     /// Core Data's own name and number for this error, where it has one.

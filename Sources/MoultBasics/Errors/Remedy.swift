@@ -39,7 +39,7 @@ package struct Remedy: Sendable, Hashable, CustomStringConvertible {
     package func text(in words: any RemedyWords = Self.words) -> String {
         parts.enumerated().map { place, part in
             switch part {
-            case .words(let text): text
+            case .words(let text): words.text(text)
             case .action(let action):
                 isAlone(place) ? words.text(action) : words.quoted(words.text(action))
             case .setting(let setting): words.text(setting)
@@ -258,6 +258,8 @@ package protocol RemedyWords: Sendable {
     func text(_ setting: Remedy.Setting) -> String
     /// Returns a permission; see ``Remedy/Permission`` for the form.
     func text(_ permission: Remedy.Permission) -> String
+    /// Returns plain words, as a reader who may not use commands needs them.
+    func text(_ words: String) -> String
     /// Returns a use case as it stands in a sentence.
     func quoted(_ use: String) -> String
     /// Returns this interface's remedy if the models alone imply no mapping; nil to keep the error's own.
@@ -265,6 +267,11 @@ package protocol RemedyWords: Sendable {
 }
 
 extension RemedyWords {
+    package func text(_ words: String) -> String {
+        words.replacing("run the command again", with: "try again")
+            .replacing("Run the command again", with: "Try again")
+    }
+
     package func quoted(_ use: String) -> String { use }
 
     package func remedy(for code: MigrationError.Code) -> Remedy? { nil }

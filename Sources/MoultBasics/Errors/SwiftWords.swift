@@ -1,10 +1,23 @@
 /// The words of the library: functions of `Project` and `StoreMirror`, and properties of `RunOptions`.
 package struct SwiftWords: RemedyWords {
-    package init() {}
+    /// The functions of a product above `Moult`; nil for `Moult` itself.
+    private let functions: [Remedy.Use: String]?
+
+    package init() { functions = nil }
+
+    /// Creates the words of a product that has functions of its own for some use cases. The others are of the product
+    /// `Moult`, and are called that.
+    package init(functions: [Remedy.Use: String]) { self.functions = functions }
 
     package func text(_ action: Remedy.Action) -> String {
+        if let function = functions?[action.use] {
+            let backup = action.settings.compactMap { if case .to(let name?) = $0 { name } else { nil } }.first
+            return function + (backup.map { " with the backup \($0)" } ?? "")
+        }
         let settings = action.settings.filter { !$0.isOperand }.map(text)
-        return action.use.inSwift + (settings.isEmpty ? "" : " with " + settings.joined(separator: ", "))
+        let name = action.use.inSwift
+        return name + (functions == nil || name.hasPrefix("Moult") ? "" : " (product Moult)")
+            + (settings.isEmpty ? "" : " with " + settings.joined(separator: ", "))
     }
 
     package func text(_ setting: Remedy.Setting) -> String { setting.inSwift }

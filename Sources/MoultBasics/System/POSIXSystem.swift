@@ -110,6 +110,7 @@ extension MigrationError {
         case EPERM where opens(action):
             return .protectedData(path, cause: cause)
         case EACCES, EPERM:
+            if ["make", "make the folder"].contains(action) { return .mayNotMake(path, action, cause) }
             let isReading = ["read", "list", "look at", "find"].contains(action)
             return MigrationError(
                 isReading ? .fileNotReadable : .readOnly, "This user may not \(action) \(name).", place: path,
@@ -136,6 +137,18 @@ extension MigrationError {
                 .inputOutput, "Moult could not \(action) \(name).", place: path,
                 remedy: "Check the cause, then run the command again.", cause: cause)
         }
+    }
+
+    /// Returns the error for a file or folder whose own folder this user may not write to. An unfinished file may be in a
+    /// folder of its own; the person has named the file.
+    private static func mayNotMake(_ path: String, _ action: String, _ cause: String) -> MigrationError {
+        let named = path.withoutStagedNames
+        let parent = Path.folder(of: named)
+        return MigrationError(
+            .readOnly,
+            "This user may not \(named == path ? action : "make") \(named) in \(parent == "." ? "this folder" : parent).",
+            place: path, remedy: "Give this user the permission to write in the folder, or name another folder.",
+            cause: cause)
     }
 
     /// Whether a call opens a file for its contents. On Linux, an immutable file cannot be opened for writing either.

@@ -56,6 +56,9 @@ extension StringProtocol {
     /// The text with its first letter in upper case.
     package var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 
+    /// The noun with its indefinite article: an Integer 64, a UUID, a uniqueness constraint.
+    package var withArticle: String { first.map { "aeioAEIO".contains($0) } == true ? "an \(self)" : "a \(self)" }
+
     /// The text with a lowercase first letter, to stand within a sentence. A capitalised abbreviation stays as it is.
     package var lowercasedFirst: String {
         guard let first, dropFirst().first?.isUppercase != true else { return String(self) }

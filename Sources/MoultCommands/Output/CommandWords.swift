@@ -37,6 +37,8 @@ package struct CommandWords: Sendable, RemedyWords {
         answering = typed(.order) + typed(.answers)
     }
 
+    package func text(_ words: String) -> String { words }
+
     /// The options to repeat in a command so that it finds the questions on the store's way.
     private let way: String
     /// The options to repeat in a command so that it finds the model and the answers file.

@@ -1,3 +1,4 @@
+import Foundation
 import MoultBasics
 import MoultModel
 import MoultObjects
@@ -79,6 +80,7 @@ public struct ManagedObjectMergeError: CoreDataError, Sendable {
     public let description: String
     /// 133021 if a uniqueness constraint is among the conflicts, otherwise 133020.
     public let coreData: (constant: String, number: Int)?
+    private let remedy: String?
 
     /// One object that cannot be saved (`NSMergeConflict`, `NSConstraintConflict`).
     public struct Conflict: Sendable, CustomStringConvertible {
@@ -110,7 +112,7 @@ extension ManagedObjectMergeError {
                 storedObjectID: $0.constraint.isEmpty ? nil : $0.storedID, description: $0.description, ours: $0.ours,
                 stored: $0.stored)
         }
-        description = error.description
+        (description, remedy) = (error.description, error.remedy)
         coreData = error.coreData
     }
 }
@@ -143,7 +145,29 @@ extension ManagedObjectMergeError {
             conflicts.contains { !$0.constraint.isEmpty }
             ? ("NSManagedObjectConstraintMergeError", 133021) : ("NSManagedObjectMergeError", 133020)
         description = conflicts.map(\.description).joined(separator: " ")
+        remedy = nil
     }
+}
+
+// MARK: - Foundation
+
+extension ManagedObjectValidationError: LocalizedError {
+    /// The messages of all failures.
+    public var errorDescription: String? { failures.map(\.message).joined(separator: " ") }
+    /// The next step.
+    public var recoverySuggestion: String? { "Set values that the model allows, and save again: nothing was saved." }
+}
+
+extension ValidationFailure: LocalizedError {
+    /// The sentence about the value.
+    public var errorDescription: String? { description }
+}
+
+extension ManagedObjectMergeError: LocalizedError {
+    /// All conflicts, one sentence each.
+    public var errorDescription: String? { conflicts.map(\.description).joined(separator: " ") }
+    /// The next step; nil if the conflicts say it.
+    public var recoverySuggestion: String? { remedy }
 }
 
 /// Runs `body`, and converts its errors to public ones.

@@ -175,7 +175,9 @@ extension ObjectStore {
 package struct DescriptionWords: RemedyWords {
     package init() {}
 
-    package func text(_ action: Remedy.Action) -> String { SwiftWords().text(action) }
+    private static let words = SwiftWords(functions: [.runs: "MigrationHistory(storeAt:).events()"])
+
+    package func text(_ action: Remedy.Action) -> String { Self.words.text(action) }
 
     package func text(_ setting: Remedy.Setting) -> String {
         switch setting {

@@ -1,3 +1,4 @@
+import Foundation
 import MoultBasics
 import MoultModel
 import MoultObjects
@@ -128,11 +129,16 @@ extension SwiftDataError {
 
     init(_ error: MergeConflictError) {
         let objects = error.conflicts.flatMap(\.objects).map(\.description)
+        // A context of SwiftData has no merge policy.
+        let next =
+            error.conflicts.contains { !$0.constraint.isEmpty }
+            ? "Give one of the objects another value or delete it; rollback() returns to the store's values."
+            : "Call rollback() to return to the store's values, and change those."
         self.init(
             .saveConflict,
             MigrationError(
-                .dataConflict, error.description, place: objects.joined(separator: ", "),
-                remedy: "Nothing was saved. Call rollback() to return to the store's values, and change those."))
+                .dataConflict, error.message, place: objects.joined(separator: ", "),
+                remedy: "Nothing was saved. \(error.remedy == nil ? "Do what the message says." : next)"))
     }
 
     /// Returns nil for an error that SwiftData has no name for.
@@ -149,7 +155,27 @@ extension SwiftDataError {
         switch error.code {
         case .storeUnknown: self.init(.unknownSchema, error)
         case .incompatibleVersion: self.init(.backwardMigration, error)
+        case .question: self.init(.loadIssueModelContainer, error.withoutAnswers)
         default: self.init(.loadIssueModelContainer, error)
         }
     }
+}
+
+extension MigrationError {
+    /// The error without answers as JSON, which a container of SwiftData does not read.
+    fileprivate var withoutAnswers: MigrationError {
+        var error = self
+        error.message = message.split(separator: "\n", omittingEmptySubsequences: false)
+            .filter { !$0.hasPrefix("    {") }.joined(separator: "\n")
+        return error
+    }
+}
+
+extension SwiftDataError: LocalizedError {
+    /// The message.
+    public var errorDescription: String? { message }
+    /// The underlying cause, as reported by SQLite or the operating system.
+    public var failureReason: String? { underlyingError.cause }
+    /// The remedy.
+    public var recoverySuggestion: String? { remedy.isEmpty ? nil : remedy }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A store that keeps models in a place and format of your own: files, a server, another database.
 ///
 ///     let container = try ModelContainer(for: Trip.self, configurations: JSONStoreConfiguration(…))
@@ -153,6 +155,18 @@ public enum DataStoreError: Error, Hashable, Sendable {
     case preferInMemorySort
     /// The store does not support the request at all.
     case unsupportedFeature
+}
+
+extension DataStoreError: LocalizedError {
+    /// A sentence that says what the data store does not support.
+    public var errorDescription: String? {
+        switch self {
+        case .invalidPredicate: "The data store does not support this predicate."
+        case .preferInMemoryFilter: "The data store does not filter by this predicate."
+        case .preferInMemorySort: "The data store does not sort by this property."
+        case .unsupportedFeature: "The data store does not support this request."
+        }
+    }
 }
 
 // MARK: - Requests

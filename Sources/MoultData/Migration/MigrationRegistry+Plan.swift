@@ -55,7 +55,8 @@ extension MigrationRegistry {
         guard !edge.transforms.isEmpty else { return mapping }
         let (from, to) = (plan.schemas[edge.older], plan.schemas[edge.older + 1])
         let (older, newer) = (plan.versions[edge.older].model, plan.versions[edge.older + 1].model)
-        let name = "the transforms from \(plan.name(of: edge))"
+        // As it stands in sentences, after "the policy".
+        let name = "of the transforms from \(plan.name(of: edge))"
         for position in mapping.entityMappings.indices {
             guard let old = mapping.entityMappings[position].sourceEntityName,
                 let new = mapping.entityMappings[position].destinationEntityName,

@@ -56,8 +56,20 @@ extension ResolvedPlan {
             : "Set it in a .transform of \(question.entity), or answer in the plan: "
         report(
             question.finding.code, question.place,
-            "\(name(of: edge)): \(question.sentence) (\(evidence.joined(separator: ", ")))",
+            "\(name(of: edge)): \(question.sentence) (\(evidence.joined(separator: ", ")))\(misnamed(question, edge))",
             remedy + words.joined(separator: " or ") + ".")
+    }
+
+    /// Returns a sentence about an `originalName` that the older version does not have; empty if there is none.
+    private func misnamed(_ question: Question, _ edge: PlanEdge) -> String {
+        guard question.kind == .rename, let entity = versions[edge.older + 1].model.entity(question.entity) else {
+            return ""
+        }
+        let given =
+            entity.attributes.first { $0.name == question.property }?.renamingIdentifier
+            ?? entity.relationships.first { $0.name == question.property }?.renamingIdentifier
+        guard let given, given != question.property else { return "" }
+        return " Its originalName, \(given), is no property of \(question.entity) in \(name(of: edge.older))."
     }
 
     /// Reports models whose class names changed. SwiftData identifies a model by its class name and drops its objects

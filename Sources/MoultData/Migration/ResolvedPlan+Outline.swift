@@ -6,12 +6,10 @@ import MoultPlan
 extension ResolvedPlan {
     /// The plan for lint rules, with all its faults and the findings that they do not cover.
     var outline: PlanOutline {
-        var whole = self
-        if missingStages != nil { whole.checkEdges() }
         var registry = MoultObjects.MigrationRegistry()
-        registry.add(whole)
+        registry.add(self)
         return PlanOutline(
-            versions: versions, stages: registry.stages, findings: whole.faults + sharedTypes + leftToCode,
+            versions: versions, stages: registry.stages, findings: allFaults + sharedTypes + leftToCode,
             declarations: declarations)
     }
 

@@ -16,9 +16,9 @@ struct ResolvedPlan {
     /// The mappings by edge, where code or answers affect them; the engine infers the others.
     var mappings: [Int: ResolvedMapping] = [:]
     var faults: [Finding] = []
-    /// The error for a plan without stages. Such a plan can make a new store and open one of its newest version; for
-    /// any other store this error is thrown.
-    private(set) var missingStages: MigrationError?
+    /// The faults of a plan without stages. Such a plan can make a new store and open one of its newest version; any
+    /// other store is refused with them.
+    private(set) var missingStages: [Finding] = []
 
     /// - Parameter configurations: the entities of each of several stores, by name.
     init(_ plan: any SchemaMigrationPlan.Type, holding configurations: [String: Set<String>] = [:]) {
@@ -33,10 +33,10 @@ struct ResolvedPlan {
         let found = faults
         checkEdges()
         if plan.stages.isEmpty, faults.count > found.count {
-            missingStages = .planInvalid(name, Array(faults.dropFirst(found.count)))
+            missingStages = Array(faults.dropFirst(found.count))
             faults = found
         }
-        if missingStages == nil, versions.count == schemas.count { inferEdges() }
+        if missingStages.isEmpty, versions.count == schemas.count { inferEdges() }
     }
 
     func name(of position: Int) -> String { schemas[position].version.description }
@@ -49,17 +49,24 @@ struct ResolvedPlan {
         if !faults.contains(finding) { faults.append(finding) }
     }
 
+    /// The faults, and the stages that a plan without any lacks.
+    var allFaults: [Finding] { faults + missingStages }
+
     /// The error `stagesInvalid` with all faults of the plan; nil if there are none.
-    var error: MigrationError? { faults.isEmpty ? nil : .planInvalid(name, faults) }
+    var error: MigrationError? { allFaults.isEmpty ? nil : .planInvalid(name, allFaults) }
 }
 
 extension MigrationError {
-    /// - Parameter faults: all faults, each with its remedy.
+    /// - Parameter faults: all faults, each with its remedy. Several are numbered, in the message and in the remedy.
     static func planInvalid(_ plan: String, _ faults: [Finding]) -> MigrationError {
-        let list = faults.map { "\n  \($0.message) \($0.remedy)" }.joined()
+        func list(_ texts: [String]) -> String {
+            guard faults.count > 1 else { return texts.joined() }
+            return texts.enumerated().filter { !$1.isEmpty }.map { "\n  \($0 + 1). \($1)" }.joined()
+        }
+        let count = faults.count == 1 ? "a fault: " : "\(faults.count) faults:"
         return MigrationError(
-            .stagesInvalid, "\(plan) has \(faults.count == 1 ? "a fault" : "\(faults.count) faults"):\(list)\n",
-            place: faults.first?.place ?? "", remedy: "Nothing was done to any store.")
+            .stagesInvalid, "\(plan) has \(count)\(list(faults.map(\.message)))", place: faults.first?.place ?? "",
+            remedy: list(faults.map(\.remedy)))
     }
 }
 

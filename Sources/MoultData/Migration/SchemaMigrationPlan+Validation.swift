@@ -11,7 +11,8 @@ extension SchemaMigrationPlan {
     ///
     /// The faults include two versions with the same checksum or identifier; a stage that is missing, duplicate or not
     /// between neighbours; a model whose class was renamed; a property that is added without a default or changes its
-    /// type; a possible rename without an answer; and invalid models.
+    /// type; a possible rename without an answer; and invalid models. A plan without any stage is a fault too, although
+    /// a container with such a plan opens a store of the newest version.
     ///
     /// - Throws: `stagesInvalid` with all faults.
     public static func validate() throws {
@@ -23,9 +24,13 @@ extension SchemaMigrationPlan {
     ///
     /// The effects of a stage's code are unknown before it runs, so rows are checked only up to the first stage with
     /// code.
-    /// - Throws: `stagesInvalid` with all faults of the plan; `storeUnknown`; `dataConflict` with all rows that do not
-    ///   fit.
+    /// - Throws: `stagesInvalid` with all faults of the plan; `storeUnknown`; `incompatibleVersion` for a store of a later
+    ///   version; `dataConflict` with all rows that do not fit.
     public static func validate(storeAt url: URL) throws {
+        try ConfigurationWords().speaking { try check(storeAt: url) }
+    }
+
+    private static func check(storeAt url: URL) throws {
         var plan = ResolvedPlan(self)
         if let error = plan.error(countedIn: url) { throw error }
         let snapshot = try ReadOnlyStore.read(url.path) { try StoreSnapshot($0.connection) }

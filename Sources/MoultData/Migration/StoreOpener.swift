@@ -42,7 +42,9 @@ package struct StoreOpener {
         guard let plan else { return }
         var resolved = ResolvedPlan(plan, holding: configurations)
         resolved.checkDrift(of: schema)
-        if let error = resolved.error { throw store.flatMap(resolved.error(countedIn:)) ?? error }
+        if let error = resolved.error, !resolved.faults.isEmpty {
+            throw store.flatMap(resolved.error(countedIn:)) ?? error
+        }
         registry.add(resolved)
         nonisolated(unsafe) let given = plan
         onLosses = { given.didLose($0) }
@@ -55,16 +57,17 @@ package struct StoreOpener {
     ///   - url: the store; nil or `/dev/null` for a store in memory.
     ///   - configuration: the name of one of the configurations; nil if the store holds all entities.
     /// - Returns: the store, which stays open until you close it; pass its `store` to a coordinator.
-    /// - Throws: `storeUnknown` for a store that matches no version; `storeAhead` for a store of a later version, or
-    ///   one that needs a migration but is opened for reading only; `noPath`, `cannotInfer`, `dataConflict` or
-    ///   `stageFailed` if the plan cannot migrate it; `locked` if another process is using it.
+    /// - Throws: `storeUnknown` for a store that matches no version; `incompatibleVersion` for a store of a later version;
+    ///   `storeAhead` or `migrationRequired` for one of another version that is opened for reading only; `noPath`,
+    ///   `cannotInfer`, `dataConflict` or `stageFailed` if the plan cannot migrate it; `locked` if another process is
+    ///   using it.
     package func open(
         at url: URL?, configuration: String? = nil, isReadOnly: Bool = false, _ run: RunOptions = RunOptions()
     ) throws -> MoultCoreData.PersistentStore {
         var opening = try opening(at: url, configuration: configuration, isReadOnly: isReadOnly, run)
         do {
             guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
-            if plan?.missingStages == nil { opening.willMigrate = logged.begin }
+            if plan?.error == nil { opening.willMigrate = logged.begin }
             return try logged.run(losses: { Self.lastLosses(of: url) }, { try opening.open() })
         } catch var error as MoultBasics.MigrationError where error.code == .storeAhead && !isReadOnly {
             // An earlier store would have been migrated, so this one is of a later version.
@@ -91,7 +94,7 @@ package struct StoreOpener {
         (opening.migration.registry, opening.migration.onLosses) = (registry, onLosses)
         (opening.migration.onProgress, opening.migration.isCancelled) = (onProgress, isCancelled)
         opening.words = ConfigurationWords()
-        if let error = plan?.missingStages { opening.willMigrate = { _, _ in throw error } }
+        if let error = plan?.error { opening.willMigrate = { _, _ in throw error } }
         if let plan {
             opening.adopting = { [name = plan.name] in
                 try UnknownStore($0, configuration: configuration).versions(adoptedBy: $1, of: name)
@@ -103,79 +106,6 @@ package struct StoreOpener {
     }
 }
 
-/// A store that matches no version of a plan: from a release before the plan, or from a build between two versions.
-struct UnknownStore {
-    private let snapshot: StoreSnapshot
-    private let part: StorePart
-
-    /// - Parameter configuration: the configuration to open the store with; nil for none.
-    init(_ snapshot: StoreSnapshot, configuration: String?) {
-        self.snapshot = snapshot
-        part = configuration.map(StorePart.configuration) ?? .whole
-    }
-
-    /// Returns the versions of the migration: those of the plan, with the store's own model inserted before the last
-    /// version that has the same models and properties, regardless of other differences.
-    ///
-    /// - Throws: `storeUnknown`, with the nearest version and all differences, if there is no such version.
-    func versions(adoptedBy versions: ModelVersions, of plan: String) throws -> ModelVersions {
-        guard let carried = snapshot.cachedModel,
-            let own = try? ModelVersion(names: [""], model: carried).held(by: snapshot.hashes).model,
-            let position = versions.versions.lastIndex(where: { version in
-                (try? version.restricted(to: part).model.hasStructure(of: own)) == true
-            })
-        else { throw unknown(versions, plan) }
-        var list = versions.versions
-        list.insert(ModelVersion(names: ["before \(list[position].name)"], model: carried), at: position)
-        return ModelVersions(versions: list)
-    }
-
-    private func unknown(_ versions: ModelVersions, _ plan: String) -> MigrationError {
-        let nearest = versions.nearest(to: snapshot.hashes)
-        var error = MigrationError.storeUnknown(nearest: nearest)
-        error.message =
-            "The store is of no version of \(plan). \(nearest.map(\.sentence) ?? "")\(differences(nearest, versions))"
-        error.place = snapshot.path
-        error.remedy =
-            "If the store is another app's, give the ModelConfiguration a name or a URL of its own. Otherwise every build "
-            + "that reached users needs its version: add the models that made this store to the plan as a separate "
-            + "VersionedSchema, with a stage from the version before and one to the version after."
-        return error
-    }
-
-    private func differences(_ nearest: VersionStatus.Nearest?, _ versions: ModelVersions) -> String {
-        guard let nearest, let carried = snapshot.cachedModel,
-            let correspondence = try? EntityMatching(
-                from: versions.versions[nearest.position], to: ModelVersion(names: ["the store"], model: carried))
-        else { return "" }
-        return " Since then: " + ModelDiff(correspondence).changes.map(\.sentence).joined(separator: " ")
-    }
-}
-
-extension ManagedObjectModel {
-    /// Whether the tables of both models have the same columns with the same types.
-    fileprivate func hasStructure(of other: ManagedObjectModel) -> Bool {
-        entities.count == other.entities.count
-            && entities.allSatisfy { entity in
-                guard let theirs = other.entity(entity.name) else { return false }
-                return entity.superentityName == theirs.superentityName
-                    && entity.attributes.flatMap(\.leaves).map(\.structure)
-                        == theirs.attributes.flatMap(\.leaves).map(\.structure)
-                    && entity.relationships.map(\.structure) == theirs.relationships.map(\.structure)
-            }
-    }
-}
-
-extension AttributeDescription {
-    fileprivate var structure: [String] { [name, type.name, "\(isTransient)", "\(allowsExternalBinaryDataStorage)"] }
-}
-
-extension RelationshipDescription {
-    fileprivate var structure: [String] {
-        [name, destinationEntityName, inverseName ?? "", "\(isToMany)", "\(isOrdered)"]
-    }
-}
-
 /// The wording of remedies for a store with a ``ModelConfiguration``.
 package struct ConfigurationWords: RemedyWords {
     package init() {}
@@ -184,7 +114,14 @@ package struct ConfigurationWords: RemedyWords {
         "Otherwise open the store with a SchemaMigrationPlan that has its models as a VersionedSchema, and there answer in "
         + "`answers`, or keep the values by a .transform or a custom stage."
 
-    package func text(_ action: Remedy.Action) -> String { SwiftWords().text(action) }
+    private static let words = SwiftWords(
+        functions: [
+            .rollback: "BackupManager(storeAt:).restore(_:)", .restoreBackup: "BackupManager(storeAt:).restore(_:)",
+            .makeBackup: "BackupManager(storeAt:).createBackup()", .listBackups: "BackupManager(storeAt:).backups()",
+            .verifyBackups: "BackupManager(storeAt:).verify(_:)", .runs: "MigrationHistory(storeAt:).events()",
+        ])
+
+    package func text(_ action: Remedy.Action) -> String { Self.words.text(action) }
 
     package func text(_ setting: Remedy.Setting) -> String { SwiftWords().text(setting) }
 

@@ -7,6 +7,15 @@ protocol PredicateSpelled {
 
 func source(of part: some PredicateExpression) -> String { (part as? any PredicateSpelled)?.spelling ?? "\(part)" }
 
+extension AnyKeyPath {
+    /// The key path for error messages. A computed property has no name at run time, and its address says nothing; the
+    /// sort keys that ``SortDescriptor`` appends to a string are left out.
+    var spelling: String {
+        "\(self)".replacing(/\.<computed 0x[0-9a-f]+ \([^)]*_LocalizedOrder[^)]*\)>/, with: "")
+            .replacing(/<computed 0x[0-9a-f]+ \((.+?)\)>/) { "<computed \($0.1)>" }
+    }
+}
+
 private typealias PE = PredicateExpressions
 
 extension PE.Variable: PredicateSpelled { var spelling: String { "$0" } }
@@ -31,7 +40,7 @@ extension PE.KeyPath: PredicateSpelled {
         case .bidirectionalCollectionLast: name = "last"
         case nil: break
         }
-        return "\(source(of: root)).\(name ?? "[\(keyPath)]")"
+        return "\(source(of: root)).\(name ?? "[\(keyPath.spelling)]")"
     }
 }
 

@@ -154,7 +154,8 @@ package struct PredicateTranslation {
     func refuse(_ part: some PredicateExpression, _ reason: String) -> MigrationError {
         MigrationError(
             .fetchUnsupported, "\(source(of: part)) cannot be evaluated in the store: \(reason).", place: entity,
-            remedy: "Change that part, or fetch without it and filter the objects in memory.")
+            remedy: "Change that part, or set allowsInMemoryEvaluation of the fetch, which reads every object of the "
+                + "model.")
     }
 }
 

@@ -62,14 +62,16 @@ extension FetchDescriptor {
     private func columns(_ keyPath: PartialKeyPath<T>, of entity: String) throws -> [String] {
         if let property = ModelProperties.of(T.self)[keyPath] { return property.paths }
         throw MigrationError(
-            .usage, "propertiesToFetch names \(keyPath), which is not a stored property of \(entity).", place: entity,
+            .usage, "propertiesToFetch names \(keyPath.spelling), which is not a stored property of \(entity).",
+            place: entity,
             remedy: "Name stored properties of \(entity), one step long.")
     }
 
     private func relationship(_ keyPath: PartialKeyPath<T>, of entity: String) throws -> String {
         if let path = StoredPath(keyPath), case .relationship = path.end { return path.names.joined(separator: ".") }
         throw MigrationError(
-            .usage, "relationshipKeyPathsForPrefetching names \(keyPath), which leads to no model.", place: entity,
+            .usage, "relationshipKeyPathsForPrefetching names \(keyPath.spelling), which leads to no model.",
+            place: entity,
             remedy: "Name relationships of \(entity), such as \\.author or \\.author.books.")
     }
 }

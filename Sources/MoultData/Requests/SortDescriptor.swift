@@ -98,10 +98,10 @@ extension SortDescriptor where Compared: PersistentModel {
     func sortTerm() throws -> ObjectFetch.SortTerm {
         guard let keyPath, let found = StoredPath(keyPath), found.hasOrder else {
             throw MigrationError(
-                .fetchUnsupported, "A store cannot sort by \(keyPath.map { "\($0)" } ?? "\(self)").",
+                .fetchUnsupported, "A store cannot sort by \(keyPath?.spelling ?? "\(self)").",
                 place: ModelProperties.of(Compared.self).entityName,
                 remedy: "Sort by a stored property, of the model or of another that to-one relationships lead to, or "
-                    + "sort the objects in memory.")
+                    + "set allowsInMemoryEvaluation of the fetch, which reads every object of the model.")
         }
         return ObjectFetch.SortTerm(
             found.sortExpression(isLexical: stringComparator != nil).format, isAscending: order == .forward)

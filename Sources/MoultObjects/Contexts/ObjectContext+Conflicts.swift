@@ -305,12 +305,18 @@ package struct MergeConflictError: Error, Sendable, CustomStringConvertible {
             ? ("NSManagedObjectConstraintMergeError", 133021) : ("NSManagedObjectMergeError", 133020)
     }
 
-    package var description: String {
-        let sentences = conflicts.map(\.description).joined(separator: " ")
-        let code = "\(sentences) (\(coreData.constant) \(coreData.number))"
-        if conflicts.contains(where: { $0.stayingEntity != nil }) { return code }
-        return "\(code) Refresh the objects and save again, or choose a merge policy."
+    /// The conflicts, with Core Data's constant and number.
+    package var message: String {
+        "\(conflicts.map(\.description).joined(separator: " ")) (\(coreData.constant) \(coreData.number))"
     }
+
+    /// The remedy for a context with merge policies; nil if no policy helps: the conflict then says what to do.
+    package var remedy: String? {
+        conflicts.contains { $0.stayingEntity != nil }
+            ? nil : "Refresh the objects and save again, or choose a merge policy."
+    }
+
+    package var description: String { message + (remedy.map { " \($0)" } ?? "") }
 }
 
 extension MergeConflictError.Conflict: CustomStringConvertible {

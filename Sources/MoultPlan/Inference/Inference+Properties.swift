@@ -76,7 +76,8 @@ extension Inference {
         let isToText = old.type.isNumber && new.type == .string
         let doubt =
             isToText
-            ? "Core Data does not convert numbers to text" : "not every \(old.type.name) is a \(new.type.name)"
+            ? "Core Data does not convert numbers to text"
+            : "not every \(old.type.name) is \(new.type.name.withArticle)"
         switch answer?.is {
         case .drop: return false
         case _ where isWider: return true
@@ -201,7 +202,7 @@ extension Inference {
         case .keep, .rename:
             refuse(
                 .destinationNotConvertible, place.description,
-                "Not every \(old.destinationEntityName) is a \(relationship.destinationEntityName) for \(place).",
+                "Not every \(old.destinationEntityName) is \(relationship.destinationEntityName.withArticle) for \(place).",
                 remedy: "Answer \(answer?.is == .keep ? "drop" : "new"), or add a new relationship and fill it in a "
                     + "custom stage.")
         case .new, .value, nil: askAboutDestination(old, relationship, at: place)
@@ -224,8 +225,8 @@ extension Inference {
                 "\(place) changes its destination from \(old.destinationEntityName) to "
                     + "\(new.destinationEntityName).",
                 old: old.name,
-                evidence: "not every \(old.destinationEntityName) becomes a "
-                    + "\(new.destinationEntityName): keep needs a mapping or a custom stage",
+                evidence: "not every \(old.destinationEntityName) becomes "
+                    + "\(new.destinationEntityName.withArticle): keep needs a mapping or a custom stage",
                 isOfLinks: true, in: correspondence))
     }
 

@@ -29,6 +29,15 @@ extension MigrationError {
                     + "create the index again.", cause: cause)
         }
         if isOfSystem, system == EPERM { return .protectedData(place, cause: cause) }
+        if result == readOnlyFolder {
+            return MigrationError(
+                .readOnly, "The folder of the database cannot be written.", place: place,
+                remedy: """
+                    Make the folder writable for this user: SQLite needs files of its own next to a database, in WAL mode also to \
+                    read it. Or read a copy in another folder. A database that is out of WAL mode (PRAGMA journal_mode = \
+                    DELETE) can be read where it is.
+                    """, cause: cause)
+        }
         let (code, found, remedy) = words(of: isFull(result, place, system) ? SQLITE_FULL : result & 0xff)
         return MigrationError(code, found, place: place, remedy: remedy, cause: cause)
     }
@@ -48,6 +57,9 @@ extension MigrationError {
 
     /// `SQLITE_ERROR_MISSING_COLLSEQ`, which does not mean damage.
     package static let missingCollation: Int32 = SQLITE_ERROR | 1 << 8
+
+    /// `SQLITE_READONLY_DIRECTORY`.
+    private static let readOnlyFolder: Int32 = SQLITE_READONLY | 6 << 8
 
     /// Returns SQLite's message without the parts it quotes.
     private static func words(of message: String, _ result: Int32) -> String {

@@ -37,7 +37,12 @@ extension ReadOnlyStore {
     private static func checkOnce(_ path: String, _ system: any System) throws -> String {
         let status = try status(of: path, system)
         let resolved = try system.resolve(path)
-        guard status.size > 0 else { throw notAStore(path, "\(path) is empty.") }
+        guard status.size > 0 else {
+            // A log next to it may hold everything.
+            let isAlone = try sideFileSuffixes.allSatisfy { try system.status(of: resolved + $0) == nil }
+            let remedy: Remedy = "Remove the file, so that a new store can be made there, or name a Core Data store."
+            throw notAStore(path, "\(path) is empty.", remedy: isAlone ? remedy : "Name a Core Data store.")
+        }
         if let encrypted = try encrypted(path, system) { throw encrypted }
         let sideFiles = try sideFileSuffixes.map { suffix -> Int64 in
             let (side, isLink) = (try system.status(of: resolved + suffix), try system.isLink(resolved + suffix))

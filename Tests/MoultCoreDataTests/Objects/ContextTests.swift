@@ -79,6 +79,9 @@ import Testing
         #expect(error.conflicts.map(\.objectIDs) == [[id]])
         // Versions and properties, and no value: a description may end in a log.
         #expect(error.conflicts.first?.description.contains("pages") == true)
+        let words = try #require(error.recoverySuggestion)
+        #expect(words.contains("merge policy") && error.description.hasSuffix(words), "\(error)")
+        #expect((error as any Error).localizedDescription == error.conflicts.first?.description)
         #expect(try store.sql("SELECT ZPAGES FROM ZBOOK WHERE Z_PK = \(1)") == "5")
         other.mergePolicy = .mergeByPropertyObjectTrump
         try other.save()

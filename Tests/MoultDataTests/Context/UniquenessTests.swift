@@ -149,11 +149,18 @@ import Testing
         try context.save()
         two.code = "A"
         two.room = "roof"
-        #expect(throws: SwiftDataError.saveConflict) { try context.save() }
+        let error = try #require(throws: SwiftDataError.self) { try context.save() }
+        #expect(error == .saveConflict)
+        // SwiftData has no merge policies, and an error has one remedy.
+        #expect(!"\(error)".contains("merge policy") && !error.message.contains("Refresh"), "\(error)")
+        #expect(error.remedy.hasPrefix("Nothing was saved. Give one of the objects another value"), "\(error)")
         #expect(two.code == "A" && two.hasChanges)
         #expect(try ModelContext(container).all(Shelf.self).map(\.room) == ["hall", "hall"])
         context.rollback()
         #expect(two.code == "B")
+        two.code = "C"
+        try context.save()
+        #expect(try ModelContext(container).all(Shelf.self).map(\.code).sorted() == ["A", "C"])
     }
 
     // MARK: - Subclasses

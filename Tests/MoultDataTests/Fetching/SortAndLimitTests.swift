@@ -78,8 +78,17 @@ import Testing
         try check(SortDescriptor(\Person.id, order: .reverse))
         try check(SortDescriptor(\Person.mentor?.persistentModelID), SortDescriptor(\.name))
         // A computed property gives an identity too, and no store can sort by it.
-        #expect(throws: MigrationError.self) {
-            try FetchDescriptor(sortBy: [SortDescriptor(\Person.mentorID)]).objectFetch(in: container.schema)
+        for (sort, type) in [
+            (SortDescriptor(\Person.mentorID), "PersistentIdentifier"),
+            (SortDescriptor(\Person.shout, comparator: .localizedStandard), "String"),
+        ] {
+            let error = try #require(throws: MigrationError.self) {
+                try FetchDescriptor(sortBy: [sort]).objectFetch(in: container.schema)
+            }
+            // Its type, and no address.
+            let text = error.message
+            #expect(text.contains("<computed ") && text.contains(type) && !text.contains("0x"), "\(text)")
+            #expect(!text.contains("_LocalizedOrder") && error.remedy.contains("allowsInMemoryEvaluation"), "\(error)")
         }
         let new = ["a", "b"].map { Library.Tag(label: $0) }
         for tag in new { context.insert(tag) }
@@ -193,4 +202,5 @@ extension Library.Work {
 
 extension Person {
     fileprivate var mentorID: PersistentIdentifier { mentor?.persistentModelID ?? persistentModelID }
+    fileprivate var shout: String { name + "!" }
 }

@@ -44,11 +44,11 @@ import Testing
         #expect(error.place == "Habit.target")
         #expect(error.message.contains("no code can read the old values"), "\(error.message)")
         #expect(
-            error.message.contains(
+            error.remedy.contains(
                 ".transform(from: LossV1.Habit.self, to: LossV2.Habit.self) { old, new in new.target = … old.target … }"
             ),
-            "\(error.message)")
-        #expect(error.message.contains(#"acceptedLosses: AcceptedLosses { ["Habit.target"] }"#), "\(error.message)")
+            "\(error.remedy)")
+        #expect(error.remedy.contains(#"acceptedLosses: AcceptedLosses { ["Habit.target"] }"#), "\(error.remedy)")
         #expect(try refusal(try store(), plan).code == .stagesInvalid)
     }
 

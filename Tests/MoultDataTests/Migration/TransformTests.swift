@@ -2,6 +2,9 @@ import MoultData
 import TestSupport
 import Testing
 
+import struct Moult.Project
+import struct Moult.TextStyle
+
 @Suite struct TransformTests {
     private func fill(_ store: VersionedStore) throws {
         try store.open(PeopleV1.self) { context in
@@ -45,6 +48,17 @@ import Testing
                 "SELECT p.ZFIRST, ifnull(o.ZNAME, '-') FROM ZPERSON p LEFT JOIN ZPLACE o ON o.Z_PK = p.ZPLACE ORDER BY 1"
             )
                 == "leave|-\nmove|home\nstay|office of stay\n")
+    }
+
+    @Test func `the plan of a store names the transforms, and the table that they fill`() async throws {
+        let store = try VersionedStore()
+        try fill(store)
+        let plan = try await Project(MigrationRegistry(plan: PeoplePlan.self)).plan(for: store.path)
+        let lines = plan.lines(style: TextStyle.plain)
+        #expect(lines.contains("1.0.0 → 2.0.0  stage"), "\(lines)")
+        #expect(lines.contains("  • The policy of the transforms from 1.0.0 to 2.0.0 makes the objects."), "\(lines)")
+        let table = "ZPERSON is rebuilt, because the policy of the transforms from 1.0.0 to 2.0.0 makes objects."
+        #expect(lines.contains(table) && lines.contains("ZBADGE is made."), "\(lines)")
     }
 
     @Test func `the plan without its transform is refused with every reason`() throws {

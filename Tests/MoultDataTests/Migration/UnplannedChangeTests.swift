@@ -58,6 +58,7 @@ import Testing
         let error = try #require(throws: SwiftDataError.self) { try store.open(Texts.self) { _ in } }
         #expect("\(error)".contains("SchemaMigrationPlan"), "\(error)")
         #expect(!"\(error)".contains("moult answer"), "an app has no command line: \(error)")
+        #expect(!error.message.contains("{"), "a container reads no answers as JSON: \(error)")
         #expect(try store.sql("SELECT ZCOUNT FROM ZITEM ORDER BY Z_PK") == "7\n-1\n")
         let found = try store.open(Texts.self, Plan.self) { try $0.fetch(FetchDescriptor<Texts.Item>()).map(\.count) }
         #expect(Set(found) == ["7", "-1"])

@@ -331,7 +331,7 @@ struct ReconstructionTests {  // tier: long
 
         let (edited, other) = try edited()
         let contents = other + "/App 2.xcdatamodel/contents"
-        _ = try LockReport(locking: [ModelBundle(contentsOf: other)], again: false)
+        _ = try LockReport(locking: [ModelBundle(contentsOf: other)], again: false) { _ in throw CancellationError() }
         try String(contentsOfFile: contents, encoding: .utf8).replacing("title", with: "subject")
             .write(toFile: contents, atomically: true, encoding: .utf8)
         let refused = await #expect(throws: MigrationError.self) {

@@ -242,9 +242,12 @@ extension StoreLowering {
             remedy: wasRequired
                 ? ""
                 : isRelationship
-                    ? "Make \(place) optional, or set it before migrating."
-                    : "Give the attribute a default value, or fill it before migrating.")
+                    ? "Make \(place) optional, or set it before migrating, \(Self.before)."
+                    : "Give the attribute a default value, or fill it before migrating, \(Self.before).")
     }
+
+    /// The places of code that can change rows before they are migrated.
+    private static let before = "in the app or in the willMigrate of a custom stage"
 
     /// Returns findings for objects that share a value that must be unique in the new version.
     private func repeatedValues(_ connection: Connection) throws -> [Finding] {
@@ -267,7 +270,7 @@ extension StoreLowering {
                         message: Quantity.count(
                             groups, "value of \(place), which becomes unique, occurs",
                             plural: "values of \(place), which becomes unique, occur") + " more than once.",
-                        remedy: "Merge the objects that share a value before migrating."))
+                        remedy: "Merge the objects that share a value before migrating, \(Self.before)."))
             }
         }
         return findings

@@ -15,7 +15,10 @@ extension StoreLowering {
     }
 
     func way(of table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [RowSource]) -> Way {
-        guard !fills.isEmpty else { return Way(kind: .rebuilt([])) }
+        guard !fills.isEmpty else {
+            let policy = carriers(toTableOf: table.rootEntityName).lazy.compactMap(\.mapping.policy).first
+            return Way(kind: .rebuilt([]), reason: policy.map { .policyRuns($0) })
+        }
         func rebuilt(_ reason: RebuildReason) -> Way { Way(kind: .rebuilt(fills), reason: reason) }
         guard let fill = fills.first, fills.count == 1, fill.source == table.name else {
             return rebuilt(.rowsMove(from: Set(fills.map(\.source)).sorted()))

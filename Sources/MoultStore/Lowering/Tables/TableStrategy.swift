@@ -112,7 +112,9 @@ package struct TableStrategy: Sendable, Hashable {
         table = name
         switch change.kind {
         case .untouched: (kind, sentence) = (.unchanged, "\(name) is unchanged.")
-        case .rebuilt(let fills) where fills.isEmpty: (kind, sentence) = (.made, "\(name) is made.")
+        case .rebuilt(let fills) where fills.isEmpty:
+            // The rows of a policy are not filled in by SQL.
+            (kind, sentence) = (.made, change.reason.map { Self.rebuilt(name, $0) } ?? "\(name) is made.")
         case .rebuilt: (kind, sentence) = (.rebuilt, Self.rebuilt(name, change.reason))
         case .updated(let columns, let leaving):
             let alteration = change.alteration.isEmpty ? "" : " is altered in place: \(change.alteration.words)"
