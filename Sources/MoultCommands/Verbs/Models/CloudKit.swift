@@ -124,7 +124,7 @@ extension Invocation {
                 from: compared.older, to: compared.newer, configuration: mirroredConfiguration)
         }
         guard files.count == 2, words.count == 2 else {
-            let advice = "\(Program.name) cloudkit check compares a model with a schema."
+            let advice = "`\(Program.name) cloudkit check` compares a model with a schema."
             throw wrong("\(Program.name) \(path) compares two schemas, or two versions of a model. \(advice)")
         }
         return try CloudKitDifference(from: files[0], to: files[1])
