@@ -48,6 +48,7 @@ struct ReconstructVerbTests {  // tier: long
         // The edited Forum and Forum 2 were never current at a tag; versions of the model describe them.
         let names = ["Forum 2", "Forum 3", "Forum v1", "Forum v2", "Forum"]
         let stores = try FileManager.default.contentsOfDirectory(atPath: moult.folder.path + "/Fixtures")
+            .filter { !$0.hasPrefix(".") }
         #expect(Set(stores) == Set(names.map { "\($0).sqlite" }))
         let unknown = try moult("status", "Fixtures/Forum v1.sqlite", "--model", "Forum.xcdatamodeld", "--json")
         #expect(try unknown.document["state"] as? String == "unknown")

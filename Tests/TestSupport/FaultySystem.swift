@@ -40,6 +40,10 @@ package final class FaultySystem: ForwardingSystem, @unchecked Sendable {
         try check(path)
         try real.rename(path, to: newPath)
     }
+    package func exchange(_ path: String, with other: String) throws -> Bool {
+        try check(path)
+        return try real.exchange(path, with: other)
+    }
     package func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
         try check(path)
         try real.copy(path, to: copy, rights)

@@ -21,6 +21,7 @@ package struct BuildProduct {
     ///   place. If it throws, nothing is replaced.
     package func write(_ system: any System, last: () throws -> Void = {}) throws {
         try system.makeFolders(Path.folder(of: path), rights)
+        if try system.exists(replaced), try !system.exists(path) { try system.rename(replaced, to: path) }
         try StagedPath.removeAbandoned(for: path, system)
         let part = StagedPath.make(for: path, system)
         do {
@@ -39,8 +40,11 @@ package struct BuildProduct {
         try system.synchronise(Path.folder(of: path))
     }
 
-    /// Moves the finished files to the product's path. On a volume that cannot exchange two folders, the old one is
-    /// first renamed to a temporary name, which the next run removes after a crash.
+    /// The name of the old folder while it is replaced on a volume that cannot exchange two folders. If the process
+    /// ends then, it is whole there, and the next run takes it back.
+    private var replaced: String { path + ".replaced" }
+
+    /// Moves the finished files to the product's path.
     private func putInPlace(_ part: String, _ system: any System) throws {
         guard try system.status(of: path)?.kind == .folder else { return try system.rename(part, to: path) }
         if try system.exchange(part, with: path) {
@@ -48,15 +52,15 @@ package struct BuildProduct {
             _ = try? system.removeTree(part)
             return
         }
-        let old = StagedPath.make(for: path, system)
-        try system.rename(path, to: old)
+        _ = try system.removeTree(replaced)
+        try system.rename(path, to: replaced)
         do {
             try system.rename(part, to: path)
         } catch {
-            try system.rename(old, to: path)
+            try system.rename(replaced, to: path)
             throw error
         }
-        _ = try? system.removeTree(old)
+        _ = try? system.removeTree(replaced)
     }
 }
 

@@ -57,6 +57,7 @@ package struct StoreExport {
         try FormatFunctions.register(on: probe.connection)
         var names = DistinctNames()
         var parts: [ExportPart] = []
+        var named: Set<String> = []
         for entity in entities {
             let keys = try Self.keys(of: entity, selection, contents, probe)
             let columns = try Self.columns(of: entity, selection, contents, holdsLists)
@@ -68,6 +69,7 @@ package struct StoreExport {
             }
             // To-many relationships alone have no columns; their pairs are parts of their own.
             if columns.isEmpty, selection.columns?.isEmpty == false { continue }
+            named.formUnion(try Self.fileNames(of: entity, columns, probe))
             parts.append(
                 ExportPart(
                     entity, columns: columns, keys: keys, name: names.next(forTable: entity.name),
@@ -86,15 +88,27 @@ package struct StoreExport {
                 (model?.descendants(of: entity) ?? []).filter { !$0.isAbstract }.map(\.name)
             })
         leftOut = below.subtracting(selection.entities).sorted()
-        let hasPaths = parts.contains {
-            $0.columns.contains { if case .attribute(_, _, true) = $0.source { true } else { false } }
-        }
-        let named = hasPaths ? try ExternalStorage.names(in: probe.connection) : []
         missingFiles = try named.count { try !POSIXSystem().exists(Path.join(contents.externalFolder, $0)) }
         // Rows are counted only if progress is reported.
         guard WorkMeter.current != nil else { return }
         for part in parts {
             WorkMeter.expect(rows: try probe.connection.integer("SELECT count(*) FROM (\(part.sql))") ?? 0)
+        }
+    }
+
+    /// Returns the names of the files of external data in the columns of an entity's table; none of a damaged one, of
+    /// which the rows say what is wrong.
+    private static func fileNames(
+        of entity: EntityContents, _ columns: [ExportPart.Column], _ probe: ReadOnlyStore
+    ) throws -> Set<String> {
+        let paths = columns.compactMap { column -> String? in
+            if case .attribute(let name, _, isExternal: true) = column.source { name } else { nil }
+        }
+        do {
+            return try ExternalStorage.names(
+                in: probe.connection, paths, of: "main.\(entity.table.quotedName) AS r NOT INDEXED WHERE 1")
+        } catch let error as MigrationError where error.code == .storeCorrupted {
+            return []
         }
     }
 

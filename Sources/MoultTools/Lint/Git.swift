@@ -121,7 +121,7 @@ struct Git {
         guard let run = try ProgramRun("git", arguments, input: input, settings: settings) else {
             throw MigrationError(
                 .usage, "This needs git, and there is no program git here.",
-                remedy: "Install git.\(withoutRevision)")
+                remedy: "Install git.")
         }
         return run
     }

@@ -124,7 +124,9 @@ extension Tool {
     /// The rows of the store, by the shell of SQLite, over a copy.
     func contents() throws -> String {
         let copy = try ScratchFolder()
-        let path = try copy.copyStore(folder.path + "/forum.sqlite")
+        let names = ["forum.sqlite", "moved.sqlite"]
+        let name = names.first { FileManager.default.fileExists(atPath: "\(folder.path)/\($0)") } ?? names[0]
+        let path = try copy.copyStore("\(folder.path)/\(name)")
         return try SQLiteShell.run(path, ".sha3sum --schema")
     }
 }
