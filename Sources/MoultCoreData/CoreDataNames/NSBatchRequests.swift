@@ -62,9 +62,16 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
             scratch.persistentStoreCoordinator = context.persistentStoreCoordinator
             let object = NSEntityDescription.insertNewObject(forEntityName: entityName, into: scratch)
             if handler(object) { return nil }
-            return try object.entity.attributesByName.reduce(into: [:]) { all, attribute in
-                guard !attribute.value.isTransient, !(attribute.value is NSDerivedAttributeDescription) else { return }
-                all[attribute.key] = try object.storedObject?.attribute(attribute.key)
+            guard let stored = object.storedObject else { return [:] }
+            return try stored.shape.properties.reduce(into: [:]) { all, property in
+                guard case .attribute(let name, let attribute) = property, attribute.isStored,
+                    attribute.derivation == nil
+                else { return }
+                if let value = try stored.attribute(name) {
+                    all[name] = value
+                } else if attribute.defaultValue != nil {
+                    all[name] = NSNull()
+                }
             }
         }
     }

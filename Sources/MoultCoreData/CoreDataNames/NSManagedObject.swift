@@ -33,6 +33,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     var isAwake = false
     /// Whether the context has noted a change of the object since the last change notification.
     var isTouched = false
+    /// Whether the object was deleted before its first save, and the context has not processed that yet.
+    var isLeaving = false
     /// The contents of an object that is in no context.
     private(set) var detached: DetachedObject?
 
@@ -160,7 +162,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         } catch let error as MigrationError where error.code == .dataConflict {
             return nil
         } catch let error as MigrationError
-            where error.code == .objectGone && managedObjectContext?.shouldDeleteInaccessibleFaults == true
+            where error.code == .objectGone && formerContext?.shouldDeleteInaccessibleFaults == true
         {
             return nil
         } catch {
@@ -177,7 +179,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     }
 
     /// Makes the context keep the object until the next save and note the change.
-    func noteChange() { if !isKept || !isTouched { managedObjectContext?.note(self) } }
+    func noteChange() {
+        if storedObject != nil, !isKept || !isTouched { managedObjectContext?.note(self) }
+    }
 
     func holds(_ predicate: MoultModel.Predicate, _ variables: [String: ExpressionValue]) throws -> Bool {
         guard let storedObject, let context else { return false }
@@ -313,21 +317,28 @@ extension NSManagedObject {
     public var entity: NSEntityDescription {
         if let detached = detached?.entity { return detached }
         let name = objectID.entityName
-        if let entity = managedObjectContext?.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name] {
+        if let entity = formerContext?.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name] {
             return entity
         }
-        raise("\(type(of: self)).entity", "The object has left its context.")
+        return NSPersistentStoreCoordinator.openEntity(of: objectID)
     }
-    /// The context; nil once it is deallocated, or if the object is in no context.
-    public var managedObjectContext: NSManagedObjectContext? { context?.publicContext as? NSManagedObjectContext }
-    /// Whether the object's values have not been read yet.
+    /// The context; nil once it is deallocated, if the object is in no context, and after the object has left it: by
+    /// the save of its deletion, by ``NSManagedObjectContext/reset()``, or by a rollback before its first save.
+    public var managedObjectContext: NSManagedObjectContext? {
+        if let migrated = detached?.migrated { return migrated.context }
+        return storedObject?.isDetached == true && !isLeaving ? nil : formerContext
+    }
+    /// The context of the object, even after the object has left it.
+    private var formerContext: NSManagedObjectContext? { context?.publicContext as? NSManagedObjectContext }
+    /// Whether the object's values have not been read yet. After ``NSManagedObjectContext/reset()`` it is true.
     public var isFault: Bool { storedObject?.isFault ?? false }
     /// Whether the next save inserts the object.
     public var isInserted: Bool { storedObject?.isInserted ?? false }
     /// Whether the next save updates the object.
     public var isUpdated: Bool { storedObject?.isUpdated ?? false }
-    /// Whether the next save deletes the object.
-    public var isDeleted: Bool { storedObject?.isDeleted ?? false }
+    /// Whether the next save deletes the object. For an object that was never saved, it is true until the context
+    /// processes its changes, and then false.
+    public var isDeleted: Bool { isLeaving || storedObject?.isDeleted ?? false }
     /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { storedObject?.hasChanges ?? false }
     /// Whether the object has changes to stored properties.

@@ -168,7 +168,7 @@ extension NSManagedObjectContext {
                 return .failure(error)
             }
         }.get()
-        if hasChanges { processPendingChanges() }
+        if hasUnannouncedChanges { processPendingChanges() }
         if turns == 1 { base.endUndoEvent() }
         return result
     }

@@ -19,7 +19,9 @@ extension NSManagedObjectContext {
         orRaise("NSManagedObjectContext.delete(_:)") {
             let stored = try stored(object)
             note(object)
+            let isNew = stored.isInserted
             try base.delete(stored, object)
+            if isNew { object.isLeaving = true }
         }
     }
 
@@ -71,17 +73,19 @@ extension NSManagedObjectContext {
     }
 
     /// Rereads an object from the store. Unsaved changes are kept if `mergeChanges` is true, and discarded otherwise.
+    /// An object without changes turns into a fault.
     public func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
         guard let stored = object.storedObject else { return }
-        if !mergeChanges { object.willTurnIntoFault() }
+        let becomesFault = !mergeChanges || !object.hasChanges
+        if becomesFault { object.willTurnIntoFault() }
         orRaise("NSManagedObjectContext.refresh(_:mergeChanges:)") {
             try base.withLock { try $0.refresh(stored, mergingChanges: mergeChanges) }
         }
-        if !mergeChanges { object.didTurnIntoFault() }
+        if becomesFault { object.didTurnIntoFault() }
         announce([NSRefreshedObjectsKey: Set([object])])
     }
 
-    /// Refreshes every object of the context, and keeps unsaved changes.
+    /// Refreshes every object of the context, and keeps unsaved changes. Objects without changes turn into faults.
     public func refreshAllObjects() {
         let all = registeredObjects
         orRaise("NSManagedObjectContext.refreshAllObjects()") { try base.refreshAllObjects() }

@@ -200,20 +200,26 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     }
 
     private func forgetTouched() {
-        for object in touched { object.isTouched = false }
+        for object in touched { (object.isTouched, object.isLeaving) = (false, false) }
         touched = []
     }
+
+    /// Whether there are changes to save, or an object was deleted before its first save.
+    var hasUnannouncedChanges: Bool { hasChanges || touched.contains(where: \.isLeaving) }
 
     /// Applies delete rules, and posts the changes since the last call.
     public func processPendingChanges() {
         base.performAndWait {
             orRaise("NSManagedObjectContext.processPendingChanges()") { try base.processPendingChanges() }
             let (inserted, deleted) = (insertedObjects, deletedObjects)
+            // An object that was never saved is not among the deleted ones.
+            let left = touched.filter { $0.isLeaving && announced.inserted.contains($0) }
             let (newlyInserted, newlyDeleted) = (
-                inserted.subtracting(announced.inserted), deleted.subtracting(announced.deleted)
+                inserted.subtracting(announced.inserted), deleted.subtracting(announced.deleted).union(left)
             )
             let changed: Set<NSManagedObject> = base.publicObjects(\.changedInEvent)
-            let updated = changed.union(touched).subtracting(newlyInserted).subtracting(deleted)
+            let updated = changed.union(touched.filter { !$0.isLeaving }).subtracting(newlyInserted)
+                .subtracting(deleted)
             announced = (inserted, deleted)
             var changes: [AnyHashable: Any] = [:]
             if !newlyInserted.isEmpty { changes[NSInsertedObjectsKey] = newlyInserted }
@@ -229,6 +235,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     func takeIn(_ changed: [(AnyObject, ChangeStep.Reversal)]) {
         for case (let object as NSManagedObject, let reversal) in changed {
             note(object)
+            if reversal == .deletion { object.isLeaving = false }
             object.awake(fromSnapshotEvents: reversal.event)
         }
     }

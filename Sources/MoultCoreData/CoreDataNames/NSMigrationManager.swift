@@ -13,7 +13,9 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     open var userInfo: [AnyHashable: Any]?
     /// The running migration, whose policies are called; used only on its thread.
     var running: PolicyBridge?
-    private let state = Mutex((progress: Float(0), isCancelled: false))
+    private let state = Mutex((progress: Float(0), cancellation: Cancellation?.none))
+
+    private struct Cancellation: @unchecked Sendable { let error: any Error }
 
     /// Creates a manager for a migration between two versions.
     public init(sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel) {
@@ -24,12 +26,18 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     /// The progress, from 0 to 1.
     open var migrationProgress: Float { state.withLock { $0.progress } }
 
-    /// Cancels a running migration, which then removes the destination.
-    open func cancelMigrationWithError(_ error: any Error) { state.withLock { $0.isCancelled = true } }
+    /// Cancels a running migration, which then removes the destination and throws the error.
+    open func cancelMigrationWithError(_ error: any Error) {
+        let reason = Cancellation(error: error)
+        state.withLock { $0.cancellation = reason }
+    }
+
+    /// The error with which the migration was cancelled; nil if it was not.
+    var cancellation: (any Error)? { state.withLock { $0.cancellation }?.error }
 
     /// Creates a store with the destination model at a new URL, and leaves the source unchanged.
     ///
-    /// - Throws: 134110 and the related errors; no destination store is left in that case. An existing file at the
+    /// - Throws: 134110 and the related errors; the error of ``cancelMigrationWithError(_:)``; no destination store is left in that case. An existing file at the
     ///   destination is an error and stays as it is, whereas Core Data would add the objects to that store.
     open func migrateStore(
         from source: URL, type sourceType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil,
@@ -40,11 +48,12 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
             try PersistentStoreCoordinator.checkIsFree(destination)
             try PersistentStoreCoordinator.replacePersistentStore(
                 at: destination, withPersistentStoreFrom: source, type: try sourceType.moult("migrateStore"))
+            defer { state.withLock { $0.cancellation = nil } }
             do {
                 try migrate(destination, mapping, destinationOptions)
             } catch {
                 try? PersistentStoreCoordinator.destroyPersistentStore(at: destination)
-                throw error
+                throw cancellation ?? error
             }
         }
     }
@@ -85,7 +94,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         description.migrationProgress = { [weak self] progress in
             self?.state.withLock { $0.progress = Float(progress.fractionCompleted) }
         }
-        description.isMigrationCancelled = { [weak self] in self?.state.withLock { $0.isCancelled } ?? true }
+        description.isMigrationCancelled = { [weak self] in self.map { $0.cancellation != nil } ?? true }
         let coordinator = PersistentStoreCoordinator(managedObjectModel: destination, versions: versions)
         let failure = Mutex<(any Error)?>(nil)
         coordinator.addPersistentStore(with: description) { _, error in failure.withLock { $0 = error } }

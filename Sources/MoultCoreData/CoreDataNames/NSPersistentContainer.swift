@@ -110,7 +110,8 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
     private(set) var postsRemoteChanges = false
     private var kept: [String: NSObject] = [:]
 
-    /// Creates a description of the store at a URL. `/dev/null` means a store in memory.
+    /// Creates a description of the store at a URL. `/dev/null` means a store in memory, and `/dev/null/NAME` one that
+    /// all coordinators of the process share.
     public init(url: URL) { base = PersistentStoreDescription(url: url) }
 
     /// Creates a description without a URL. Set ``url`` before use.
@@ -240,7 +241,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     }
 
     /// The store's file; `/dev/null` for a store in memory.
-    open var url: URL? { base.url ?? URL(fileURLWithPath: "/dev/null") }
+    open var url: URL? { base.url ?? .inMemory }
     /// Core Data's name for the kind of store.
     open var type: String { base.type.rawValue }
     /// The name of the configuration whose entities the store holds.

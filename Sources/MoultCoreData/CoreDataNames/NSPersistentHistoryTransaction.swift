@@ -134,14 +134,15 @@ open class NSPersistentHistoryToken: NSObject, NSSecureCoding, NSCopying, @unche
 }
 
 extension NSPersistentStoreCoordinator {
-    /// Returns the token after all saves so far; nil if no store has history.
+    /// Returns the token after all saves so far, even if there are none, of these stores, or of all if there are none of
+    /// these; nil if no store has history.
     public func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
-        let wanted = stores?.compactMap { ($0 as? NSPersistentStore)?.base }
+        let wanted = stores?.isEmpty == false ? stores?.compactMap { ($0 as? NSPersistentStore)?.base } : nil
         let numbers = orRaise("NSPersistentStoreCoordinator.currentPersistentHistoryToken(fromStores:)") {
             try base.objects.lock.withLock {
                 try (wanted ?? base.persistentStores).reduce(into: [String: Int64]()) { all, store in
-                    let last = try store.store.historyRecords().last?.number
-                    if let number = last { all[store.identifier.uuidString] = number }
+                    guard store.store.layout.hasHistory else { return }
+                    all[store.identifier.uuidString] = try store.store.lastTransaction()
                 }
             }
         }

@@ -263,17 +263,19 @@ extension NSPersistentStoreCoordinator {
         }
     }
 
-    /// Removes a store and every file that belongs to it.
+    /// Removes the contents of a store and its external data, and leaves an empty database, which the next store at the
+    /// URL fills. Moult's backups stay.
     public func destroyPersistentStore(
         at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
     ) throws {
         try cocoaErrors {
-            try PersistentStoreCoordinator.destroyPersistentStore(
-                at: url, type: try type.moult("destroyPersistentStore"), options: Self.moult(options))
+            try PersistentStoreCoordinator.destroy(
+                url, try type.moult("destroyPersistentStore"), Self.moult(options), leavingFile: true)
         }
     }
 
-    /// Removes a store and every file that belongs to it.
+    /// Removes the contents of a store and its external data, and leaves an empty database, which the next store at the
+    /// URL fills. Moult's backups stay.
     public func destroyPersistentStore(at url: URL, ofType type: String, options: [AnyHashable: Any]? = nil) throws {
         try destroyPersistentStore(at: url, type: .init(rawValue: type), options: options)
     }

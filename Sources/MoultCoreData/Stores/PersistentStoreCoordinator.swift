@@ -53,7 +53,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     }
 
     /// Returns the location of a store; `/dev/null` for a store in memory.
-    public func url(for store: PersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
+    public func url(for store: PersistentStore) -> URL { store.url ?? .inMemory }
 
     // MARK: - Adding
 

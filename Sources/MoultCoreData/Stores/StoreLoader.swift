@@ -98,16 +98,18 @@ package struct StoreLoader {
     package func open() throws -> PersistentStore { try words.speaking(opened) }
 
     private func opened() throws -> PersistentStore {
-        guard type == .sqlite, let url, url.path != "/dev/null" else {
-            let store = try ObjectStore(inMemory: model, configuration: configuration, history: options.tracksHistory)
-            return PersistentStore(store, url: nil, type: .inMemory, configuration: configuration, options: options)
+        guard type == .sqlite, let url, !url.isInMemory else {
+            let shared = type == .sqlite ? url.flatMap { $0.path == URL.inMemory.path ? nil : $0 } : nil
+            let store = try ObjectStore(
+                inMemory: model, sharedAs: shared?.path, configuration: configuration, history: options.tracksHistory)
+            return PersistentStore(store, url: shared, type: .inMemory, configuration: configuration, options: options)
         }
         guard url.isFileURL else {
             throw MigrationError(
                 .usage, "\(url) is not the URL of a file.", place: "\(url)", remedy: "Use URL(fileURLWithPath:).")
         }
         if try system.exists(url.path) {
-            try bringUpToDate(url.path)
+            if try !fillIfEmpty(url.path) { try bringUpToDate(url.path) }
         } else {
             try options.stagedMigrationManager?.validate(model, in: versions)
             try make(url.path)
@@ -148,6 +150,32 @@ package struct StoreLoader {
                 Thread.sleep(forTimeInterval: 0.02)
             }
         }
+    }
+
+    /// Creates the store in an empty database, such as the destruction of a store leaves.
+    ///
+    /// - Returns: false for any other file, which is unchanged.
+    private func fillIfEmpty(_ path: String) throws -> Bool {
+        let path = try system.resolve(path)
+        guard !options.isReadOnly, !OpenStoreRegistry.shared.contains(path),
+            try PersistentStoreCoordinator.isEmptyDatabase(path, system)
+        else { return false }
+        try options.stagedMigrationManager?.validate(model, in: versions)
+        try checkHashes()
+        let maker = try StoreCreator(
+            modelVersion(), history: options.tracksHistory, experimental: options.run.isExperimental)
+        let new = try Connection(":memory:", mode: .create)
+        defer { new.close() }
+        try maker.fill(new)
+        let lock = try StoreLock(path, system, patience: options.busyTimeout)
+        defer { lock.release() }
+        // Another process may have created its store in the meantime.
+        guard try lock.connection.catalogue().entries.isEmpty else { return false }
+        if maker.layout.hasExternalStorage { try ExternalStorage(store: path).makeFolder(on: system) }
+        try lock.connection.keepWALOnClose(false)
+        try Backup(from: new, to: lock.connection).run(stepPages: -1) { _, _ in true }
+        if maker.layout.level.writesAheadLog { try lock.connection.execute("PRAGMA journal_mode = WAL") }
+        return true
     }
 
     /// Creates the folder of a store if it is a default folder: the program's own, or one for a group next to it. Any
@@ -429,7 +457,7 @@ extension StoreLoader: LaunchedStore {
     package var ownOptions: RunOptions { runOptions }
 
     package func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
-        guard type == .sqlite, path != "/dev/null" else { return nil }
+        guard type == .sqlite, url?.isInMemory != true else { return nil }
         var loader = self
         loader.system = system
         return try loader.session(path, adjust)
@@ -448,6 +476,14 @@ extension StoreLoader: LaunchedStore {
         if !report.losses.isEmpty { migration.onLosses?(report.losses) }
         return report
     }
+}
+
+extension URL {
+    /// The URL of a store in memory.
+    package static let inMemory = URL(fileURLWithPath: "/dev/null")
+
+    /// Whether a store at the URL is in memory: at `/dev/null`, or at a name below it, which the process shares.
+    package var isInMemory: Bool { path == Self.inMemory.path || path.hasPrefix(Self.inMemory.path + "/") }
 }
 
 extension StoreMetadata {

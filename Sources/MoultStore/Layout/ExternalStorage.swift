@@ -78,7 +78,7 @@ package struct ExternalStorage: Sendable, Hashable {
             remedy: "Replace it with the file itself, or remove it.")
     }
 
-    package func makeFolder(on system: some System) throws {
+    package func makeFolder(on system: any System) throws {
         try system.makeFolder(supportFolder, rights)
         try system.makeFolder(folder, rights)
     }
