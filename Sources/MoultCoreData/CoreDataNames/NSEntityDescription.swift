@@ -71,12 +71,19 @@ open class NSEntityDescription: NSObject {
     open func isKindOf(entity: NSEntityDescription) -> Bool {
         self === entity || name == entity.name || superentity?.isKindOf(entity: entity) == true
     }
-    /// The version hash, 32 bytes.
+    /// The version hash, 32 bytes: of the entity in its model or, outside one, of what is known of it.
     open var versionHash: Data {
-        guard let model, let name, let hash = model.entityVersionHashesByName[name] else {
-            raise("NSEntityDescription.versionHash", "The entity \(self.name ?? "") belongs to no model.")
+        let name = name ?? ""
+        if let hash = (try? model?.value())?.entityVersionHashesByName[name] { return hash }
+        return orRaise("NSEntityDescription.versionHash") {
+            var lineage = [try value(requiringDestinations: false)]
+            var above = superentity
+            while let parent = above {
+                lineage.append(try parent.value(requiringDestinations: false))
+                above = parent.superentity
+            }
+            return ManagedObjectModel(incomplete: lineage).entityVersionHashesByName[name] ?? Data()
         }
-        return hash
     }
     /// The model that contains the entity.
     open var managedObjectModel: NSManagedObjectModel {
@@ -114,7 +121,8 @@ open class NSEntityDescription: NSObject {
             + value.fetchedProperties.map(NSFetchedPropertyDescription.init)
     }
 
-    func value() throws -> EntityDescription {
+    /// - Parameter requiringDestinations: whether a relationship without a destination is an error.
+    func value(requiringDestinations: Bool = true) throws -> EntityDescription {
         var entity = EntityDescription(
             name: name ?? "",
             managedObjectClassName: managedObjectClassName == "NSManagedObject" ? nil : managedObjectClassName,
@@ -125,7 +133,9 @@ open class NSEntityDescription: NSObject {
             }, renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier,
             userInfo: texts(userInfo))
         entity.attributes = try own.compactMap { try ($0 as? NSAttributeDescription)?.value() }
-        entity.relationships = try own.compactMap { try ($0 as? NSRelationshipDescription)?.value() }
+        entity.relationships = try own.compactMap {
+            try ($0 as? NSRelationshipDescription)?.value(requiringDestination: requiringDestinations)
+        }
         entity.fetchedProperties = try own.compactMap { try ($0 as? NSFetchedPropertyDescription)?.value() }
         return entity
     }

@@ -381,24 +381,16 @@ extension NSManagedObject {
     /// Sets the value like ``setValue(_:forKey:)``.
     public func setPrimitiveValue(_ value: Any?, forKey key: String) { setValue(value, forKey: key) }
     /// Reads the object if it is a fault. Custom accessors call it before they read.
-    public func willAccessValue(forKey key: String?) { if isFault, let key { _ = value(forKey: key) } }
-    /// Checks that the key exists. Custom accessors call it after they read.
-    public func didAccessValue(forKey key: String?) { check(key, "didAccessValue(forKey:)") }
-    /// Notifies the context that the object is about to change. Custom accessors call it before they write.
-    public func willChangeValue(forKey key: String) {
-        check(key, "willChangeValue(forKey:)")
-        noteChange()
-    }
-    /// Notifies the context that the object has changed.
-    public func didChangeValue(forKey key: String) {
-        check(key, "didChangeValue(forKey:)")
-        noteChange()
-    }
+    public func willAccessValue(forKey key: String?) { if isFault, let key, isProperty(key) { _ = value(forKey: key) } }
+    /// Does nothing. Custom accessors call it after they read.
+    public func didAccessValue(forKey key: String?) {}
+    /// Notifies the context that the object is about to change, if the key is that of a property. Custom accessors call
+    /// it before they write.
+    public func willChangeValue(forKey key: String) { if isProperty(key) { noteChange() } }
+    /// Notifies the context that the object has changed, if the key is that of a property.
+    public func didChangeValue(forKey key: String) { if isProperty(key) { noteChange() } }
 
-    private func check(_ key: String?, _ call: String) {
-        guard let key, storedObject != nil, entity.propertiesByName[key] == nil else { return }
-        raise("\(type(of: self)).\(call)", "The entity \(entity.name ?? "") has no property \(key).")
-    }
+    private func isProperty(_ key: String) -> Bool { storedObject != nil && entity.propertiesByName[key] != nil }
 
     /// Returns a mutable view of the destinations of a to-many relationship.
     public func mutableSetValue(forKey key: String) -> NSManagedSet { NSManagedSet(self, key) }
@@ -410,7 +402,7 @@ extension NSManagedObjectID: NSFetchRequestResult {}
 
 extension NSManagedObjectID {
     /// The object's entity, in the model with which its store is open or, if the store is not open, in the newest open
-    /// model that has the entity. Ends the program if there is none.
+    /// model that has the entity. Without such a model it has only its name.
     public var entity: NSEntityDescription { NSPersistentStoreCoordinator.openEntity(of: self) }
     /// The object's store; nil before its first save, and if that store is not open.
     public var persistentStore: NSPersistentStore? { NSPersistentStoreCoordinator.openStore(of: self) }

@@ -79,7 +79,7 @@ extension NSManagedObjectContext {
         let becomesFault = !mergeChanges || !object.hasChanges
         if becomesFault { object.willTurnIntoFault() }
         orRaise("NSManagedObjectContext.refresh(_:mergeChanges:)") {
-            try base.withLock { try $0.refresh(stored, mergingChanges: mergeChanges) }
+            try base.withLock { try $0.refreshIfThere(stored, mergingChanges: mergeChanges) }
         }
         if becomesFault { object.didTurnIntoFault() }
         announce([NSRefreshedObjectsKey: Set([object])])
@@ -88,7 +88,11 @@ extension NSManagedObjectContext {
     /// Refreshes every object of the context, and keeps unsaved changes. Objects without changes turn into faults.
     public func refreshAllObjects() {
         let all = registeredObjects
-        orRaise("NSManagedObjectContext.refreshAllObjects()") { try base.refreshAllObjects() }
+        orRaise("NSManagedObjectContext.refreshAllObjects()") {
+            try base.withLock { graph in
+                for object in graph.registeredObjects { try graph.refreshIfThere(object, mergingChanges: true) }
+            }
+        }
         announce([NSRefreshedObjectsKey: all])
     }
 
@@ -208,6 +212,15 @@ extension NSManagedObjectContext {
             default: try value.foundation(in: nil)
             }
         }
+    }
+}
+
+extension ObjectContext {
+    /// Refreshes an object. One with changes whose row is gone stays as it is: its save reports the conflict.
+    fileprivate func refreshIfThere(_ object: Object, mergingChanges: Bool) throws {
+        do {
+            try refresh(object, mergingChanges: mergingChanges)
+        } catch let error as MigrationError where error.code == .objectGone {}
     }
 }
 

@@ -218,7 +218,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
                 inserted.subtracting(announced.inserted), deleted.subtracting(announced.deleted).union(left)
             )
             let changed: Set<NSManagedObject> = base.publicObjects(\.changedInEvent)
-            let updated = changed.union(touched.filter { !$0.isLeaving }).subtracting(newlyInserted)
+            let updated = changed.union(touched).filter { !$0.isLeaving }.subtracting(newlyInserted)
                 .subtracting(deleted)
             announced = (inserted, deleted)
             var changes: [AnyHashable: Any] = [:]

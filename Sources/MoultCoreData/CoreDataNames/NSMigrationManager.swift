@@ -71,6 +71,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     }
 
     private func migrate(_ url: URL, _ mapping: NSMappingModel, _ options: [AnyHashable: Any]?) throws {
+        if let unusable = mapping.entityMappings.lazy.compactMap(\.unusable).first { throw unusable.error }
         let (source, destination) = (try sourceModel.value(), try destinationModel.value())
         let versions = ModelVersions([("the source model", source), ("the destination model", destination)])
         let description = PersistentStoreDescription(url: url)
@@ -154,12 +155,14 @@ open class NSEntityMigrationPolicy: NSObject {
 }
 
 extension NSMigrationManager {
-    /// The context that receives the new objects while policies run.
+    /// The context that receives the new objects while policies run; otherwise one without stores.
     public var destinationContext: NSManagedObjectContext {
-        bridge("destinationContext").destinationContext
+        running?.destinationContext ?? PolicyBridge.context(of: destinationModel)
     }
-    /// The context that provides the objects of the old version while policies run.
-    public var sourceContext: NSManagedObjectContext { bridge("sourceContext").sourceContext }
+    /// The context that provides the objects of the old version while policies run; otherwise one without stores.
+    public var sourceContext: NSManagedObjectContext {
+        running?.sourceContext ?? PolicyBridge.context(of: sourceModel)
+    }
     /// The mapping whose policy is running.
     public var currentEntityMapping: NSEntityMapping { bridge("currentEntityMapping").mapping }
 
@@ -187,8 +190,9 @@ extension NSMigrationManager {
     public func destinationInstances(
         forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?
     ) -> [NSManagedObject] {
-        orRaise("destinationInstances(forEntityMappingName: \"\(mappingName)\")") {
-            try bridge("destinationInstances").destinations(mappingName, of: sourceInstances ?? [])
+        guard let running else { return [] }
+        return orRaise("destinationInstances(forEntityMappingName: \"\(mappingName)\")") {
+            try running.destinations(mappingName, of: sourceInstances ?? [])
         }
     }
 
@@ -196,8 +200,9 @@ extension NSMigrationManager {
     public func sourceInstances(
         forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?
     ) -> [NSManagedObject] {
-        orRaise("sourceInstances(forEntityMappingName: \"\(mappingName)\")") {
-            try bridge("sourceInstances").sources(mappingName, of: destinationInstances ?? [])
+        guard let running else { return [] }
+        return orRaise("sourceInstances(forEntityMappingName: \"\(mappingName)\")") {
+            try running.sources(mappingName, of: destinationInstances ?? [])
         }
     }
 

@@ -127,14 +127,19 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
         get { base.url }
         set { base.url = newValue }
     }
-    /// `NSSQLiteStoreType` or `NSInMemoryStoreType`.
+    /// `NSSQLiteStoreType` or `NSInMemoryStoreType`. A store of another type cannot be loaded.
     open var type: String {
-        get { base.type.rawValue }
+        get { wantedType ?? base.type.rawValue }
         set {
-            base.type = orRaise("NSPersistentStoreDescription.type") {
-                try NSPersistentStore.StoreType(rawValue: newValue).moult("NSPersistentStoreDescription.type")
-            }
+            wantedType = newValue
+            if let type = PersistentStore.StoreType(rawValue: newValue) { (base.type, wantedType) = (type, nil) }
         }
+    }
+    /// The type, if there are no stores of it.
+    private var wantedType: String?
+    /// The error with which loading a store of this type fails; nil for a type that exists.
+    var unknownType: MigrationError? {
+        wantedType.map { NSPersistentStore.StoreType(rawValue: $0).unknown("NSPersistentStoreDescription.type") }
     }
     /// The name of the configuration whose entities the store holds.
     open var configuration: String? {
@@ -229,8 +234,13 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
         func moult(_ call: String) throws -> PersistentStore.StoreType {
             if let type = PersistentStore.StoreType(rawValue: rawValue) { return type }
-            throw MigrationError(
-                .unsupported, "There are no stores of type \(rawValue).", place: call,
+            throw unknown(call)
+        }
+
+        /// The error for a kind of which there are no stores, 134000.
+        func unknown(_ call: String) -> MigrationError {
+            MigrationError(
+                .notAStore, "There are no stores of type \(rawValue).", place: call,
                 remedy: "Use NSSQLiteStoreType or NSInMemoryStoreType.")
         }
     }
@@ -252,11 +262,16 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     open var isReadOnly: Bool { base.isReadOnly }
     /// The coordinator in which the store is open.
     open var persistentStoreCoordinator: NSPersistentStoreCoordinator? { coordinator }
-    /// The metadata of the store. Setting it writes the app's own entries at once.
+    /// The metadata of the store. Setting it writes the app's own entries at once. A closed store has those that were
+    /// last known.
     open var metadata: [String: Any]! {
-        get { coordinator?.metadata(for: self) }
-        set { coordinator?.setMetadata(newValue, for: self) }
+        get { coordinator?.metadata(for: self) ?? lastMetadata }
+        set {
+            if let coordinator { coordinator.setMetadata(newValue, for: self) } else { lastMetadata = newValue ?? [:] }
+        }
     }
+    /// The metadata as they were last read or, for a store that cannot be written, set.
+    var lastMetadata: [String: Any] = [:]
 
     /// Returns whether both are the same open store.
     open override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentStore)?.base === base }

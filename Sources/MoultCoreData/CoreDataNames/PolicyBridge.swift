@@ -23,14 +23,16 @@ final class PolicyBridge {
     private struct Shown { weak var object: NSManagedObject? }
 
     init(_ manager: MigrationManager, from source: NSManagedObjectModel, to destination: NSManagedObjectModel) {
-        func context(_ model: NSManagedObjectModel) -> NSManagedObjectContext {
-            let context = NSManagedObjectContext(.privateQueue)
-            context.persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-            return context
-        }
         self.manager = manager
-        (sourceContext, destinationContext) = (context(source), context(destination))
+        (sourceContext, destinationContext) = (Self.context(of: source), Self.context(of: destination))
         (sourceContext.migration, destinationContext.migration) = (self, self)
+    }
+
+    /// Returns a context without stores.
+    static func context(of model: NSManagedObjectModel) -> NSManagedObjectContext {
+        let context = NSManagedObjectContext(.privateQueue)
+        context.persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+        return context
     }
 
     // MARK: - Objects
