@@ -211,6 +211,8 @@ func cocoaError(_ error: any Error, in context: NSManagedObjectContext? = nil) -
     case let migration as MigrationError:
         userInfo[NSLocalizedRecoverySuggestionErrorKey] = migration.remedy
         if !migration.place.isEmpty { userInfo[NSFilePathErrorKey] = migration.place }
+        userInfo["MoultNeededSpace"] = migration.neededSpace
+        userInfo["MoultFreeSpace"] = migration.freeSpace
     default: break
     }
     return NSError(domain: NSCocoaErrorDomain, code: number(of: found), userInfo: userInfo)

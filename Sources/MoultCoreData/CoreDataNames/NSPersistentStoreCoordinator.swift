@@ -336,12 +336,14 @@ extension NSPersistentStoreCoordinator {
         try migratePersistentStore(store, to: url, options: options, type: .init(rawValue: type))
     }
 
-    /// Completes all tasks that deferred migrations have left.
+    /// Completes all tasks that deferred migrations have left. If the task that calls it is cancelled, it ends soon with
+    /// 134120; completed tasks stay completed.
     public func finishDeferredLightweightMigration() throws {
         try cocoaErrors { try base.finishDeferredLightweightMigration() }
     }
 
-    /// Completes the next task that a deferred migration has left.
+    /// Completes the next task that a deferred migration has left. If the task that calls it is cancelled, it ends soon
+    /// with 134120, and the store is unchanged.
     public func finishDeferredLightweightMigrationTask() throws {
         try cocoaErrors { try base.finishDeferredLightweightMigrationTask() }
     }

@@ -32,6 +32,8 @@ package struct StoreLoader {
     /// The wording of remedies, which tell the app how to allow a refused operation.
     package var words: any RemedyWords = DescriptionWords()
     package var system: any System = POSIXSystem()
+    /// Receives Core Data's messages about a migration; nil unless the program was asked for them.
+    package var debug: (@Sendable (String) -> Void)? = MigrationDebug.isAsked ? MigrationDebug.say : nil
 
     /// The settings for migrating an older store, besides its options.
     package struct Migration {
@@ -86,6 +88,8 @@ package struct StoreLoader {
         options.run.stopsAtEachVersion = state.stopsAtEachVersion
         options.run.maximumAttempts = state.maximumMigrationAttempts
         options.run.keepsBackup = state.keepsMigrationBackup
+        options.run.backupFolder = state.backupFolder?.path ?? options.run.backupFolder
+        options.run.retention = state.backupRetention
         options.run.comparesStores = state.validatesAfterMigration
         self.init(
             model: model, versions: versions, url: state.url, type: state.type, configuration: state.configuration,
@@ -472,9 +476,31 @@ extension StoreLoader: LaunchedStore {
             tell($0)
         }
         both.isCancelled = { [isCancelled = observer.isCancelled] in own.isCancelled() || isCancelled() }
-        let report = try session.run(both)
+        let report = try debugging(session, &both) { try session.run($0) }
         if !report.losses.isEmpty { migration.onLosses?(report.losses) }
         return report
+    }
+}
+
+extension StoreLoader {
+    /// Runs a migration, and prints Core Data's messages about it if the program was asked for them.
+    private func debugging<Result>(
+        _ session: StoreSession, _ observer: inout MigrationObserver, _ run: (MigrationObserver) throws -> Result
+    ) throws -> Result {
+        guard let say = debug else { return try run(observer) }
+        say("Migrating from version \(session.from) to version \(session.to)")
+        observer.onProgress = { [tell = observer.onProgress] progress in
+            if let message = progress.message { say(message) }
+            tell(progress)
+        }
+        do {
+            let result = try run(observer)
+            say("Completed successfully")
+            return result
+        } catch {
+            say("Failed: \(error)")
+            throw error
+        }
     }
 }
 
