@@ -19,7 +19,10 @@ open class NSEntityDescription: NSObject {
     /// The app's own annotations, with strings as keys and values.
     open var userInfo: [AnyHashable: Any]? { willSet { willChange() } }
     /// The indexes of the entity.
-    open var indexes: [NSFetchIndexDescription] = [] { willSet { willChange() } }
+    open var indexes: [NSFetchIndexDescription] = [] {
+        willSet { willChange() }
+        didSet { for index in indexes { index.entity = self } }
+    }
     /// The uniqueness constraints, each a list of properties or their names.
     open var uniquenessConstraints: [[Any]] = [] { willSet { willChange() } }
     private var own: [NSPropertyDescription] = []
@@ -164,6 +167,8 @@ open class NSFetchIndexElementDescription: NSObject {
     open var collationType: NSFetchIndexElementType
     /// Whether the order is ascending.
     open var isAscending = true
+    /// The index that has the column.
+    open internal(set) weak var indexDescription: NSFetchIndexDescription?
 
     /// Creates a column for a property.
     public init(property: NSPropertyDescription, collationType: NSFetchIndexElementType) {
@@ -187,7 +192,9 @@ open class NSFetchIndexDescription: NSObject {
     /// The name of the index.
     open var name: String
     /// The columns of the index, in order.
-    open var elements: [NSFetchIndexElementDescription]
+    open var elements: [NSFetchIndexElementDescription] { didSet { own() } }
+    /// The entity that has the index.
+    open internal(set) weak var entity: NSEntityDescription?
     /// The predicate that selects the rows of the index; nil for all rows.
     open var partialIndexPredicate: NSPredicate?
 
@@ -195,7 +202,11 @@ open class NSFetchIndexDescription: NSObject {
     public init(name: String, elements: [NSFetchIndexElementDescription]?) {
         self.name = name
         self.elements = elements ?? []
+        super.init()
+        own()
     }
+
+    private func own() { for element in elements { element.indexDescription = self } }
 
     convenience init(_ value: FetchIndexDescription, in entity: NSEntityDescription) {
         let elements = value.elements.compactMap { element -> NSFetchIndexElementDescription? in

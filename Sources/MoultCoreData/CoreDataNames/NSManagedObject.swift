@@ -63,6 +63,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         self.init(entity: context.entity(of: Self.self, call: "\(Self.self)(context:)"), insertInto: context)
     }
 
+    /// Whether a change of a property that the model does not have is no change of the object: always true, because such
+    /// a change is not noticed.
+    open class var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
+
     /// Returns the entity of the class in the one open model that has it.
     open class func entity() -> NSEntityDescription { NSPersistentStoreCoordinator.openEntity(of: Self.self) }
 
@@ -162,7 +166,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         } catch let error as MigrationError where error.code == .dataConflict {
             return nil
         } catch let error as MigrationError
-            where error.code == .objectGone && formerContext?.shouldDeleteInaccessibleFaults == true
+            where error.code == .objectGone
+            && formerContext?.shouldHandleInaccessibleFault(
+                self, for: objectID, triggeredByProperty: nil) == true
         {
             return nil
         } catch {
@@ -332,6 +338,8 @@ extension NSManagedObject {
     private var formerContext: NSManagedObjectContext? { context?.publicContext as? NSManagedObjectContext }
     /// Whether the object's values have not been read yet. After ``NSManagedObjectContext/reset()`` it is true.
     public var isFault: Bool { storedObject?.isFault ?? false }
+    /// 0 for an object whose values were read; another number for a fault.
+    public var faultingState: Int { isFault ? 1 : 0 }
     /// Whether the next save inserts the object.
     public var isInserted: Bool { storedObject?.isInserted ?? false }
     /// Whether the next save updates the object.

@@ -272,8 +272,9 @@ private protocol AsynchronousRequest {
 
 extension NSAsynchronousFetchRequest: AsynchronousRequest {
     fileprivate func start(in context: NSManagedObjectContext) -> NSPersistentStoreResult {
-        let result = NSAsynchronousFetchResult(self)
+        let result = NSAsynchronousFetchResult(self, in: context)
         context.perform {
+            guard !result.isCancelled else { return }
             do {
                 result.finalResult = try context.fetch(self.fetchRequest)
             } catch {

@@ -118,6 +118,11 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     /// Whether an object whose row no longer exists reads as nil values, which is the default. Otherwise reading it
     /// ends the program.
     open var shouldDeleteInaccessibleFaults = true
+    /// Called when the row of an object no longer exists. Returns whether the object then reads as nil values, by
+    /// default ``shouldDeleteInaccessibleFaults``.
+    open func shouldHandleInaccessibleFault(
+        _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
+    ) -> Bool { shouldDeleteInaccessibleFaults }
     /// The number of seconds that cached values stay valid; negative, the default, for ever. It has no effect: there is
     /// no cache between a context and its store, and a fault is always filled from the store.
     open var stalenessInterval: TimeInterval = -1

@@ -170,6 +170,14 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         if let value = try? value() { return value.entityVersionHashesByName }
         return entitiesByName.mapValues(\.versionHash)
     }
+    /// Returns the version checksums of all versions in a model file, by the names of the versions.
+    open class func checksumsForVersionedModel(at url: URL) throws -> [String: String] {
+        try cocoaErrors {
+            let versions = try ModelVersions(contentsOf: url).versions
+            return Dictionary(versions.map { ($0.name, $0.model.versionChecksum) }) { first, _ in first }
+        }
+    }
+
     /// The checksum over all version hashes, as Xcode prints it.
     open var versionChecksum: String {
         VersionHashes(read: entityVersionHashesByName.mapValues { [UInt8]($0) }).checksum.base64

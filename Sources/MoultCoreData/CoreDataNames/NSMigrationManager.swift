@@ -11,6 +11,8 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     public let destinationModel: NSManagedObjectModel
     /// Data that the policies share with each other.
     open var userInfo: [AnyHashable: Any]?
+    /// The mapping of the last migration; one without entities before the first.
+    open private(set) var mappingModel = NSMappingModel()
     /// The running migration, whose policies are called; used only on its thread.
     var running: PolicyBridge?
     private let state = Mutex((progress: Float(0), cancellation: Cancellation?.none))
@@ -71,6 +73,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     }
 
     private func migrate(_ url: URL, _ mapping: NSMappingModel, _ options: [AnyHashable: Any]?) throws {
+        mappingModel = mapping
         if let unusable = mapping.entityMappings.lazy.compactMap(\.unusable).first { throw unusable.error }
         let (source, destination) = (try sourceModel.value(), try destinationModel.value())
         let versions = ModelVersions([("the source model", source), ("the destination model", destination)])

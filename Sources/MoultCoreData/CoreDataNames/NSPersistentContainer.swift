@@ -231,6 +231,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
         public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
         /// A store in memory.
         public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
+        /// A store in one binary file. There are no such stores: adding one throws 134000.
+        public static let binary = StoreType(rawValue: NSBinaryStoreType)
 
         func moult(_ call: String) throws -> PersistentStore.StoreType {
             if let type = PersistentStore.StoreType(rawValue: rawValue) { return type }

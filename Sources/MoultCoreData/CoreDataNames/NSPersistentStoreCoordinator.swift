@@ -336,6 +336,21 @@ extension NSPersistentStoreCoordinator {
         try migratePersistentStore(store, to: url, options: options, type: .init(rawValue: type))
     }
 
+    /// Returns the model that is kept inside a store.
+    ///
+    /// - Throws: an `NSError` for a file that is not a store, or a store without a readable model.
+    public class func cachedModelForPersistentStore(
+        at url: URL, options: [AnyHashable: Any]? = nil
+    ) throws -> NSManagedObjectModel {
+        try cocoaErrors { NSManagedObjectModel(try PersistentStoreCoordinator.modelInStore(at: url)) }
+    }
+
+    /// Executes a fetch, a batch request or a history request in a context, and returns its result.
+    public func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
+        if let fetch = request as? NSFetchRequest<any NSFetchRequestResult> { return try context.fetch(fetch) }
+        return try context.execute(request)
+    }
+
     /// Completes all tasks that deferred migrations have left. If the task that calls it is cancelled, it ends soon with
     /// 134120; completed tasks stay completed.
     public func finishDeferredLightweightMigration() throws {

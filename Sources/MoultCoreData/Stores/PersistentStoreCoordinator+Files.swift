@@ -172,6 +172,22 @@ extension PersistentStoreCoordinator {
         try storedMetadata(at: url).dictionary
     }
 
+    /// Returns the model that is kept inside a store, which need not be open.
+    ///
+    /// - Throws: `fileNotFound`, `notAStore`, `metadataInvalid`; `modelNotFound` if there is no readable model.
+    static func modelInStore(at url: URL) throws -> ManagedObjectModel {
+        let path = try POSIXSystem().resolve(url.path)
+        func model(_ connection: Connection) throws -> ManagedObjectModel {
+            try StoreSnapshot(connection).ownVersion().model
+        }
+        guard OpenStoreRegistry.shared.contains(path) else {
+            return try ReadOnlyStore.read(path) { try model($0.connection) }
+        }
+        let connection = try Connection(path, mode: .readOnly, busyTimeout: 5_000)
+        defer { connection.close() }
+        return try model(connection)
+    }
+
     private static func storedMetadata(at url: URL) throws -> StoreMetadata {
         let system = POSIXSystem()
         guard try system.exists(url.path), OpenStoreRegistry.shared.contains(try system.resolve(url.path)) else {
