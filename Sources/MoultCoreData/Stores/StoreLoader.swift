@@ -160,10 +160,8 @@ package struct StoreLoader {
     ///
     /// - Returns: false for any other file, which is unchanged.
     private func fillIfEmpty(_ path: String) throws -> Bool {
+        guard try isToBeFilled(path) else { return false }
         let path = try system.resolve(path)
-        guard !options.isReadOnly, !OpenStoreRegistry.shared.contains(path),
-            try PersistentStoreCoordinator.isEmptyDatabase(path, system)
-        else { return false }
         try options.stagedMigrationManager?.validate(model, in: versions)
         try checkHashes()
         let maker = try StoreCreator(
@@ -180,6 +178,14 @@ package struct StoreLoader {
         try Backup(from: new, to: lock.connection).run(stepPages: -1) { _, _ in true }
         if maker.layout.level.writesAheadLog { try lock.connection.execute("PRAGMA journal_mode = WAL") }
         return true
+    }
+
+    /// Whether there is an empty database, which opening the store for writing fills.
+    private func isToBeFilled(_ path: String) throws -> Bool {
+        guard !options.isReadOnly, try system.exists(path) else { return false }
+        let path = try system.resolve(path)
+        guard !OpenStoreRegistry.shared.contains(path) else { return false }
+        return try PersistentStoreCoordinator.isEmptyDatabase(path, system)
     }
 
     /// Creates the folder of a store if it is a default folder: the program's own, or one for a group next to it. Any
@@ -461,7 +467,7 @@ extension StoreLoader: LaunchedStore {
     package var ownOptions: RunOptions { runOptions }
 
     package func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
-        guard type == .sqlite, url?.isInMemory != true else { return nil }
+        guard type == .sqlite, url?.isInMemory != true, try !isToBeFilled(path) else { return nil }
         var loader = self
         loader.system = system
         return try loader.session(path, adjust)
