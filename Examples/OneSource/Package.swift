@@ -15,11 +15,15 @@ var products: [Target.Dependency] = []
 let package = Package(
     name: "OneSource",
     platforms: [.macOS(.v15), .iOS(.v18)],
-    products: [.library(name: "FieldNotes", targets: ["FieldNotes"])],
+    products: [
+        .library(name: "FieldNotes", targets: ["FieldNotes"]), .library(name: "Records", targets: ["Records"]),
+    ],
     dependencies: dependencies,
     targets: [
         .target(name: "FieldNotes", dependencies: products),
         .testTarget(name: "FieldNotesTests", dependencies: ["FieldNotes"]),
+        .target(name: "Records", dependencies: products),
+        .testTarget(name: "RecordsTests", dependencies: ["Records"] + products),
     ],
     swiftLanguageModes: [.v6]
 )

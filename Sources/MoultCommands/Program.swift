@@ -1,3 +1,4 @@
+import Moult
 import MoultBasics
 import Synchronization
 
@@ -34,12 +35,12 @@ package enum Environment {
 
     /// Whether to print Core Data's messages about a migration: `MOULT_MIGRATION_DEBUG=1`, or Core Data's own argument.
     static var isDebuggingMigration: Bool {
-        wasDebuggingAsked.load(ordering: .relaxed) || (value("MOULT_MIGRATION_DEBUG") ?? "0") != "0"
+        wasDebuggingAsked.load(ordering: .relaxed) || MigrationDebug.isAsked
     }
 
     /// Returns the arguments without `-com.apple.CoreData.MigrationDebug 1`, at any position, as in Core Data.
     static func withoutCoreDataArguments(_ arguments: [String]) -> [String] {
-        guard let place = arguments.firstIndex(of: "-com.apple.CoreData.MigrationDebug") else { return arguments }
+        guard let place = arguments.firstIndex(of: MigrationDebug.argument) else { return arguments }
         let level = arguments.dropFirst(place + 1).first
         if let level, level != "0" { wasDebuggingAsked.store(true, ordering: .relaxed) }
         return Array(arguments[..<place] + arguments[place...].dropFirst(level == nil ? 1 : 2))

@@ -1,5 +1,6 @@
 import Foundation
 import MoultBasics
+import MoultEngine
 import MoultModel
 import MoultObjects
 
@@ -49,6 +50,8 @@ public typealias ValueTransform = MoultModel.ValueTransform
 public typealias AttributeConvertible = MoultModel.AttributeConvertible
 /// The app's code for its migrations, by name.
 public typealias MigrationRegistry = MoultObjects.MigrationRegistry
+/// The policy for the backups that are kept.
+public typealias RetentionPolicy = MoultEngine.RetentionPolicy
 /// The losses that an app accepts.
 public typealias AcceptedLosses = MoultModel.AcceptedLosses
 /// Objects, values or links that a migration does not carry over, with their count.

@@ -60,6 +60,7 @@
     @_exported import let MoultCoreData.NSInsertedObjectIDsKey
     @_exported import let MoultCoreData.NSInsertedObjectsKey
     @_exported import let MoultCoreData.NSInvalidatedAllObjectsKey
+    @_exported import let MoultCoreData.NSInvalidatedObjectIDsKey
     @_exported import let MoultCoreData.NSInvalidatedObjectsKey
     @_exported import typealias MoultCoreData.NSLightweightMigrationStage
     @_exported import struct MoultCoreData.NSManaged
@@ -88,12 +89,18 @@
     @_exported import let MoultCoreData.NSMigratePersistentStoresAutomaticallyOption
     @_exported import let MoultCoreData.NSMigrationCancelledError
     @_exported import let MoultCoreData.NSMigrationConstraintViolationError
+    @_exported import let MoultCoreData.NSMigrationDestinationObjectKey
+    @_exported import let MoultCoreData.NSMigrationEntityMappingKey
+    @_exported import let MoultCoreData.NSMigrationEntityPolicyKey
     @_exported import let MoultCoreData.NSMigrationError
     @_exported import class MoultCoreData.NSMigrationManager
     @_exported import let MoultCoreData.NSMigrationManagerDestinationStoreError
+    @_exported import let MoultCoreData.NSMigrationManagerKey
     @_exported import let MoultCoreData.NSMigrationManagerSourceStoreError
     @_exported import let MoultCoreData.NSMigrationMissingMappingModelError
     @_exported import let MoultCoreData.NSMigrationMissingSourceModelError
+    @_exported import let MoultCoreData.NSMigrationPropertyMappingKey
+    @_exported import let MoultCoreData.NSMigrationSourceObjectKey
     @_exported import typealias MoultCoreData.NSMigrationStage
     @_exported import let MoultCoreData.NSOverwriteMergePolicy
     @_exported import class MoultCoreData.NSPersistentCloudKitContainer
@@ -109,6 +116,7 @@
     @_exported import let MoultCoreData.NSPersistentHistoryTrackingKey
     @_exported import class MoultCoreData.NSPersistentHistoryTransaction
     @_exported import class MoultCoreData.NSPersistentStore
+    @_exported import class MoultCoreData.NSPersistentStoreAsynchronousResult
     @_exported import let MoultCoreData.NSPersistentStoreConnectionPoolMaxSizeKey
     @_exported import class MoultCoreData.NSPersistentStoreCoordinator
     @_exported import let MoultCoreData.NSPersistentStoreCoordinatorLockingError
@@ -120,10 +128,12 @@
     @_exported import let MoultCoreData.NSPersistentStoreIncompatibleVersionHashError
     @_exported import let MoultCoreData.NSPersistentStoreIncompleteSaveError
     @_exported import let MoultCoreData.NSPersistentStoreInvalidTypeError
+    @_exported import let MoultCoreData.NSPersistentStoreModelVersionChecksumKey
     @_exported import let MoultCoreData.NSPersistentStoreOpenError
     @_exported import let MoultCoreData.NSPersistentStoreOperationError
     @_exported import let MoultCoreData.NSPersistentStoreRemoteChangeNotificationPostOptionKey
     @_exported import class MoultCoreData.NSPersistentStoreRequest
+    @_exported import enum MoultCoreData.NSPersistentStoreRequestType
     @_exported import class MoultCoreData.NSPersistentStoreResult
     @_exported import let MoultCoreData.NSPersistentStoreSaveConflictsError
     @_exported import let MoultCoreData.NSPersistentStoreSaveConflictsErrorKey
@@ -137,6 +147,7 @@
     @_exported import class MoultCoreData.NSPropertyDescription
     @_exported import class MoultCoreData.NSPropertyMapping
     @_exported import let MoultCoreData.NSReadOnlyPersistentStoreOption
+    @_exported import let MoultCoreData.NSRefreshedObjectIDsKey
     @_exported import let MoultCoreData.NSRefreshedObjectsKey
     @_exported import class MoultCoreData.NSRelationshipDescription
     @_exported import let MoultCoreData.NSRemovedPersistentStoresKey
@@ -169,12 +180,14 @@
     @_exported import let MoultCoreData.NSValidationNumberTooLargeError
     @_exported import let MoultCoreData.NSValidationNumberTooSmallError
     @_exported import let MoultCoreData.NSValidationObjectErrorKey
+    @_exported import let MoultCoreData.NSValidationPredicateErrorKey
     @_exported import let MoultCoreData.NSValidationRelationshipDeniedDeleteError
     @_exported import let MoultCoreData.NSValidationRelationshipExceedsMaximumCountError
     @_exported import let MoultCoreData.NSValidationRelationshipLacksMinimumCountError
     @_exported import let MoultCoreData.NSValidationStringPatternMatchingError
     @_exported import let MoultCoreData.NSValidationStringTooLongError
     @_exported import let MoultCoreData.NSValidationStringTooShortError
+    @_exported import let MoultCoreData.NSValidationValueErrorKey
     @_exported import struct MoultCoreData.NSValueTransformerName
     @_exported import class MoultCoreData.ValueTransformer
     @_exported import protocol MoultCoreData._NSManagedObjectContextDynamicInit

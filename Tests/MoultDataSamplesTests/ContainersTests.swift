@@ -108,6 +108,37 @@ import Testing
         #expect(configuration.cloudKitContainerIdentifier == "iCloud.com.example.notes")
     }
 
+    @Test func `a unique model is refused with a CloudKit database, as SwiftData refuses it`() throws {
+        let mirrored = ModelConfiguration(url: store.url, cloudKitDatabase: .private("iCloud.com.example.notes"))
+        let error = #expect(throws: SwiftDataError.self) {
+            try ModelContainer(for: Note.self, Setting.self, configurations: mirrored)
+        }
+        #expect(error == .loadIssueModelContainer && error?.message.contains("Setting (key)") == true)
+        #expect(!FileManager.default.fileExists(atPath: store.url.path))
+        let own = ModelConfiguration("own", schema: Schema([Setting.self]), isStoredInMemoryOnly: true)
+        let notes = ModelConfiguration(
+            "notes", schema: Schema([Note.self]), url: store.url, cloudKitDatabase: .private("iCloud.com.example.notes")
+        )
+        _ = try ModelContainer(for: Schema([Note.self, Setting.self]), configurations: [own, notes])
+    }
+
+    @Test func `a container is opened off the caller's actor`() async throws {
+        let configuration = ModelConfiguration(url: store.url)
+        do {
+            let container = try await ModelContainer.open(for: Schema([Note.self]), configurations: configuration)
+            let context = ModelContext(container)
+            context.insert(Note(text: "a"))
+            try context.save()
+        }
+        let again = try await ModelContainer.open(for: Schema([Note.self]), configurations: configuration)
+        #expect(try ModelContext(again).fetchCount(FetchDescriptor<Note>()) == 1)
+        try Data("my diary".utf8).write(to: store.url.appendingPathExtension("other"))
+        let other = ModelConfiguration(url: store.url.appendingPathExtension("other"))
+        await #expect(throws: SwiftDataError.loadIssueModelContainer) {
+            _ = try await ModelContainer.open(for: Schema([Note.self]), configurations: other)
+        }
+    }
+
     @Test func `a file that is no store is refused with SwiftData's name for it, and left alone`() throws {
         let text = Data("my diary".utf8)
         try text.write(to: store.url)

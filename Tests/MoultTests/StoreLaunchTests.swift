@@ -14,6 +14,16 @@ import Testing
 
     init() throws { forum = try ForumStore() }
 
+    @Test func `an app asks for Core Data's messages by the environment, or by Core Data's argument`() {
+        let argument = "-com.apple.CoreData.MigrationDebug"
+        #expect(MigrationDebug.isAsked(environment: "1", []) && !MigrationDebug.isAsked(environment: "0", ["app"]))
+        #expect(MigrationDebug.isAsked(environment: nil, ["app", argument, "1"]))
+        for arguments in [["app"], ["app", argument], ["app", argument, "0"]] {
+            #expect(!MigrationDebug.isAsked(environment: nil, arguments))
+        }
+        #expect(MigrationDebug.line("Completed successfully") == "[Migration Debug] Completed successfully")
+    }
+
     /// A launch that accepts the losses, or asks.
     private func launch(accepts: Bool = true, patience: Duration = .seconds(2)) -> StoreLaunch {
         var options = RunOptions()

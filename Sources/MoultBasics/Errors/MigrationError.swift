@@ -17,6 +17,11 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     package var advice: Remedy
     /// The underlying cause, as reported by SQLite or the operating system.
     public var cause: String?
+    /// The bytes that the work needs on the volume that is too small; nil unless the code is `insufficientStorage` and
+    /// they are known.
+    public package(set) var neededSpace: Int64?
+    /// The bytes that are free on that volume.
+    public package(set) var freeSpace: Int64?
 
     /// Creates an error of a kind, with what was found, where, and what to do next.
     public init(_ code: Code, _ message: String, place: String = "", remedy: String, cause: String? = nil) {

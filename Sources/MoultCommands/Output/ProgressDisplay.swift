@@ -100,14 +100,14 @@ final class ProgressDisplay: Sendable {
     /// Prints a message in Core Data's own words, in debug mode only.
     func debug(_ message: String) {
         guard isDebugging else { return }
-        console.say("[Migration Debug] \(message)")
+        console.say(MigrationDebug.line(message))
     }
 
     /// Restores the terminal.
     func end() { console.eraseBar() }
 
     private func say(_ message: String) {
-        console.say(isDebugging ? "[Migration Debug] \(message)" : console.errors.style.dim(message.printable))
+        console.say(isDebugging ? MigrationDebug.line(message) : console.errors.style.dim(message.printable))
     }
 }
 

@@ -108,3 +108,25 @@ public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnect
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
 /// The type of a store in one binary file. Such stores are not supported.
 public let NSBinaryStoreType = "Binary"
+/// The predicate that a value violates, in an error of a validation. It is not set.
+public let NSValidationPredicateErrorKey = "NSValidationErrorPredicate"
+/// The value that violates a rule, in an error of a validation. It is not set.
+public let NSValidationValueErrorKey = "NSValidationErrorValue"
+/// The identities of refreshed objects, in a notification of a context.
+public let NSRefreshedObjectIDsKey = NSManagedObjectContext.NotificationKey.refreshedObjectIDs.rawValue
+/// The identities of invalidated objects, in a notification of a context.
+public let NSInvalidatedObjectIDsKey = NSManagedObjectContext.NotificationKey.invalidatedObjectIDs.rawValue
+/// The version checksum of a store's model, in its metadata.
+public let NSPersistentStoreModelVersionChecksumKey = "NSStoreModelVersionChecksumKey"
+/// The migration manager in an expression of a mapping, `$manager`.
+public let NSMigrationManagerKey = "manager"
+/// The source object in an expression of a mapping, `$source`.
+public let NSMigrationSourceObjectKey = "source"
+/// The destination object in an expression of a mapping, `$destination`.
+public let NSMigrationDestinationObjectKey = "destination"
+/// The entity mapping in an expression of a mapping, `$entityMapping`.
+public let NSMigrationEntityMappingKey = "entityMapping"
+/// The property mapping in an expression of a mapping, `$propertyMapping`.
+public let NSMigrationPropertyMappingKey = "propertyMapping"
+/// The migration policy in an expression of a mapping, `$entityPolicy`.
+public let NSMigrationEntityPolicyKey = "entityPolicy"

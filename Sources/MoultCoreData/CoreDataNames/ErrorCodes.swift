@@ -119,50 +119,6 @@ public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
 /// The conflicts of a save: ``NSMergeConflict``s and ``NSConstraintConflict``s.
 public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"
 
-extension CocoaError.Code {
-    /// 1550
-    public static let managedObjectValidation = CocoaError.Code(rawValue: NSManagedObjectValidationError)
-    /// 1560
-    public static let validationMultipleErrors = CocoaError.Code(rawValue: NSValidationMultipleErrorsError)
-    /// 1570
-    public static let validationMissingMandatoryProperty = CocoaError.Code(
-        rawValue: NSValidationMissingMandatoryPropertyError)
-    /// 1670
-    public static let validationStringTooShort = CocoaError.Code(rawValue: NSValidationStringTooShortError)
-    /// 1660
-    public static let validationStringTooLong = CocoaError.Code(rawValue: NSValidationStringTooLongError)
-    /// 1610
-    public static let validationNumberTooLarge = CocoaError.Code(rawValue: NSValidationNumberTooLargeError)
-    /// 1620
-    public static let validationNumberTooSmall = CocoaError.Code(rawValue: NSValidationNumberTooSmallError)
-    /// 133020
-    public static let managedObjectMerge = CocoaError.Code(rawValue: NSManagedObjectMergeError)
-    /// 133021
-    public static let managedObjectConstraintMerge = CocoaError.Code(rawValue: NSManagedObjectConstraintMergeError)
-    /// 133000
-    public static let managedObjectReferentialIntegrity = CocoaError.Code(
-        rawValue: NSManagedObjectReferentialIntegrityError)
-    /// 134060
-    public static let coreData = CocoaError.Code(rawValue: NSCoreDataError)
-    /// 134080
-    public static let persistentStoreOpen = CocoaError.Code(rawValue: NSPersistentStoreOpenError)
-    /// 134090
-    public static let persistentStoreTimeout = CocoaError.Code(rawValue: NSPersistentStoreTimeoutError)
-    /// 134100
-    public static let persistentStoreIncompatibleVersionHash = CocoaError.Code(
-        rawValue: NSPersistentStoreIncompatibleVersionHashError)
-    /// 134110
-    public static let migration = CocoaError.Code(rawValue: NSMigrationError)
-    /// 134120
-    public static let migrationCancelled = CocoaError.Code(rawValue: NSMigrationCancelledError)
-    /// 134130
-    public static let migrationMissingSourceModel = CocoaError.Code(rawValue: NSMigrationMissingSourceModelError)
-    /// 134140
-    public static let migrationMissingMappingModel = CocoaError.Code(rawValue: NSMigrationMissingMappingModelError)
-    /// 134190
-    public static let inferredMappingModel = CocoaError.Code(rawValue: NSInferredMappingModelError)
-}
-
 /// Ends the program where Core Data would raise an exception, with the same reason.
 func raise(_ call: String, _ reason: String) -> Never {
     fatalError(
@@ -211,6 +167,8 @@ func cocoaError(_ error: any Error, in context: NSManagedObjectContext? = nil) -
     case let migration as MigrationError:
         userInfo[NSLocalizedRecoverySuggestionErrorKey] = migration.remedy
         if !migration.place.isEmpty { userInfo[NSFilePathErrorKey] = migration.place }
+        userInfo["MoultNeededSpace"] = migration.neededSpace
+        userInfo["MoultFreeSpace"] = migration.freeSpace
     default: break
     }
     return NSError(domain: NSCocoaErrorDomain, code: number(of: found), userInfo: userInfo)

@@ -62,9 +62,16 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
             scratch.persistentStoreCoordinator = context.persistentStoreCoordinator
             let object = NSEntityDescription.insertNewObject(forEntityName: entityName, into: scratch)
             if handler(object) { return nil }
-            return try object.entity.attributesByName.reduce(into: [:]) { all, attribute in
-                guard !attribute.value.isTransient, !(attribute.value is NSDerivedAttributeDescription) else { return }
-                all[attribute.key] = try object.storedObject?.attribute(attribute.key)
+            guard let stored = object.storedObject else { return [:] }
+            return try stored.shape.properties.reduce(into: [:]) { all, property in
+                guard case .attribute(let name, let attribute) = property, attribute.isStored,
+                    attribute.derivation == nil
+                else { return }
+                if let value = try stored.attribute(name) {
+                    all[name] = value
+                } else if attribute.defaultValue != nil {
+                    all[name] = NSNull()
+                }
             }
         }
     }
@@ -158,21 +165,23 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     /// Creates a request that deletes the objects matching a fetch request.
     public init(fetchRequest: NSFetchRequest<any NSFetchRequestResult>) { self.fetchRequest = fetchRequest }
 
-    /// Creates a request that deletes objects of one entity and its sub-entities by their identities. Ends the program
-    /// if the array is empty.
+    /// Creates a request that deletes objects of one entity and its sub-entities by their identities.
     public convenience init(objectIDs: [NSManagedObjectID]) {
-        guard let first = objectIDs.first else {
-            raise("NSBatchDeleteRequest(objectIDs:)", "There is nothing to delete.")
-        }
-        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: first.entityName)
+        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: objectIDs.first?.entityName ?? "")
         request.predicate = NSPredicate(format: "SELF IN %@", objectIDs)
         self.init(fetchRequest: request)
+        isEmpty = objectIDs.isEmpty
     }
+
+    /// Whether there is nothing to delete.
+    private var isEmpty = false
 
     func run(in context: NSManagedObjectContext) throws -> NSBatchDeleteResult {
         guard let coordinator = context.persistentStoreCoordinator else {
-            raise("NSManagedObjectContext.execute(_:)", "The context has no coordinator.")
+            throw MigrationError(
+                .usage, "The context has no coordinator.", remedy: "Set persistentStoreCoordinator or parent first.")
         }
+        guard !isEmpty else { return NSBatchDeleteResult(resultType, []) }
         let ids = try context.base.delete(try fetchRequest.objectFetch(in: coordinator))
         return NSBatchDeleteResult(resultType, ids)
     }

@@ -19,7 +19,10 @@ open class NSEntityDescription: NSObject {
     /// The app's own annotations, with strings as keys and values.
     open var userInfo: [AnyHashable: Any]? { willSet { willChange() } }
     /// The indexes of the entity.
-    open var indexes: [NSFetchIndexDescription] = [] { willSet { willChange() } }
+    open var indexes: [NSFetchIndexDescription] = [] {
+        willSet { willChange() }
+        didSet { for index in indexes { index.entity = self } }
+    }
     /// The uniqueness constraints, each a list of properties or their names.
     open var uniquenessConstraints: [[Any]] = [] { willSet { willChange() } }
     private var own: [NSPropertyDescription] = []
@@ -71,12 +74,19 @@ open class NSEntityDescription: NSObject {
     open func isKindOf(entity: NSEntityDescription) -> Bool {
         self === entity || name == entity.name || superentity?.isKindOf(entity: entity) == true
     }
-    /// The version hash, 32 bytes.
+    /// The version hash, 32 bytes: of the entity in its model or, outside one, of what is known of it.
     open var versionHash: Data {
-        guard let model, let name, let hash = model.entityVersionHashesByName[name] else {
-            raise("NSEntityDescription.versionHash", "The entity \(self.name ?? "") belongs to no model.")
+        let name = name ?? ""
+        if let hash = (try? model?.value())?.entityVersionHashesByName[name] { return hash }
+        return orRaise("NSEntityDescription.versionHash") {
+            var lineage = [try value(requiringDestinations: false)]
+            var above = superentity
+            while let parent = above {
+                lineage.append(try parent.value(requiringDestinations: false))
+                above = parent.superentity
+            }
+            return ManagedObjectModel(incomplete: lineage).entityVersionHashesByName[name] ?? Data()
         }
-        return hash
     }
     /// The model that contains the entity.
     open var managedObjectModel: NSManagedObjectModel {
@@ -114,7 +124,8 @@ open class NSEntityDescription: NSObject {
             + value.fetchedProperties.map(NSFetchedPropertyDescription.init)
     }
 
-    func value() throws -> EntityDescription {
+    /// - Parameter requiringDestinations: whether a relationship without a destination is an error.
+    func value(requiringDestinations: Bool = true) throws -> EntityDescription {
         var entity = EntityDescription(
             name: name ?? "",
             managedObjectClassName: managedObjectClassName == "NSManagedObject" ? nil : managedObjectClassName,
@@ -125,7 +136,9 @@ open class NSEntityDescription: NSObject {
             }, renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier,
             userInfo: texts(userInfo))
         entity.attributes = try own.compactMap { try ($0 as? NSAttributeDescription)?.value() }
-        entity.relationships = try own.compactMap { try ($0 as? NSRelationshipDescription)?.value() }
+        entity.relationships = try own.compactMap {
+            try ($0 as? NSRelationshipDescription)?.value(requiringDestination: requiringDestinations)
+        }
         entity.fetchedProperties = try own.compactMap { try ($0 as? NSFetchedPropertyDescription)?.value() }
         return entity
     }
@@ -154,6 +167,8 @@ open class NSFetchIndexElementDescription: NSObject {
     open var collationType: NSFetchIndexElementType
     /// Whether the order is ascending.
     open var isAscending = true
+    /// The index that has the column.
+    open internal(set) weak var indexDescription: NSFetchIndexDescription?
 
     /// Creates a column for a property.
     public init(property: NSPropertyDescription, collationType: NSFetchIndexElementType) {
@@ -177,7 +192,9 @@ open class NSFetchIndexDescription: NSObject {
     /// The name of the index.
     open var name: String
     /// The columns of the index, in order.
-    open var elements: [NSFetchIndexElementDescription]
+    open var elements: [NSFetchIndexElementDescription] { didSet { own() } }
+    /// The entity that has the index.
+    open internal(set) weak var entity: NSEntityDescription?
     /// The predicate that selects the rows of the index; nil for all rows.
     open var partialIndexPredicate: NSPredicate?
 
@@ -185,7 +202,11 @@ open class NSFetchIndexDescription: NSObject {
     public init(name: String, elements: [NSFetchIndexElementDescription]?) {
         self.name = name
         self.elements = elements ?? []
+        super.init()
+        own()
     }
+
+    private func own() { for element in elements { element.indexDescription = self } }
 
     convenience init(_ value: FetchIndexDescription, in entity: NSEntityDescription) {
         let elements = value.elements.compactMap { element -> NSFetchIndexElementDescription? in

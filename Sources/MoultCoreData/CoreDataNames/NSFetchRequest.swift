@@ -9,8 +9,26 @@ public protocol NSFetchRequestResult {}
 extension NSDictionary: NSFetchRequestResult {}
 extension NSNumber: NSFetchRequestResult {}
 
+/// The kinds of requests, with Core Data's numbers.
+public enum NSPersistentStoreRequestType: UInt, Sendable {
+    case fetchRequestType = 1
+    case saveRequestType = 2
+    case batchInsertRequestType = 5
+    case batchUpdateRequestType = 6
+    case batchDeleteRequestType = 7
+}
+
 /// A request that a context executes.
 open class NSPersistentStoreRequest: NSObject {
+    /// The kind of request.
+    open var requestType: NSPersistentStoreRequestType {
+        switch self {
+        case is NSBatchInsertRequest: .batchInsertRequestType
+        case is NSBatchUpdateRequest: .batchUpdateRequestType
+        case is NSBatchDeleteRequest: .batchDeleteRequestType
+        default: .fetchRequestType
+        }
+    }
     /// The stores to use; nil for all.
     open var affectedStores: [NSPersistentStore]?
 }
@@ -202,14 +220,30 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
     }
 }
 
+/// The result of a request that a context executes asynchronously.
+open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
+    /// The context that executes the request.
+    public let managedObjectContext: NSManagedObjectContext
+    /// The error if the request failed.
+    open internal(set) var operationError: (any Error)?
+    /// Whether the request was cancelled.
+    private(set) var isCancelled = false
+
+    init(in context: NSManagedObjectContext) { managedObjectContext = context }
+
+    /// Cancels the request unless it has begun. Its result is then nil.
+    open func cancel() { managedObjectContext.base.performAndWait { isCancelled = true } }
+}
+
 /// The result of an asynchronous fetch.
-open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreResult {
+open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousResult {
     /// The request.
     public let fetchRequest: NSAsynchronousFetchRequest<ResultType>
     /// The results; nil until the fetch is done, and if it fails.
     open internal(set) var finalResult: [ResultType]?
-    /// The error if the fetch failed.
-    open internal(set) var operationError: (any Error)?
 
-    init(_ request: NSAsynchronousFetchRequest<ResultType>) { fetchRequest = request }
+    init(_ request: NSAsynchronousFetchRequest<ResultType>, in context: NSManagedObjectContext) {
+        fetchRequest = request
+        super.init(in: context)
+    }
 }

@@ -32,9 +32,18 @@ public protocol NSFetchedResultsControllerDelegate: AnyObject {
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
         didChange sectionInfo: any NSFetchedResultsSectionInfo, atSectionIndex sectionIndex: Int,
         for type: NSFetchedResultsChangeType)
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        sectionIndexTitleForSectionName sectionName: String
+    ) -> String?
 }
 
 extension NSFetchedResultsControllerDelegate {
+    /// Returns the first letter of the section's name.
+    public func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        sectionIndexTitleForSectionName sectionName: String
+    ) -> String? { sectionName.first.map { String($0).uppercased() } }
     /// Does nothing.
     public func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
     /// Does nothing.
@@ -107,10 +116,15 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     open var fetchedObjects: [ResultType]? { results?.all.compactMap { $0 as? ResultType } }
     /// The sections; nil before the first fetch.
     open var sections: [any NSFetchedResultsSectionInfo]? { results?.sections }
-    /// The first letters of the sections.
-    open var sectionIndexTitles: [String] { results?.sections.compactMap(\.indexTitle) ?? [] }
-    /// Returns the first letter of a section's name.
-    open func sectionIndexTitle(forSectionName name: String) -> String? { name.first.map { String($0).uppercased() } }
+    /// The index titles of the sections.
+    open var sectionIndexTitles: [String] {
+        results?.sections.compactMap { sectionIndexTitle(forSectionName: $0.name) } ?? []
+    }
+    /// Returns the index title of a section: what the delegate says, or the first letter of its name.
+    open func sectionIndexTitle(forSectionName name: String) -> String? {
+        guard let delegate else { return name.first.map { String($0).uppercased() } }
+        return delegate.controller(erasedController(), sectionIndexTitleForSectionName: name)
+    }
     /// Returns the number of the section for a section index title.
     open func section(forSectionIndexTitle title: String, at index: Int) -> Int { index }
 

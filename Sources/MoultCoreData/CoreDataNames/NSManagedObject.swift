@@ -33,6 +33,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     var isAwake = false
     /// Whether the context has noted a change of the object since the last change notification.
     var isTouched = false
+    /// Whether the object was deleted before its first save, and the context has not processed that yet.
+    var isLeaving = false
     /// The contents of an object that is in no context.
     private(set) var detached: DetachedObject?
 
@@ -60,6 +62,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     public convenience init(context: NSManagedObjectContext) {
         self.init(entity: context.entity(of: Self.self, call: "\(Self.self)(context:)"), insertInto: context)
     }
+
+    /// Whether a change of a property that the model does not have is no change of the object: always true, because such
+    /// a change is not noticed.
+    open class var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
 
     /// Returns the entity of the class in the one open model that has it.
     open class func entity() -> NSEntityDescription { NSPersistentStoreCoordinator.openEntity(of: Self.self) }
@@ -160,7 +166,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         } catch let error as MigrationError where error.code == .dataConflict {
             return nil
         } catch let error as MigrationError
-            where error.code == .objectGone && managedObjectContext?.shouldDeleteInaccessibleFaults == true
+            where error.code == .objectGone
+            && formerContext?.shouldHandleInaccessibleFault(
+                self, for: objectID, triggeredByProperty: nil) == true
         {
             return nil
         } catch {
@@ -177,7 +185,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     }
 
     /// Makes the context keep the object until the next save and note the change.
-    func noteChange() { if !isKept || !isTouched { managedObjectContext?.note(self) } }
+    func noteChange() {
+        if storedObject != nil, !isKept || !isTouched { managedObjectContext?.note(self) }
+    }
 
     func holds(_ predicate: MoultModel.Predicate, _ variables: [String: ExpressionValue]) throws -> Bool {
         guard let storedObject, let context else { return false }
@@ -313,21 +323,30 @@ extension NSManagedObject {
     public var entity: NSEntityDescription {
         if let detached = detached?.entity { return detached }
         let name = objectID.entityName
-        if let entity = managedObjectContext?.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name] {
+        if let entity = formerContext?.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name] {
             return entity
         }
-        raise("\(type(of: self)).entity", "The object has left its context.")
+        return NSPersistentStoreCoordinator.openEntity(of: objectID)
     }
-    /// The context; nil once it is deallocated, or if the object is in no context.
-    public var managedObjectContext: NSManagedObjectContext? { context?.publicContext as? NSManagedObjectContext }
-    /// Whether the object's values have not been read yet.
+    /// The context; nil once it is deallocated, if the object is in no context, and after the object has left it: by
+    /// the save of its deletion, by ``NSManagedObjectContext/reset()``, or by a rollback before its first save.
+    public var managedObjectContext: NSManagedObjectContext? {
+        if let migrated = detached?.migrated { return migrated.context }
+        return storedObject?.isDetached == true && !isLeaving ? nil : formerContext
+    }
+    /// The context of the object, even after the object has left it.
+    private var formerContext: NSManagedObjectContext? { context?.publicContext as? NSManagedObjectContext }
+    /// Whether the object's values have not been read yet. After ``NSManagedObjectContext/reset()`` it is true.
     public var isFault: Bool { storedObject?.isFault ?? false }
+    /// 0 for an object whose values were read; another number for a fault.
+    public var faultingState: Int { isFault ? 1 : 0 }
     /// Whether the next save inserts the object.
     public var isInserted: Bool { storedObject?.isInserted ?? false }
     /// Whether the next save updates the object.
     public var isUpdated: Bool { storedObject?.isUpdated ?? false }
-    /// Whether the next save deletes the object.
-    public var isDeleted: Bool { storedObject?.isDeleted ?? false }
+    /// Whether the next save deletes the object. For an object that was never saved, it is true until the context
+    /// processes its changes, and then false.
+    public var isDeleted: Bool { isLeaving || storedObject?.isDeleted ?? false }
     /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { storedObject?.hasChanges ?? false }
     /// Whether the object has changes to stored properties.
@@ -370,24 +389,16 @@ extension NSManagedObject {
     /// Sets the value like ``setValue(_:forKey:)``.
     public func setPrimitiveValue(_ value: Any?, forKey key: String) { setValue(value, forKey: key) }
     /// Reads the object if it is a fault. Custom accessors call it before they read.
-    public func willAccessValue(forKey key: String?) { if isFault, let key { _ = value(forKey: key) } }
-    /// Checks that the key exists. Custom accessors call it after they read.
-    public func didAccessValue(forKey key: String?) { check(key, "didAccessValue(forKey:)") }
-    /// Notifies the context that the object is about to change. Custom accessors call it before they write.
-    public func willChangeValue(forKey key: String) {
-        check(key, "willChangeValue(forKey:)")
-        noteChange()
-    }
-    /// Notifies the context that the object has changed.
-    public func didChangeValue(forKey key: String) {
-        check(key, "didChangeValue(forKey:)")
-        noteChange()
-    }
+    public func willAccessValue(forKey key: String?) { if isFault, let key, isProperty(key) { _ = value(forKey: key) } }
+    /// Does nothing. Custom accessors call it after they read.
+    public func didAccessValue(forKey key: String?) {}
+    /// Notifies the context that the object is about to change, if the key is that of a property. Custom accessors call
+    /// it before they write.
+    public func willChangeValue(forKey key: String) { if isProperty(key) { noteChange() } }
+    /// Notifies the context that the object has changed, if the key is that of a property.
+    public func didChangeValue(forKey key: String) { if isProperty(key) { noteChange() } }
 
-    private func check(_ key: String?, _ call: String) {
-        guard let key, storedObject != nil, entity.propertiesByName[key] == nil else { return }
-        raise("\(type(of: self)).\(call)", "The entity \(entity.name ?? "") has no property \(key).")
-    }
+    private func isProperty(_ key: String) -> Bool { storedObject != nil && entity.propertiesByName[key] != nil }
 
     /// Returns a mutable view of the destinations of a to-many relationship.
     public func mutableSetValue(forKey key: String) -> NSManagedSet { NSManagedSet(self, key) }
@@ -399,7 +410,7 @@ extension NSManagedObjectID: NSFetchRequestResult {}
 
 extension NSManagedObjectID {
     /// The object's entity, in the model with which its store is open or, if the store is not open, in the newest open
-    /// model that has the entity. Ends the program if there is none.
+    /// model that has the entity. Without such a model it has only its name.
     public var entity: NSEntityDescription { NSPersistentStoreCoordinator.openEntity(of: self) }
     /// The object's store; nil before its first save, and if that store is not open.
     public var persistentStore: NSPersistentStore? { NSPersistentStoreCoordinator.openStore(of: self) }

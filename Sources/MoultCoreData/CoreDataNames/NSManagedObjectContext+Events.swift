@@ -20,14 +20,9 @@ extension NSManagedObjectContext {
     /// The keys of a notification.
     public typealias NotificationKey = ManagedObjectContext.NotificationKey
 
-    /// Merges the changes that another context has saved. Properties changed in this context keep their values.
+    /// Merges the changes that another context has saved, by the keys of the notification. Properties changed in this
+    /// context keep their values.
     public func mergeChanges(fromContextDidSave notification: Notification) {
-        let names = [Self.didSaveObjectsNotification, Self.didSaveObjectIDsNotification]
-        guard names.contains(notification.name) else {
-            raise(
-                "NSManagedObjectContext.mergeChanges(fromContextDidSave:)",
-                "\(notification.name.rawValue) does not say what was saved.")
-        }
         Self.mergeChanges(fromRemoteContextSave: notification.userInfo ?? [:], into: [self])
     }
 
@@ -41,7 +36,7 @@ extension NSManagedObjectContext {
         ]
         var ids: [AnyHashable: Any] = [:]
         for (idKey, key) in keys { ids[idKey] = identities(changes[idKey]).union(identities(changes[key])) }
-        for context in contexts {
+        for context in contexts where context.base.graphIfAny != nil {
             orRaise("NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)") {
                 try ManagedObjectContext.mergeChanges(fromRemoteContextSave: ids, into: [context.base])
             }
@@ -168,7 +163,7 @@ extension NSManagedObjectContext {
                 return .failure(error)
             }
         }.get()
-        if hasChanges { processPendingChanges() }
+        if hasUnannouncedChanges { processPendingChanges() }
         if turns == 1 { base.endUndoEvent() }
         return result
     }

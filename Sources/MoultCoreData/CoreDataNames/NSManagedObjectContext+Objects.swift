@@ -19,7 +19,9 @@ extension NSManagedObjectContext {
         orRaise("NSManagedObjectContext.delete(_:)") {
             let stored = try stored(object)
             note(object)
+            let isNew = stored.isInserted
             try base.delete(stored, object)
+            if isNew { object.isLeaving = true }
         }
     }
 
@@ -71,20 +73,26 @@ extension NSManagedObjectContext {
     }
 
     /// Rereads an object from the store. Unsaved changes are kept if `mergeChanges` is true, and discarded otherwise.
+    /// An object without changes turns into a fault.
     public func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
         guard let stored = object.storedObject else { return }
-        if !mergeChanges { object.willTurnIntoFault() }
+        let becomesFault = !mergeChanges || !object.hasChanges
+        if becomesFault { object.willTurnIntoFault() }
         orRaise("NSManagedObjectContext.refresh(_:mergeChanges:)") {
-            try base.withLock { try $0.refresh(stored, mergingChanges: mergeChanges) }
+            try base.withLock { try $0.refreshIfThere(stored, mergingChanges: mergeChanges) }
         }
-        if !mergeChanges { object.didTurnIntoFault() }
+        if becomesFault { object.didTurnIntoFault() }
         announce([NSRefreshedObjectsKey: Set([object])])
     }
 
-    /// Refreshes every object of the context, and keeps unsaved changes.
+    /// Refreshes every object of the context, and keeps unsaved changes. Objects without changes turn into faults.
     public func refreshAllObjects() {
         let all = registeredObjects
-        orRaise("NSManagedObjectContext.refreshAllObjects()") { try base.refreshAllObjects() }
+        orRaise("NSManagedObjectContext.refreshAllObjects()") {
+            try base.withLock { graph in
+                for object in graph.registeredObjects { try graph.refreshIfThere(object, mergingChanges: true) }
+            }
+        }
         announce([NSRefreshedObjectsKey: all])
     }
 
@@ -207,6 +215,15 @@ extension NSManagedObjectContext {
     }
 }
 
+extension ObjectContext {
+    /// Refreshes an object. One with changes whose row is gone stays as it is: its save reports the conflict.
+    fileprivate func refreshIfThere(_ object: Object, mergingChanges: Bool) throws {
+        do {
+            try refresh(object, mergingChanges: mergingChanges)
+        } catch let error as MigrationError where error.code == .objectGone {}
+    }
+}
+
 extension NSDictionary {
     fileprivate convenience init(_ row: [String: Any]) {
         self.init(objects: Array(row.values), forKeys: row.keys.map { NSString(string: $0) })
@@ -255,8 +272,9 @@ private protocol AsynchronousRequest {
 
 extension NSAsynchronousFetchRequest: AsynchronousRequest {
     fileprivate func start(in context: NSManagedObjectContext) -> NSPersistentStoreResult {
-        let result = NSAsynchronousFetchResult(self)
+        let result = NSAsynchronousFetchResult(self, in: context)
         context.perform {
+            guard !result.isCancelled else { return }
             do {
                 result.finalResult = try context.fetch(self.fetchRequest)
             } catch {

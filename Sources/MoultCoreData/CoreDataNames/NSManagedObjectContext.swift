@@ -118,6 +118,11 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     /// Whether an object whose row no longer exists reads as nil values, which is the default. Otherwise reading it
     /// ends the program.
     open var shouldDeleteInaccessibleFaults = true
+    /// Called when the row of an object no longer exists. Returns whether the object then reads as nil values, by
+    /// default ``shouldDeleteInaccessibleFaults``.
+    open func shouldHandleInaccessibleFault(
+        _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
+    ) -> Bool { shouldDeleteInaccessibleFaults }
     /// The number of seconds that cached values stay valid; negative, the default, for ever. It has no effect: there is
     /// no cache between a context and its store, and a fault is always filled from the store.
     open var stalenessInterval: TimeInterval = -1
@@ -200,20 +205,26 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     }
 
     private func forgetTouched() {
-        for object in touched { object.isTouched = false }
+        for object in touched { (object.isTouched, object.isLeaving) = (false, false) }
         touched = []
     }
+
+    /// Whether there are changes to save, or an object was deleted before its first save.
+    var hasUnannouncedChanges: Bool { hasChanges || touched.contains(where: \.isLeaving) }
 
     /// Applies delete rules, and posts the changes since the last call.
     public func processPendingChanges() {
         base.performAndWait {
             orRaise("NSManagedObjectContext.processPendingChanges()") { try base.processPendingChanges() }
             let (inserted, deleted) = (insertedObjects, deletedObjects)
+            // An object that was never saved is not among the deleted ones.
+            let left = touched.filter { $0.isLeaving && announced.inserted.contains($0) }
             let (newlyInserted, newlyDeleted) = (
-                inserted.subtracting(announced.inserted), deleted.subtracting(announced.deleted)
+                inserted.subtracting(announced.inserted), deleted.subtracting(announced.deleted).union(left)
             )
             let changed: Set<NSManagedObject> = base.publicObjects(\.changedInEvent)
-            let updated = changed.union(touched).subtracting(newlyInserted).subtracting(deleted)
+            let updated = changed.union(touched).filter { !$0.isLeaving }.subtracting(newlyInserted)
+                .subtracting(deleted)
             announced = (inserted, deleted)
             var changes: [AnyHashable: Any] = [:]
             if !newlyInserted.isEmpty { changes[NSInsertedObjectsKey] = newlyInserted }
@@ -229,6 +240,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     func takeIn(_ changed: [(AnyObject, ChangeStep.Reversal)]) {
         for case (let object as NSManagedObject, let reversal) in changed {
             note(object)
+            if reversal == .deletion { object.isLeaving = false }
             object.awake(fromSnapshotEvents: reversal.event)
         }
     }

@@ -169,15 +169,24 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
 
     /// The version hash of each entity, 32 bytes.
     open var entityVersionHashesByName: [String: Data] {
-        orRaise("NSManagedObjectModel.entityVersionHashesByName") { try value().entityVersionHashesByName }
+        if let value = try? value() { return value.entityVersionHashesByName }
+        return entitiesByName.mapValues(\.versionHash)
     }
+    /// Returns the version checksums of all versions in a model file, by the names of the versions.
+    open class func checksumsForVersionedModel(at url: URL) throws -> [String: String] {
+        try cocoaErrors {
+            let versions = try ModelVersions(contentsOf: url).versions
+            return Dictionary(versions.map { ($0.name, $0.model.versionChecksum) }) { first, _ in first }
+        }
+    }
+
     /// The checksum over all version hashes, as Xcode prints it.
-    open var versionChecksum: String { orRaise("NSManagedObjectModel.versionChecksum") { try value().versionChecksum } }
+    open var versionChecksum: String {
+        VersionHashes(read: entityVersionHashesByName.mapValues { [UInt8]($0) }).checksum.base64
+    }
     /// Returns whether a store with this metadata can be opened with the model.
     open func isConfiguration(withName name: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
-        orRaise("NSManagedObjectModel.isConfiguration(withName:compatibleWithStoreMetadata:)") {
-            try value().isConfiguration(withName: name, compatibleWithStoreMetadata: metadata)
-        }
+        (try? value())?.isConfiguration(withName: name, compatibleWithStoreMetadata: metadata) ?? false
     }
 
     // MARK: - Conversion to a value

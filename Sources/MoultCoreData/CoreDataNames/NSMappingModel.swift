@@ -118,26 +118,32 @@ open class NSEntityMapping: NSObject {
         get { kept.destinationEntityVersionHash.map { Data($0) } }
         set { kept.destinationEntityVersionHash = newValue.map(Array.init) }
     }
-    /// The fetch of the source objects, as Xcode writes it; nil without a source entity. Setting another kind of
-    /// expression ends the program.
+    /// The fetch of the source objects, as Xcode writes it; nil without a source entity. A migration with another kind
+    /// of expression fails.
     open var sourceExpression: NSExpression? {
         get {
-            kept.sourceEntityName.map { entity in
-                let format = kept.sourcePredicate?.format ?? "TRUEPREDICATE"
-                return NSFetchRequestExpression(
-                    NSExpression(
-                        moult: .message(
-                            EntityMapping.fetchSelector, to: .variable("manager"),
-                            [.constant(.string(entity)), .constant(.string(format))])),
-                    NSExpression(moult: .keyPath("sourceContext", of: .variable("manager"))), isCountOnly: false)
-            }
+            unusable?.expression
+                ?? kept.sourceEntityName.map { entity in
+                    let format = kept.sourcePredicate?.format ?? "TRUEPREDICATE"
+                    return NSFetchRequestExpression(
+                        NSExpression(
+                            moult: .message(
+                                EntityMapping.fetchSelector, to: .variable("manager"),
+                                [.constant(.string(entity)), .constant(.string(format))])),
+                        NSExpression(moult: .keyPath("sourceContext", of: .variable("manager"))), isCountOnly: false)
+                }
         }
         set {
-            kept.sourcePredicate = orRaise("NSEntityMapping.sourceExpression") {
-                try newValue.flatMap { try predicate(of: $0) }
+            unusable = nil
+            do {
+                kept.sourcePredicate = try newValue.flatMap { try predicate(of: $0) }
+            } catch {
+                unusable = newValue.map { ($0, error) }
             }
         }
     }
+    /// A source expression that no migration can run, and why.
+    private(set) var unusable: (expression: NSExpression, error: any Error)?
 
     /// Returns the predicate in the fetch of a source entity; nil if it fetches all objects.
     private func predicate(of expression: NSExpression) throws -> MoultModel.Predicate? {

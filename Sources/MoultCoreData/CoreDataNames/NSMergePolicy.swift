@@ -24,13 +24,13 @@ public let NSRollbackMergePolicy = NSMergePolicy.rollback
 /// A conflict over one object that was changed both in the context and elsewhere.
 open class NSMergeConflict: NSObject, @unchecked Sendable {
     private let conflict: ManagedObjectMergeError.Conflict
-    private weak var context: NSManagedObjectContext?
+    private let context: NSManagedObjectContext?
 
     fileprivate init(_ conflict: ManagedObjectMergeError.Conflict, _ context: NSManagedObjectContext?) {
         (self.conflict, self.context) = (conflict, context)
     }
 
-    /// The object in the context. Ends the program once the context is gone.
+    /// The object in the context.
     open var sourceObject: NSManagedObject { conflict.object(conflict.objectIDs.first, in: context) }
     /// The version on which the changes are based.
     open var oldVersionNumber: Int { conflict.oldVersionNumber ?? 0 }
@@ -53,7 +53,7 @@ open class NSMergeConflict: NSObject, @unchecked Sendable {
 /// A conflict over objects that would have the same values for a uniqueness constraint.
 open class NSConstraintConflict: NSObject, @unchecked Sendable {
     private let conflict: ManagedObjectMergeError.Conflict
-    private weak var context: NSManagedObjectContext?
+    private let context: NSManagedObjectContext?
 
     fileprivate init(_ conflict: ManagedObjectMergeError.Conflict, _ context: NSManagedObjectContext?) {
         (self.conflict, self.context) = (conflict, context)
@@ -69,7 +69,7 @@ open class NSConstraintConflict: NSObject, @unchecked Sendable {
     open var databaseObject: NSManagedObject? { conflict.storedObjectID.map { conflict.object($0, in: context) } }
     /// The attributes of that object as the context read them, by name.
     open var databaseSnapshot: [String: Any]? { databaseObject?.committedSnapshot }
-    /// The objects in the save. Ends the program once the context is gone.
+    /// The objects in the save.
     open var conflictingObjects: [NSManagedObject] { conflict.objectIDs.map { conflict.object($0, in: context) } }
     /// The context's current attributes of each object, by name.
     open var conflictingSnapshots: [[AnyHashable: Any]] { conflictingObjects.map { $0.snapshot([:]) } }
@@ -90,7 +90,7 @@ extension ManagedObjectMergeError {
 
 extension ManagedObjectMergeError.Conflict {
     fileprivate func object(_ id: NSManagedObjectID?, in context: NSManagedObjectContext?) -> NSManagedObject {
-        guard let id, let context else { raise("\(self)", "The context of the conflict is gone.") }
+        guard let id, let context else { raise("\(self)", "The conflict is of no context.") }
         return context.object(with: id)
     }
 }

@@ -11,9 +11,13 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     public let destinationModel: NSManagedObjectModel
     /// Data that the policies share with each other.
     open var userInfo: [AnyHashable: Any]?
+    /// The mapping of the last migration; one without entities before the first.
+    open private(set) var mappingModel = NSMappingModel()
     /// The running migration, whose policies are called; used only on its thread.
     var running: PolicyBridge?
-    private let state = Mutex((progress: Float(0), isCancelled: false))
+    private let state = Mutex((progress: Float(0), cancellation: Cancellation?.none))
+
+    private struct Cancellation: @unchecked Sendable { let error: any Error }
 
     /// Creates a manager for a migration between two versions.
     public init(sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel) {
@@ -24,12 +28,18 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     /// The progress, from 0 to 1.
     open var migrationProgress: Float { state.withLock { $0.progress } }
 
-    /// Cancels a running migration, which then removes the destination.
-    open func cancelMigrationWithError(_ error: any Error) { state.withLock { $0.isCancelled = true } }
+    /// Cancels a running migration, which then removes the destination and throws the error.
+    open func cancelMigrationWithError(_ error: any Error) {
+        let reason = Cancellation(error: error)
+        state.withLock { $0.cancellation = reason }
+    }
+
+    /// The error with which the migration was cancelled; nil if it was not.
+    var cancellation: (any Error)? { state.withLock { $0.cancellation }?.error }
 
     /// Creates a store with the destination model at a new URL, and leaves the source unchanged.
     ///
-    /// - Throws: 134110 and the related errors; no destination store is left in that case. An existing file at the
+    /// - Throws: 134110 and the related errors; the error of ``cancelMigrationWithError(_:)``; no destination store is left in that case. An existing file at the
     ///   destination is an error and stays as it is, whereas Core Data would add the objects to that store.
     open func migrateStore(
         from source: URL, type sourceType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil,
@@ -40,11 +50,12 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
             try PersistentStoreCoordinator.checkIsFree(destination)
             try PersistentStoreCoordinator.replacePersistentStore(
                 at: destination, withPersistentStoreFrom: source, type: try sourceType.moult("migrateStore"))
+            defer { state.withLock { $0.cancellation = nil } }
             do {
                 try migrate(destination, mapping, destinationOptions)
             } catch {
                 try? PersistentStoreCoordinator.destroyPersistentStore(at: destination)
-                throw error
+                throw cancellation ?? error
             }
         }
     }
@@ -62,6 +73,8 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     }
 
     private func migrate(_ url: URL, _ mapping: NSMappingModel, _ options: [AnyHashable: Any]?) throws {
+        mappingModel = mapping
+        if let unusable = mapping.entityMappings.lazy.compactMap(\.unusable).first { throw unusable.error }
         let (source, destination) = (try sourceModel.value(), try destinationModel.value())
         let versions = ModelVersions([("the source model", source), ("the destination model", destination)])
         let description = PersistentStoreDescription(url: url)
@@ -85,7 +98,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         description.migrationProgress = { [weak self] progress in
             self?.state.withLock { $0.progress = Float(progress.fractionCompleted) }
         }
-        description.isMigrationCancelled = { [weak self] in self?.state.withLock { $0.isCancelled } ?? true }
+        description.isMigrationCancelled = { [weak self] in self.map { $0.cancellation != nil } ?? true }
         let coordinator = PersistentStoreCoordinator(managedObjectModel: destination, versions: versions)
         let failure = Mutex<(any Error)?>(nil)
         coordinator.addPersistentStore(with: description) { _, error in failure.withLock { $0 = error } }
@@ -145,12 +158,14 @@ open class NSEntityMigrationPolicy: NSObject {
 }
 
 extension NSMigrationManager {
-    /// The context that receives the new objects while policies run.
+    /// The context that receives the new objects while policies run; otherwise one without stores.
     public var destinationContext: NSManagedObjectContext {
-        bridge("destinationContext").destinationContext
+        running?.destinationContext ?? PolicyBridge.context(of: destinationModel)
     }
-    /// The context that provides the objects of the old version while policies run.
-    public var sourceContext: NSManagedObjectContext { bridge("sourceContext").sourceContext }
+    /// The context that provides the objects of the old version while policies run; otherwise one without stores.
+    public var sourceContext: NSManagedObjectContext {
+        running?.sourceContext ?? PolicyBridge.context(of: sourceModel)
+    }
     /// The mapping whose policy is running.
     public var currentEntityMapping: NSEntityMapping { bridge("currentEntityMapping").mapping }
 
@@ -178,8 +193,9 @@ extension NSMigrationManager {
     public func destinationInstances(
         forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?
     ) -> [NSManagedObject] {
-        orRaise("destinationInstances(forEntityMappingName: \"\(mappingName)\")") {
-            try bridge("destinationInstances").destinations(mappingName, of: sourceInstances ?? [])
+        guard let running else { return [] }
+        return orRaise("destinationInstances(forEntityMappingName: \"\(mappingName)\")") {
+            try running.destinations(mappingName, of: sourceInstances ?? [])
         }
     }
 
@@ -187,8 +203,9 @@ extension NSMigrationManager {
     public func sourceInstances(
         forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?
     ) -> [NSManagedObject] {
-        orRaise("sourceInstances(forEntityMappingName: \"\(mappingName)\")") {
-            try bridge("sourceInstances").sources(mappingName, of: destinationInstances ?? [])
+        guard let running else { return [] }
+        return orRaise("sourceInstances(forEntityMappingName: \"\(mappingName)\")") {
+            try running.sources(mappingName, of: destinationInstances ?? [])
         }
     }
 

@@ -110,7 +110,8 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
     private(set) var postsRemoteChanges = false
     private var kept: [String: NSObject] = [:]
 
-    /// Creates a description of the store at a URL. `/dev/null` means a store in memory.
+    /// Creates a description of the store at a URL. `/dev/null` means a store in memory, and `/dev/null/NAME` one that
+    /// all coordinators of the process share.
     public init(url: URL) { base = PersistentStoreDescription(url: url) }
 
     /// Creates a description without a URL. Set ``url`` before use.
@@ -126,14 +127,19 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
         get { base.url }
         set { base.url = newValue }
     }
-    /// `NSSQLiteStoreType` or `NSInMemoryStoreType`.
+    /// `NSSQLiteStoreType` or `NSInMemoryStoreType`. A store of another type cannot be loaded.
     open var type: String {
-        get { base.type.rawValue }
+        get { wantedType ?? base.type.rawValue }
         set {
-            base.type = orRaise("NSPersistentStoreDescription.type") {
-                try NSPersistentStore.StoreType(rawValue: newValue).moult("NSPersistentStoreDescription.type")
-            }
+            wantedType = newValue
+            if let type = PersistentStore.StoreType(rawValue: newValue) { (base.type, wantedType) = (type, nil) }
         }
+    }
+    /// The type, if there are no stores of it.
+    private var wantedType: String?
+    /// The error with which loading a store of this type fails; nil for a type that exists.
+    var unknownType: MigrationError? {
+        wantedType.map { NSPersistentStore.StoreType(rawValue: $0).unknown("NSPersistentStoreDescription.type") }
     }
     /// The name of the configuration whose entities the store holds.
     open var configuration: String? {
@@ -225,11 +231,18 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
         public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
         /// A store in memory.
         public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
+        /// A store in one binary file. There are no such stores: adding one throws 134000.
+        public static let binary = StoreType(rawValue: NSBinaryStoreType)
 
         func moult(_ call: String) throws -> PersistentStore.StoreType {
             if let type = PersistentStore.StoreType(rawValue: rawValue) { return type }
-            throw MigrationError(
-                .unsupported, "There are no stores of type \(rawValue).", place: call,
+            throw unknown(call)
+        }
+
+        /// The error for a kind of which there are no stores, 134000.
+        func unknown(_ call: String) -> MigrationError {
+            MigrationError(
+                .notAStore, "There are no stores of type \(rawValue).", place: call,
                 remedy: "Use NSSQLiteStoreType or NSInMemoryStoreType.")
         }
     }
@@ -240,7 +253,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     }
 
     /// The store's file; `/dev/null` for a store in memory.
-    open var url: URL? { base.url ?? URL(fileURLWithPath: "/dev/null") }
+    open var url: URL? { base.url ?? .inMemory }
     /// Core Data's name for the kind of store.
     open var type: String { base.type.rawValue }
     /// The name of the configuration whose entities the store holds.
@@ -251,11 +264,16 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     open var isReadOnly: Bool { base.isReadOnly }
     /// The coordinator in which the store is open.
     open var persistentStoreCoordinator: NSPersistentStoreCoordinator? { coordinator }
-    /// The metadata of the store. Setting it writes the app's own entries at once.
+    /// The metadata of the store. Setting it writes the app's own entries at once. A closed store has those that were
+    /// last known.
     open var metadata: [String: Any]! {
-        get { coordinator?.metadata(for: self) }
-        set { coordinator?.setMetadata(newValue, for: self) }
+        get { coordinator?.metadata(for: self) ?? lastMetadata }
+        set {
+            if let coordinator { coordinator.setMetadata(newValue, for: self) } else { lastMetadata = newValue ?? [:] }
+        }
     }
+    /// The metadata as they were last read or, for a store that cannot be written, set.
+    var lastMetadata: [String: Any] = [:]
 
     /// Returns whether both are the same open store.
     open override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentStore)?.base === base }

@@ -85,8 +85,7 @@ open class NSPersistentHistoryChange: NSObject, @unchecked Sendable {
     }
     /// The save that made the change, without its changes.
     open var transaction: NSPersistentHistoryTransaction? { .init(record, store, hasChanges: false) }
-    /// The properties that an update changed, as in ``updatedPropertyNames``. Ends the program if no open model has the
-    /// entity.
+    /// The properties that an update changed, as in ``updatedPropertyNames``; none if no open model has the entity.
     open var updatedProperties: Set<NSPropertyDescription>? {
         updatedPropertyNames.map { names in
             Set(changedObjectID.entity.properties.filter { names.contains($0.name) })
@@ -134,17 +133,18 @@ open class NSPersistentHistoryToken: NSObject, NSSecureCoding, NSCopying, @unche
 }
 
 extension NSPersistentStoreCoordinator {
-    /// Returns the token after all saves so far; nil if no store has history.
+    /// Returns the token after all saves so far, even if there are none, of these stores, or of all if there are none of
+    /// these; nil if no store has history, or if it cannot be read.
     public func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
-        let wanted = stores?.compactMap { ($0 as? NSPersistentStore)?.base }
-        let numbers = orRaise("NSPersistentStoreCoordinator.currentPersistentHistoryToken(fromStores:)") {
+        let wanted = stores?.isEmpty == false ? stores?.compactMap { ($0 as? NSPersistentStore)?.base } : nil
+        let numbers = try? {
             try base.objects.lock.withLock {
                 try (wanted ?? base.persistentStores).reduce(into: [String: Int64]()) { all, store in
-                    let last = try store.store.historyRecords().last?.number
-                    if let number = last { all[store.identifier.uuidString] = number }
+                    guard store.store.layout.hasHistory else { return }
+                    all[store.identifier.uuidString] = try store.store.lastTransaction()
                 }
             }
-        }
-        return numbers.isEmpty ? nil : NSPersistentHistoryToken(numbers)
+        }()
+        return numbers.flatMap { $0.isEmpty ? nil : NSPersistentHistoryToken($0) }
     }
 }

@@ -61,7 +61,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         raise("\(type).entity()", "No open model has an entity for the class.")
     }
 
-    /// Returns the entity of an object in the model of its store, or else in any open model.
+    /// Returns the entity of an object in the model of its store, or else in any open model, or else one without
+    /// properties.
     static func openEntity(of id: NSManagedObjectID) -> NSEntityDescription {
         let coordinators = newestFirst
         let owners = coordinators.filter { $0.store(of: id) != nil }
@@ -70,7 +71,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
                 return entity
             }
         }
-        raise("NSManagedObjectID.entity", "No open model has the entity \(id.entityName).")
+        let entity = NSEntityDescription()
+        entity.name = id.entityName
+        return entity
     }
 
     /// Returns the open store of an object.
@@ -136,6 +139,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         completionHandler completion: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
     ) {
         let done = UncheckedCompletion(run: completion)
+        if let unknown = description.unknownType {
+            done.run(description, cocoaError(unknown))
+            return
+        }
         base.add(description.base) { [self] result in
             do {
                 adopt(try result.get(), description.options, postsRemoteChanges: description.postsRemoteChanges)
@@ -148,6 +155,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// Closes a store.
     open func remove(_ store: NSPersistentStore) throws {
+        _ = metadata(for: store)
         NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: store)
         post(.NSPersistentStoreCoordinatorStoresWillChange, [NSRemovedPersistentStoresKey: [store]])
         try cocoaErrors { try base.remove(store.base) }
@@ -251,29 +259,39 @@ extension NSPersistentStoreCoordinator {
         try setMetadata(metadata, type: .init(rawValue: type), at: url)
     }
 
-    /// Returns the metadata of an open store.
+    /// Returns the metadata of a store: of a closed one, as it was last known.
     public func metadata(for store: NSPersistentStore) -> [String: Any] {
-        orRaise("NSPersistentStoreCoordinator.metadata(for:)") { try base.metadata(for: store.base) }
+        if isOpen(store), let metadata = try? base.metadata(for: store.base) { store.lastMetadata = metadata }
+        return store.lastMetadata
     }
 
-    /// Writes the app's own entries to the metadata of an open store immediately.
+    /// Writes the app's own entries to the metadata of an open store immediately. The metadata of a closed store, and
+    /// of one that was opened read-only, change only in memory.
     public func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
+        guard isOpen(store), !store.isReadOnly else {
+            store.lastMetadata = metadata ?? [:]
+            return
+        }
         orRaise("NSPersistentStoreCoordinator.setMetadata(_:for:)") {
             try base.setMetadata(metadata, for: store.base)
         }
     }
 
-    /// Removes a store and every file that belongs to it.
+    private func isOpen(_ store: NSPersistentStore) -> Bool { base.persistentStores.contains { $0 === store.base } }
+
+    /// Removes the contents of a store and its external data, and leaves an empty database, which the next store at the
+    /// URL fills. Moult's backups stay.
     public func destroyPersistentStore(
         at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
     ) throws {
         try cocoaErrors {
-            try PersistentStoreCoordinator.destroyPersistentStore(
-                at: url, type: try type.moult("destroyPersistentStore"), options: Self.moult(options))
+            try PersistentStoreCoordinator.destroy(
+                url, try type.moult("destroyPersistentStore"), Self.moult(options), leavingFile: true)
         }
     }
 
-    /// Removes a store and every file that belongs to it.
+    /// Removes the contents of a store and its external data, and leaves an empty database, which the next store at the
+    /// URL fills. Moult's backups stay.
     public func destroyPersistentStore(at url: URL, ofType type: String, options: [AnyHashable: Any]? = nil) throws {
         try destroyPersistentStore(at: url, type: .init(rawValue: type), options: options)
     }
@@ -318,12 +336,29 @@ extension NSPersistentStoreCoordinator {
         try migratePersistentStore(store, to: url, options: options, type: .init(rawValue: type))
     }
 
-    /// Completes all tasks that deferred migrations have left.
+    /// Returns the model that is kept inside a store.
+    ///
+    /// - Throws: an `NSError` for a file that is not a store, or a store without a readable model.
+    public class func cachedModelForPersistentStore(
+        at url: URL, options: [AnyHashable: Any]? = nil
+    ) throws -> NSManagedObjectModel {
+        try cocoaErrors { NSManagedObjectModel(try PersistentStoreCoordinator.modelInStore(at: url)) }
+    }
+
+    /// Executes a fetch, a batch request or a history request in a context, and returns its result.
+    public func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
+        if let fetch = request as? NSFetchRequest<any NSFetchRequestResult> { return try context.fetch(fetch) }
+        return try context.execute(request)
+    }
+
+    /// Completes all tasks that deferred migrations have left. If the task that calls it is cancelled, it ends soon with
+    /// 134120; completed tasks stay completed.
     public func finishDeferredLightweightMigration() throws {
         try cocoaErrors { try base.finishDeferredLightweightMigration() }
     }
 
-    /// Completes the next task that a deferred migration has left.
+    /// Completes the next task that a deferred migration has left. If the task that calls it is cancelled, it ends soon
+    /// with 134120, and the store is unchanged.
     public func finishDeferredLightweightMigrationTask() throws {
         try cocoaErrors { try base.finishDeferredLightweightMigrationTask() }
     }

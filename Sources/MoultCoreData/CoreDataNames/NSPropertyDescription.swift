@@ -243,8 +243,8 @@ open class NSRelationshipDescription: NSPropertyDescription {
         isOrdered = value.isOrdered
     }
 
-    func value() throws -> RelationshipDescription {
-        guard let destination = destinationEntity?.name else {
+    func value(requiringDestination: Bool = true) throws -> RelationshipDescription {
+        guard let destination = destinationEntity?.name ?? (requiringDestination ? nil : "") else {
             throw MigrationError(
                 .modelInvalid, "The relationship \(owner?.name ?? "").\(name) has no destination.",
                 place: "\(owner?.name ?? "").\(name)",

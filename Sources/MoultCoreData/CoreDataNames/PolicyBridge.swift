@@ -23,14 +23,16 @@ final class PolicyBridge {
     private struct Shown { weak var object: NSManagedObject? }
 
     init(_ manager: MigrationManager, from source: NSManagedObjectModel, to destination: NSManagedObjectModel) {
-        func context(_ model: NSManagedObjectModel) -> NSManagedObjectContext {
-            let context = NSManagedObjectContext(.privateQueue)
-            context.persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-            return context
-        }
         self.manager = manager
-        (sourceContext, destinationContext) = (context(source), context(destination))
+        (sourceContext, destinationContext) = (Self.context(of: source), Self.context(of: destination))
         (sourceContext.migration, destinationContext.migration) = (self, self)
+    }
+
+    /// Returns a context without stores.
+    static func context(of model: NSManagedObjectModel) -> NSManagedObjectContext {
+        let context = NSManagedObjectContext(.privateQueue)
+        context.persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+        return context
     }
 
     // MARK: - Objects
@@ -64,11 +66,13 @@ final class PolicyBridge {
         return shape
     }
 
-    func source(_ object: NSManagedObject) throws -> SourceObject { try migrated(object, "the old") }
+    static func source(_ object: NSManagedObject) throws -> SourceObject { try migrated(object, "the old") }
 
-    func destination(_ object: NSManagedObject) throws -> DestinationObject { try migrated(object, "the new") }
+    static func destination(_ object: NSManagedObject) throws -> DestinationObject {
+        try migrated(object, "the new")
+    }
 
-    private func migrated<Kind>(_ object: NSManagedObject, _ version: String) throws -> Kind {
+    private static func migrated<Kind>(_ object: NSManagedObject, _ version: String) throws -> Kind {
         if let migrated = object.detached?.migrated?.object as? Kind { return migrated }
         throw MigrationError(
             .usage, "The object is not one of \(version) version in this migration.",
@@ -79,11 +83,11 @@ final class PolicyBridge {
     // MARK: - Operations for policies
 
     func make(_ source: NSManagedObject) throws {
-        try policy?.makeByMapping(self.source(source), mapping.value, manager)
+        try policy?.makeByMapping(Self.source(source), mapping.value, manager)
     }
 
     func link(_ destination: NSManagedObject) throws {
-        try policy?.linkByMapping(self.destination(destination), mapping.value, manager)
+        try policy?.linkByMapping(Self.destination(destination), mapping.value, manager)
     }
 
     func insert(_ entityName: String) throws -> NSManagedObject {
@@ -97,15 +101,16 @@ final class PolicyBridge {
 
     func associate(_ source: NSManagedObject, _ destination: NSManagedObject, _ mapping: NSEntityMapping) throws {
         try manager.associate(
-            source: self.source(source), withDestination: self.destination(destination), for: mapping.value)
+            source: Self.source(source), withDestination: Self.destination(destination), for: mapping.value)
     }
 
     func destinations(_ mapping: String, of objects: [NSManagedObject]) throws -> [NSManagedObject] {
-        try manager.destinationInstances(forEntityMappingName: mapping, sourceInstances: objects.map(source)).map(show)
+        try manager.destinationInstances(forEntityMappingName: mapping, sourceInstances: objects.map(Self.source)).map(
+            show)
     }
 
     func sources(_ mapping: String, of objects: [NSManagedObject]) throws -> [NSManagedObject] {
-        try manager.sourceInstances(forEntityMappingName: mapping, destinationInstances: objects.map(destination))
+        try manager.sourceInstances(forEntityMappingName: mapping, destinationInstances: objects.map(Self.destination))
             .map(show)
     }
 }
@@ -130,17 +135,22 @@ extension DestinationObject: MigratedObject {
 final class MigratedValues {
     let object: any MigratedObject
     private let shape: EntityShape?
-    private unowned let bridge: PolicyBridge
+    private weak var bridge: PolicyBridge?
 
     init(_ object: any MigratedObject, _ shape: EntityShape?, _ bridge: PolicyBridge) {
         (self.object, self.shape, self.bridge) = (object, shape, bridge)
+    }
+
+    /// The context of the running migration that provides the object.
+    var context: NSManagedObjectContext? {
+        object is SourceObject ? bridge?.sourceContext : bridge?.destinationContext
     }
 
     func value(forKey key: String) -> Any? {
         guard case .relationship(let relationship, _)? = shape?[key] else {
             return object[key].flatMap(foundationValue)
         }
-        let objects = object.related(key).map(bridge.show)
+        let objects = object.related(key).compactMap { bridge?.show($0) }
         if !relationship.isToMany { return objects.first }
         return relationship.isOrdered ? NSOrderedSet(array: objects) : NSSet(array: objects)
     }
@@ -154,9 +164,9 @@ final class MigratedValues {
         }
         switch shape?[key] {
         case .relationship(let relationship, _)? where relationship.isToMany:
-            destination.setObjects(try Self.members(value).map(bridge.destination), for: key)
+            destination.setObjects(try Self.members(value).map(PolicyBridge.destination), for: key)
         case .relationship?:
-            destination.setObject(try (value as? NSManagedObject).map(bridge.destination), for: key)
+            destination.setObject(try (value as? NSManagedObject).map(PolicyBridge.destination), for: key)
         case .attribute(_, let attribute)?:
             destination[key] = try value.flatMap { try attributeValue($0, attribute.type, place) }
         case nil:
@@ -196,6 +206,7 @@ final class BridgedPolicy: EntityMigrationPolicy {
         bridge.policy = self
         if bridge.mapping.name != mapping.name { bridge.mapping = NSEntityMapping(mapping) }
         try body(bridge.mapping, bridge)
+        if let reason = owner.cancellation { throw reason }
     }
 
     func makeByMapping(_ source: SourceObject, _ mapping: EntityMapping, _ manager: MigrationManager) throws {

@@ -15,11 +15,22 @@ extension PersistentStoreCoordinator {
     public static func destroyPersistentStore(
         at url: URL, type: PersistentStore.StoreType = .sqlite, options: [String: any Sendable]? = nil
     ) throws {
+        try destroy(url, type, options, leavingFile: false)
+    }
+
+    /// Destroys a store, and leaves an empty database in its place if `leavingFile` is true, as Core Data does.
+    static func destroy(
+        _ url: URL, _ type: PersistentStore.StoreType, _ options: [String: any Sendable]?, leavingFile: Bool
+    ) throws {
         let options = try StoreOptions(options)
         let system = POSIXSystem()
         guard type == .sqlite, try system.exists(url.path) else { return }
         let path = try system.resolve(url.path)
         try checkIsNotOpen(path)
+        if try isEmptyDatabase(path, system) {
+            if !leavingFile { try removeFiles(of: path, naming: [], system) }
+            return
+        }
         do {
             try ReadOnlyStore.read(path) { _ in }
         } catch let error as MigrationError {
@@ -32,12 +43,22 @@ extension PersistentStoreCoordinator {
         // A process that opens the path meanwhile finds a whole store or none, never the log of a removed store.
         try lock.connection.keepWALOnClose(false)
         try lock.connection.execute("PRAGMA journal_mode = DELETE")
-        try removeFiles(of: path, naming: ExternalStorage.names(in: lock.connection), system)
+        let names = try ExternalStorage.names(in: lock.connection)
+        if leavingFile {
+            let empty = try Connection(":memory:", mode: .create)
+            defer { empty.close() }
+            try Backup(from: empty, to: lock.connection).run(stepPages: -1) { _, _ in true }
+        }
+        try removeFiles(of: path, besides: leavingFile, naming: names, system)
     }
 
-    /// - Parameter names: the external data files referenced by the store's rows.
-    private static func removeFiles(of path: String, naming names: Set<String>, _ system: POSIXSystem) throws {
-        for suffix in ["", "-wal", "-shm", "-journal"] { try system.remove(path + suffix) }
+    /// - Parameters:
+    ///   - keepsDatabase: whether the file itself stays.
+    ///   - names: the external data files referenced by the store's rows.
+    private static func removeFiles(
+        of path: String, besides keepsDatabase: Bool = false, naming names: Set<String>, _ system: POSIXSystem
+    ) throws {
+        if !keepsDatabase { for suffix in ["", "-wal", "-shm", "-journal"] { try system.remove(path + suffix) } }
         let external = ExternalStorage(store: path)
         try external.forgetUnsaved(on: system)
         if try external.isShared(by: path, on: system) {
@@ -49,6 +70,17 @@ extension PersistentStoreCoordinator {
             _ = try system.removeTree(external.supportFolder)
         }
         try system.synchronise(Path.folder(of: path))
+    }
+
+    /// Returns whether a file that this process does not have open is an SQLite database of one page, without tables. A
+    /// file of no bytes is none.
+    static func isEmptyDatabase(_ path: String, _ system: any System) throws -> Bool {
+        guard let status = try system.status(of: path), status.kind == .file, (512...65_536).contains(status.size),
+            try ReadOnlyStore.sideFileSuffixes.allSatisfy({ try system.status(of: path + $0)?.size ?? 0 == 0 }),
+            let connection = try? Connection(path, mode: .immutable)
+        else { return false }
+        defer { connection.close() }
+        return (try? connection.catalogue().entries.isEmpty) ?? false
     }
 
     /// Returns whether this process has the store open.
@@ -99,7 +131,7 @@ extension PersistentStoreCoordinator {
             throw MigrationError(
                 .usage, "A store cannot be replaced by itself.", place: path, remedy: "Give two different stores.")
         }
-        if exists { try ReadOnlyStore.read(path) { _ in } }
+        if exists, try !isEmptyDatabase(path, system) { try ReadOnlyStore.read(path) { _ in } }
         try StoreCopy(from: from, to: path, exists: exists).run()
     }
 
@@ -138,6 +170,22 @@ extension PersistentStoreCoordinator {
         type: PersistentStore.StoreType = .sqlite, at url: URL
     ) throws -> [String: Any] {
         try storedMetadata(at: url).dictionary
+    }
+
+    /// Returns the model that is kept inside a store, which need not be open.
+    ///
+    /// - Throws: `fileNotFound`, `notAStore`, `metadataInvalid`; `modelNotFound` if there is no readable model.
+    static func modelInStore(at url: URL) throws -> ManagedObjectModel {
+        let path = try POSIXSystem().resolve(url.path)
+        func model(_ connection: Connection) throws -> ManagedObjectModel {
+            try StoreSnapshot(connection).ownVersion().model
+        }
+        guard OpenStoreRegistry.shared.contains(path) else {
+            return try ReadOnlyStore.read(path) { try model($0.connection) }
+        }
+        let connection = try Connection(path, mode: .readOnly, busyTimeout: 5_000)
+        defer { connection.close() }
+        return try model(connection)
     }
 
     private static func storedMetadata(at url: URL) throws -> StoreMetadata {

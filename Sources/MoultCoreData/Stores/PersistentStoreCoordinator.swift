@@ -53,7 +53,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     }
 
     /// Returns the location of a store; `/dev/null` for a store in memory.
-    public func url(for store: PersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
+    public func url(for store: PersistentStore) -> URL { store.url ?? .inMemory }
 
     // MARK: - Adding
 
@@ -193,12 +193,18 @@ extension PersistentStoreCoordinator {
     /// The stores are closed and reopened for the work, while contexts wait; their objects stay valid. A store is
     /// backed up before values are removed from it permanently.
     ///
-    /// - Parameter onProgress: called often, on this thread, with the progress of one store at a time.
-    /// - Throws: `locked` if another process has a store open, `insufficientStorage`. Completed tasks stay completed.
+    /// - Parameters:
+    ///   - onProgress: called often, on this thread, with the progress of one store at a time.
+    ///   - isCancelled: called often; return true to end the work soon. By default, the cancellation of the task that
+    ///     calls this method ends it.
+    /// - Throws: `locked` if another process has a store open, `insufficientStorage`, `cancelled`. Completed tasks stay
+    ///   completed, and an incomplete one has changed nothing.
     public func finishDeferredLightweightMigration(
-        onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in }
+        onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in },
+        isCancelled: @escaping @Sendable () -> Bool = { Task.isCancelled }
     ) throws {
-        for store in persistentStores where try isPending(store) { try finish(store, .all, onProgress) }
+        let observer = MigrationObserver(telling: onProgress, isCancelled: isCancelled)
+        for store in persistentStores where try isPending(store) { try finish(store, .all, observer) }
     }
 
     /// Completes the next task that a deferred migration has left, if there is one.
@@ -206,13 +212,17 @@ extension PersistentStoreCoordinator {
     /// Call it repeatedly, such as in a background task, until no store's metadata has
     /// ``PersistentStoreOption/deferredLightweightMigration``. The stores are consistent between calls.
     ///
-    /// - Parameter onProgress: called often, on this thread, with the progress of this task.
+    /// - Parameters:
+    ///   - onProgress: called often, on this thread, with the progress of this task.
+    ///   - isCancelled: called often; return true to end the work soon. By default, the cancellation of the task that
+    ///     calls this method ends it.
     /// - Throws: the same errors as the method for all tasks.
     public func finishDeferredLightweightMigrationTask(
-        onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in }
+        onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in },
+        isCancelled: @escaping @Sendable () -> Bool = { Task.isCancelled }
     ) throws {
         guard let store = try persistentStores.first(where: isPending) else { return }
-        try finish(store, .one, onProgress)
+        try finish(store, .one, MigrationObserver(telling: onProgress, isCancelled: isCancelled))
     }
 
     private func isPending(_ store: PersistentStore) throws -> Bool {
@@ -221,9 +231,7 @@ extension PersistentStoreCoordinator {
     }
 
     /// Runs deferred tasks of a store and reopens it for its contexts, even if the work fails.
-    private func finish(
-        _ store: PersistentStore, _ limit: CallLimit, _ onProgress: @escaping @Sendable (MigrationProgress) -> Void
-    ) throws {
+    private func finish(_ store: PersistentStore, _ limit: CallLimit, _ observer: MigrationObserver) throws {
         guard let url = store.url else { return }
         try objects.lock.withLock {
             try objects.remove(store.store)
@@ -232,8 +240,7 @@ extension PersistentStoreCoordinator {
                 var options = RunOptions()
                 options.patience = .milliseconds(max(store.options.busyTimeout, 0))
                 _ = try options.migrator().finishDeferred(
-                    url.path, versions: modelVersions, limit,
-                    MigrationObserver(telling: onProgress, isCancelled: { false }))
+                    url.path, versions: modelVersions, limit, observer)
             }
             try reopen(store, at: url)
             try result.get()

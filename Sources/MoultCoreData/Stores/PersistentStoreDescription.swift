@@ -21,6 +21,8 @@ public final class PersistentStoreDescription: Sendable {
         var stopsAtEachVersion = false
         var maximumMigrationAttempts = 5
         var keepsMigrationBackup = true
+        var backupFolder: URL?
+        var backupRetention = RetentionPolicy()
         var updates: [AsyncStream<MigrationProgress>.Continuation] = []
     }
 
@@ -28,8 +30,8 @@ public final class PersistentStoreDescription: Sendable {
 
     /// - Parameter url: the store's file; nil or `/dev/null` for a store in memory.
     public init(url: URL?) {
-        let isInMemory = url.map { $0.path == "/dev/null" } ?? true
-        state = Mutex(State(url: url, type: isInMemory ? .inMemory : .sqlite))
+        let type: PersistentStore.StoreType = url.map { $0.path == "/dev/null" } ?? true ? .inMemory : .sqlite
+        state = Mutex(State(url: url, type: type))
         shouldMigrateStoreAutomatically = true
         shouldInferMappingModelAutomatically = true
     }
@@ -156,6 +158,18 @@ public final class PersistentStoreDescription: Sendable {
     package var keepsMigrationBackup: Bool {
         get { state.withLock { $0.keepsMigrationBackup } }
         set { state.withLock { $0.keepsMigrationBackup = newValue } }
+    }
+
+    /// The folder for the backup that a migration makes of the store; nil, the default, for the one next to the store.
+    public var migrationBackupFolder: URL? {
+        get { state.withLock { $0.backupFolder } }
+        set { state.withLock { $0.backupFolder = newValue } }
+    }
+
+    /// The policy for the backups that are kept after a migration.
+    public var migrationBackupRetention: RetentionPolicy {
+        get { state.withLock { $0.backupRetention } }
+        set { state.withLock { $0.backupRetention = newValue } }
     }
 
     /// A closure called often during a migration. If it returns true, the migration fails with the error `cancelled`

@@ -32,6 +32,8 @@ package struct StoreLoader {
     /// The wording of remedies, which tell the app how to allow a refused operation.
     package var words: any RemedyWords = DescriptionWords()
     package var system: any System = POSIXSystem()
+    /// Receives Core Data's messages about a migration; nil unless the program was asked for them.
+    package var debug: (@Sendable (String) -> Void)? = MigrationDebug.isAsked ? MigrationDebug.say : nil
 
     /// The settings for migrating an older store, besides its options.
     package struct Migration {
@@ -86,6 +88,8 @@ package struct StoreLoader {
         options.run.stopsAtEachVersion = state.stopsAtEachVersion
         options.run.maximumAttempts = state.maximumMigrationAttempts
         options.run.keepsBackup = state.keepsMigrationBackup
+        options.run.backupFolder = state.backupFolder?.path ?? options.run.backupFolder
+        options.run.retention = state.backupRetention
         options.run.comparesStores = state.validatesAfterMigration
         self.init(
             model: model, versions: versions, url: state.url, type: state.type, configuration: state.configuration,
@@ -98,16 +102,18 @@ package struct StoreLoader {
     package func open() throws -> PersistentStore { try words.speaking(opened) }
 
     private func opened() throws -> PersistentStore {
-        guard type == .sqlite, let url, url.path != "/dev/null" else {
-            let store = try ObjectStore(inMemory: model, configuration: configuration, history: options.tracksHistory)
-            return PersistentStore(store, url: nil, type: .inMemory, configuration: configuration, options: options)
+        guard type == .sqlite, let url, !url.isInMemory else {
+            let shared = type == .sqlite ? url.flatMap { $0.path == URL.inMemory.path ? nil : $0 } : nil
+            let store = try ObjectStore(
+                inMemory: model, sharedAs: shared?.path, configuration: configuration, history: options.tracksHistory)
+            return PersistentStore(store, url: shared, type: .inMemory, configuration: configuration, options: options)
         }
         guard url.isFileURL else {
             throw MigrationError(
                 .usage, "\(url) is not the URL of a file.", place: "\(url)", remedy: "Use URL(fileURLWithPath:).")
         }
         if try system.exists(url.path) {
-            try bringUpToDate(url.path)
+            if try !fillIfEmpty(url.path) { try bringUpToDate(url.path) }
         } else {
             try options.stagedMigrationManager?.validate(model, in: versions)
             try make(url.path)
@@ -148,6 +154,38 @@ package struct StoreLoader {
                 Thread.sleep(forTimeInterval: 0.02)
             }
         }
+    }
+
+    /// Creates the store in an empty database, such as the destruction of a store leaves.
+    ///
+    /// - Returns: false for any other file, which is unchanged.
+    private func fillIfEmpty(_ path: String) throws -> Bool {
+        guard try isToBeFilled(path) else { return false }
+        let path = try system.resolve(path)
+        try options.stagedMigrationManager?.validate(model, in: versions)
+        try checkHashes()
+        let maker = try StoreCreator(
+            modelVersion(), history: options.tracksHistory, experimental: options.run.isExperimental)
+        let new = try Connection(":memory:", mode: .create)
+        defer { new.close() }
+        try maker.fill(new)
+        let lock = try StoreLock(path, system, patience: options.busyTimeout)
+        defer { lock.release() }
+        // Another process may have created its store in the meantime.
+        guard try lock.connection.catalogue().entries.isEmpty else { return false }
+        if maker.layout.hasExternalStorage { try ExternalStorage(store: path).makeFolder(on: system) }
+        try lock.connection.keepWALOnClose(false)
+        try Backup(from: new, to: lock.connection).run(stepPages: -1) { _, _ in true }
+        if maker.layout.level.writesAheadLog { try lock.connection.execute("PRAGMA journal_mode = WAL") }
+        return true
+    }
+
+    /// Whether there is an empty database, which opening the store for writing fills.
+    private func isToBeFilled(_ path: String) throws -> Bool {
+        guard !options.isReadOnly, try system.exists(path) else { return false }
+        let path = try system.resolve(path)
+        guard !OpenStoreRegistry.shared.contains(path) else { return false }
+        return try PersistentStoreCoordinator.isEmptyDatabase(path, system)
     }
 
     /// Creates the folder of a store if it is a default folder: the program's own, or one for a group next to it. Any
@@ -429,7 +467,7 @@ extension StoreLoader: LaunchedStore {
     package var ownOptions: RunOptions { runOptions }
 
     package func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
-        guard type == .sqlite, path != "/dev/null" else { return nil }
+        guard type == .sqlite, url?.isInMemory != true, try !isToBeFilled(path) else { return nil }
         var loader = self
         loader.system = system
         return try loader.session(path, adjust)
@@ -444,10 +482,40 @@ extension StoreLoader: LaunchedStore {
             tell($0)
         }
         both.isCancelled = { [isCancelled = observer.isCancelled] in own.isCancelled() || isCancelled() }
-        let report = try session.run(both)
+        let report = try debugging(session, &both) { try session.run($0) }
         if !report.losses.isEmpty { migration.onLosses?(report.losses) }
         return report
     }
+}
+
+extension StoreLoader {
+    /// Runs a migration, and prints Core Data's messages about it if the program was asked for them.
+    private func debugging<Result>(
+        _ session: StoreSession, _ observer: inout MigrationObserver, _ run: (MigrationObserver) throws -> Result
+    ) throws -> Result {
+        guard let say = debug else { return try run(observer) }
+        say("Migrating from version \(session.from) to version \(session.to)")
+        observer.onProgress = { [tell = observer.onProgress] progress in
+            if let message = progress.message { say(message) }
+            tell(progress)
+        }
+        do {
+            let result = try run(observer)
+            say("Completed successfully")
+            return result
+        } catch {
+            say("Failed: \(error)")
+            throw error
+        }
+    }
+}
+
+extension URL {
+    /// The URL of a store in memory.
+    package static let inMemory = URL(fileURLWithPath: "/dev/null")
+
+    /// Whether a store at the URL is in memory: at `/dev/null`, or at a name below it, which the process shares.
+    package var isInMemory: Bool { path == Self.inMemory.path || path.hasPrefix(Self.inMemory.path + "/") }
 }
 
 extension StoreMetadata {

@@ -41,6 +41,9 @@ public enum PersistentStoreOption {
     /// `[String]`: the losses that a migration may cause, named as in ``AcceptedLosses``. Core Data ignores the key.
     public static let acceptedLosses = "MoultAcceptedLossesOption"
 
+    /// `String`: the path of the folder for the backups that migrations make. Core Data ignores the key.
+    public static let backupFolder = "MoultBackupFolderOption"
+
     /// `Bool`: migrate a store that is mirrored to CloudKit. Moult renumbers the mirror's records where necessary, and
     /// otherwise leaves them as they are. Core Data ignores the key.
     public static let allowsCloudKitMigration = "MoultAllowsCloudKitMigrationOption"
@@ -49,7 +52,8 @@ public enum PersistentStoreOption {
     public static let all = [
         migratePersistentStoresAutomatically, inferMappingModelAutomatically, readOnly, timeout, sqlitePragmas,
         sqliteAnalyze, sqliteManualVacuum, historyTracking, forceDestroy, stagedMigrationManager,
-        deferredLightweightMigration, allowsUncertainVersionHashes, acceptedLosses, allowsCloudKitMigration,
+        deferredLightweightMigration, allowsUncertainVersionHashes, acceptedLosses, backupFolder,
+        allowsCloudKitMigration,
     ]
 }
 
@@ -101,6 +105,11 @@ package struct StoreOptions: Sendable {
         case PersistentStoreOption.acceptedLosses:
             guard let places = value as? [String] else { throw wrong(value, key, "an array of texts") }
             run.acceptedLosses = AcceptedLosses(places)
+        case PersistentStoreOption.backupFolder:
+            guard let folder = value as? String, !folder.isEmpty else {
+                throw wrong(value, key, "the path of a folder")
+            }
+            run.backupFolder = folder
         case PersistentStoreOption.timeout:
             guard let seconds = NumberReading.double(value), seconds >= 0, seconds < 1e6 else {
                 throw wrong(value, key, "a number of seconds")

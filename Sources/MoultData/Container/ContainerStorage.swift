@@ -190,6 +190,7 @@ struct ContainerStores {
         for configuration in configurations {
             if let own = configuration as? ModelConfiguration {
                 try own.checkName()
+                try own.checkCloudKit(schema)
                 if own.isSharedWithSwiftData { try (own.schema ?? schema).checkMappings() }
                 let path = own.url.standardizedFileURL.path
                 guard own.isStoredInMemoryOnly || places.insert(path).inserted else {

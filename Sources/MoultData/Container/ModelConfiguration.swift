@@ -36,11 +36,17 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
     /// Whether to migrate a store that is mirrored to CloudKit on Apple's systems. Moult renumbers the mirror's records
     /// where necessary and leaves the rest unchanged. An addition of Moult.
     public var allowsCloudKitMigration = false
+    /// The folder for the backup that a migration makes of the store; nil for the one next to the store. An addition of
+    /// Moult.
+    public var migrationBackupFolder: URL?
+    /// The policy for the backups that are kept after a migration. An addition of Moult.
+    public var migrationBackupRetention = RetentionPolicy()
 
     /// The options for migrating the store.
     var run: RunOptions {
         var run = RunOptions()
         (run.acceptedLosses, run.allowsCloudKit) = (acceptedLosses, allowsCloudKitMigration)
+        (run.backupFolder, run.retention) = (migrationBackupFolder?.path, migrationBackupRetention)
         return run
     }
 
@@ -140,6 +146,23 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
             "The store \(name) is not mirrored to \($0): CloudKit exists on Apple's systems only, where the same store "
                 + "is mirrored when the app opens it."
         }
+    }
+
+    /// - Parameter schema: the container's, for a configuration without one.
+    /// - Throws: ``SwiftDataError/loadIssueModelContainer`` if a CloudKit database was named and a model is unique:
+    ///   CloudKit keeps no uniqueness constraint, and SwiftData makes no such container.
+    func checkCloudKit(_ schema: Schema) throws {
+        guard let container = cloudKitContainerIdentifier else { return }
+        let unique = (self.schema ?? schema).entities.filter { !$0.uniquenessConstraints.isEmpty }
+        guard !unique.isEmpty else { return }
+        let places = unique.map {
+            "\($0.name) (\($0.uniquenessConstraints.map { $0.joined(separator: " and ") }.joined(separator: ", ")))"
+        }
+        throw SwiftDataError(
+            .loadIssueModelContainer,
+            "CloudKit keeps no uniqueness constraint, so SwiftData does not mirror these models to \(container): "
+                + "\(places.sorted().joined(separator: ", ")).", place: name,
+            remedy: "Remove .unique and #Unique from the models, or set cloudKitDatabase to .none.")
     }
 
     static let nowhere = URL(fileURLWithPath: "/dev/null")

@@ -220,6 +220,23 @@ extension ModelContainer {
         plan.schemas.last.map { Schema(versionedSchema: $0) } ?? Schema([])
     }
 
+    /// Opens the stores of a schema off the caller's actor, so that a migration blocks no screen. If the task is
+    /// cancelled, a migration ends with the error `cancelled` and leaves the store unchanged.
+    ///
+    /// - Parameter onProgress: called often during a migration, on another thread.
+    /// - Throws: what making a container throws.
+    public static func open(
+        for schema: Schema, migrationPlan plan: (any SchemaMigrationPlan.Type)? = nil,
+        configurations: ModelConfiguration..., onProgress: (@Sendable (MigrationProgress) -> Void)? = nil
+    ) async throws -> ModelContainer {
+        nonisolated(unsafe) let plan = plan
+        return try await BlockingWork.run("ModelContainer.open") { isCancelled in
+            try ModelContainer(schema, plan, configurations) { opener in
+                (opener.onProgress, opener.isCancelled) = (onProgress, isCancelled)
+            }
+        }
+    }
+
     // MARK: - Simpler progress
 
     /// The same, except that `onProgress` receives only the part that is done, 0 to 1, and a sentence about the last

@@ -9,6 +9,8 @@ public final class DefaultStore: DataStore {
 
     /// The configuration that the store was created with.
     public let configuration: ModelConfiguration
+    /// The name of the configuration.
+    public var name: String { configuration.name }
     /// The UUID of the store.
     public let identifier: String
     /// The models that the store holds.

@@ -1,5 +1,6 @@
 import MoultBasics
 public import MoultCoreData
+import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
@@ -157,6 +158,8 @@ public struct MigrationAnswer: @unchecked Sendable {
 public typealias MigrationError = MoultBasics.MigrationError
 /// The app code that migrations call, by name; see `MigrationRegistry.init(plan:)`.
 public typealias MigrationRegistry = MoultObjects.MigrationRegistry
+/// The policy for the backups that are kept.
+public typealias RetentionPolicy = MoultEngine.RetentionPolicy
 /// The losses that a plan accepts.
 public typealias AcceptedLosses = MoultModel.AcceptedLosses
 /// Objects, values or links that a migration does not carry over, with their count.

@@ -69,6 +69,14 @@ public final class Schema: Sendable {
         self.init(try encoded.types(decoder), version: encoded.version)
     }
 
+    /// Creates a schema without models.
+    public convenience init() { self.init([], version: Version(1, 0, 0)) }
+
+    /// The version of the form in which ``save(to:)`` writes a schema.
+    public static let schemaEncodingVersion = Version(1, 0, 0)
+    /// The version of the form in which this schema is written.
+    public var encodingVersion: Version { Self.schemaEncodingVersion }
+
     /// Creates a schema of these models and the models that they refer to.
     public convenience init(_ types: any PersistentModel.Type..., version: Version = Version(1, 0, 0)) {
         self.init(types, version: version)

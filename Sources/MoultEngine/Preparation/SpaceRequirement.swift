@@ -217,13 +217,15 @@ package struct SpaceRequirement: Sendable, Equatable {
         guard let short = try volumes(system).first(where: { !$0.isEnough }) else { return }
         let place =
             short.all.allSatisfy(\.isTemporary) ? " in the folder for temporary files, \(short.folder)" : ""
-        throw MigrationError(
+        var error = MigrationError(
             .insufficientStorage,
             "\(work) needs \(Quantity.bytesNeeded(short.needed)) of free space\(place) (\(Self.list(short.parts))), and "
                 + "\(Quantity.bytesFree(short.available)) are free.", place: short.folder,
             remedy: helpful(ways, on: short, system).reduce(
                 "Free \(Quantity.bytesNeeded(short.needed - short.available)) more"
             ) { "\($0), or \($1)" } + ".")
+        (error.neededSpace, error.freeSpace) = (short.needed, short.available)
+        throw error
     }
 
     /// Returns the options that would help.
@@ -271,6 +273,8 @@ package struct SpaceRequirement: Sendable, Equatable {
                 + "whole run was \(Quantity.bytesNeeded(volume.needed)) (\(Self.list(volume.parts)))."
         }
         error.message += " " + numbers.joined(separator: " ")
+        let short = volumes.first { !$0.isEnough } ?? volumes.first
+        (error.neededSpace, error.freeSpace) = (short?.needed, short?.available)
         return error
     }
 

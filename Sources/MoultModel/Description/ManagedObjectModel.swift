@@ -51,6 +51,15 @@ public struct ManagedObjectModel: Sendable, Equatable {
         try checkInvariants()
     }
 
+    /// Creates a model of entities that may be incomplete, such as one without the destination of a relationship. It
+    /// serves only for their version hashes.
+    package init(incomplete entities: [EntityDescription]) {
+        self.entities = entities.map(\.inNameOrder)
+        (configurations, composites, fetchRequestTemplates) = ([], [], [])
+        (versionIdentifiers, documentAttributes, diagram, children) = ([""], [:], [:], [:])
+        positions = Dictionary(entities.enumerated().map { ($1.name, $0) }) { first, _ in first }
+    }
+
     /// Creates an empty model, to be filled by ``setEntities(_:)``.
     public init() {
         (entities, configurations, composites, fetchRequestTemplates) = ([], [], [], [])

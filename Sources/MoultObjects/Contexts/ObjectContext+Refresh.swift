@@ -35,7 +35,10 @@ extension ObjectContext {
             prefetched = []
             registry = [:]
             for kind in kinds.values { kind.deadObjects = 0 }
-            for object in objects { object.detach() }
+            for object in objects {
+                object.detach()
+                object.state.insert(.fault)
+            }
             withExtendedLifetime((unsaved, ahead)) {}
         }
     }

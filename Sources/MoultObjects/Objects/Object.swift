@@ -39,7 +39,7 @@ package final class Object {
         /// The object is in the context's list of changed objects.
         static let listed = State(rawValue: 16)
         /// The object no longer belongs to the context: it was deleted and saved, rolled back before its first save, or
-        /// reset.
+        /// reset. After a reset it is a fault as well.
         static let detached = State(rawValue: 32)
     }
 

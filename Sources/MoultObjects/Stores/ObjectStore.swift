@@ -2,6 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultSQLite
 import MoultStore
+import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -111,16 +112,29 @@ package final class ObjectStore {
     }
 
     /// Creates a store in memory, which exists as long as this object does.
+    ///
+    /// - Parameter name: a path under which the process shares the store: if one is open, it is opened once more. It
+    ///   exists as long as one of its objects does.
+    /// - Throws: `storeAhead` if the shared store has another model.
     package convenience init(
-        inMemory model: ManagedObjectModel, configuration: String? = nil, identifier: UUID = UUID(),
-        history: Bool = false, on system: any System = POSIXSystem()
+        inMemory model: ManagedObjectModel, sharedAs name: String? = nil, configuration: String? = nil,
+        identifier: UUID = UUID(), history: Bool = false, on system: any System = POSIXSystem()
     ) throws {
         var version = ModelVersion(names: ["memory"], model: model)
         if let configuration { version = try version.restricted(to: configuration) }
-        let connection = try Connection(":memory:", mode: .create)
-        try StoreCreator(version, history: history, uuid: identifier.uuidString, experimental: true).fill(connection)
+        let connection =
+            try name.map { try Connection($0, mode: .create, busyTimeout: 5_000, vfs: "memdb") }
+            ?? Connection(":memory:", mode: .create)
+        try Self.sharing.withLock { _ in
+            guard try name == nil || connection.catalogue().entries.isEmpty else { return }
+            try StoreCreator(version, history: history, uuid: identifier.uuidString, experimental: true)
+                .fill(connection)
+        }
         try self.init(connection, path: "", version.model, as: .whole, isReadOnly: false, external: nil, system)
     }
+
+    /// Held while a shared store in memory is created.
+    private static let sharing = Mutex<Void>(())
 
     private init(
         _ connection: Connection, path: String, _ model: ManagedObjectModel, as part: StorePart?, isReadOnly: Bool,

@@ -260,26 +260,29 @@ extension MappingModel {
                 }
                 if isAbstract(mapping.sourceEntityName, in: source) { return nil }
                 guard isAbstract(mapping.destinationEntityName, in: destination) else { return EntityMapping(mapping) }
-                return mapping.sourceEntityName.map { EntityMapping(removing: $0) }
+                return mapping.sourceEntityName.map {
+                    EntityMapping(from: $0, to: nil, name: "IEM_Remove_\($0)", type: .remove)
+                }
             })
     }
 }
 
 extension EntityMapping {
     fileprivate init(_ mapping: ResolvedEntityMapping) {
-        // Core Data names inferred mappings like this.
-        let name = "\(mapping.sourceEntityName ?? "")_to_\(mapping.destinationEntityName ?? "")"
-        self.init(from: mapping.sourceEntityName, to: mapping.destinationEntityName, name: name)
+        self.init(from: mapping.sourceEntityName, to: mapping.destinationEntityName)
         attributeMappings = mapping.attributes.map { PropertyMapping($0, $1.expression) }
         relationshipMappings = mapping.relationships.map { PropertyMapping($0, $1.expression) }
         attributeMappings.sort { $0.name.precedesInByteOrder($1.name) }
         relationshipMappings.sort { $0.name.precedesInByteOrder($1.name) }
-        type =
+        let kind: String
+        (type, kind) =
             switch (mapping.sourceEntityName, mapping.destinationEntityName) {
-            case (nil, _): .add
-            case (_, nil): .remove
-            case (let old, let new): old == new && mapping.keepsNames ? .copy : .transform
+            case (nil, _): (.add, "Add")
+            case (_, nil): (.remove, "Remove")
+            case (let old, let new): old == new && mapping.keepsNames ? (.copy, "Copy") : (.transform, "Transform")
             }
+        // Core Data's name of an inferred mapping.
+        name = "IEM_\(kind)_\(mapping.destinationEntityName ?? mapping.sourceEntityName ?? "")"
     }
 }
 

@@ -9,7 +9,8 @@ import Testing
         let kinds = Dictionary(uniqueKeysWithValues: mapping.entityMappings.map { ($0.name, $0.mappingType) })
         #expect(
             kinds == [
-                "Author_to_Author": .transform, "Book_to_Book": .transform, "Shelf_to_Shelf": .copy, "_to_Loan": .add,
+                "IEM_Transform_Author": .transform, "IEM_Transform_Book": .transform, "IEM_Copy_Shelf": .copy,
+                "IEM_Add_Loan": .add,
             ])
         let author = try #require(mapping.entityMappings.first { $0.destinationEntityName == "Author" })
         #expect(author.attributeMapping("fullName")?.valueExpression?.format == "$source.name")
@@ -33,7 +34,7 @@ import Testing
         let first = try model(AttributeDescription(name: "pages", type: .integer16, isOptional: false))
         let second = try model(AttributeDescription(name: "pages", type: .integer16))
         let mapping = try MappingModel.inferredMappingModel(forSourceModel: first, destinationModel: second)
-        #expect(mapping.entityMappings.map(\.name) == ["Book_to_Book"])
+        #expect(mapping.entityMappings.map(\.name) == ["IEM_Copy_Book"])
         let (from, to) = (ModelVersion(names: ["1"], model: first), ModelVersion(names: ["2"], model: second))
         let checked = mapping.completed(from: from, to: to).findings(from: first, to: second)
         #expect(checked.filter { $0.severity == .error }.isEmpty, "\(checked)")

@@ -1,5 +1,6 @@
 import Foundation
 import MoultCoreData
+import Synchronization
 import TestSupport
 import Testing
 
@@ -23,6 +24,39 @@ import Testing
         #expect(told.errors.count == 3)
         #expect(told.errors.compactMap(\.self).count == 1)
         #expect(container.persistentStoreCoordinator.persistentStores.count == 2)
+    }
+
+    @Test func `a description names the folder of the backups, and how many are kept`() throws {
+        for isOption in [false, true] {
+            let store = try TestStore()
+            try store.populate(2)
+            let folder = store.url.deletingLastPathComponent().appendingPathComponent("kept")
+            let container = try store.container(Library.second()) { description in
+                if isOption {
+                    description.setOption(folder.path, forKey: PersistentStoreOption.backupFolder)
+                } else {
+                    description.migrationBackupFolder = folder
+                    description.migrationBackupRetention = RetentionPolicy(minimumCount: 1)
+                }
+            }
+            try container.close()
+            #expect(try !FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+            #expect(!FileManager.default.fileExists(atPath: store.url.path + ".moult/backups"))
+        }
+    }
+
+    @Test func `a migration prints Core Data's messages where they are asked for`() throws {
+        let store = try TestStore()
+        try store.populate(2)
+        let lines = Mutex<[String]>([])
+        var loader = try StoreLoader(
+            PersistentStoreDescription(url: store.url), model: Library.second(), versions: nil)
+        #expect(loader.debug == nil)
+        loader.debug = { line in lines.withLock { $0.append(line) } }
+        try loader.open().close()
+        let printed = lines.withLock { $0 }
+        #expect(printed.first?.hasPrefix("Migrating from version ") == true)
+        #expect(printed.count > 2 && printed.last == "Completed successfully")
     }
 
     @Test func `loading can be awaited, and throws`() async throws {

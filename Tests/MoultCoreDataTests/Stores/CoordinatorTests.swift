@@ -88,6 +88,41 @@ import Testing
         try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
     }
 
+    @Test func `an empty database is filled, replaced and destroyed, and other files are not`() throws {
+        let (store, other) = (try TestStore(), try TestStore())
+        try other.populate(2)
+        func empty() throws {
+            try? FileManager.default.removeItem(at: store.url)
+            _ = try store.sql("VACUUM")
+            #expect(try Data(contentsOf: store.url).count == 4_096)
+        }
+        try empty()
+        #expect(throws: MigrationError.self) {
+            try PersistentStoreCoordinator(managedObjectModel: Library.first()).addPersistentStore(
+                at: store.url, options: [PersistentStoreOption.readOnly: true])
+        }
+        #expect(try store.sql("SELECT count(*) FROM sqlite_master") == "0")
+        let container = try store.container(Library.first())
+        try container.viewContext.insertNewObject(forEntityName: "Book").setValue("Emma", forKey: "title")
+        try container.viewContext.save()
+        try container.close()
+        #expect(try store.sql("SELECT ZTITLE FROM ZBOOK; PRAGMA auto_vacuum; PRAGMA journal_mode") == "Emma\n2\nwal")
+        try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+        try empty()
+        try PersistentStoreCoordinator.replacePersistentStore(at: store.url, withPersistentStoreFrom: other.url)
+        #expect(try store.sql("SELECT count(*) FROM ZBOOK") == "2")
+        try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+        try empty()
+        try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+        #expect(!FileManager.default.fileExists(atPath: store.url.path))
+        // A database of another app, and a file of no bytes.
+        _ = try store.sql("CREATE TABLE a (b)")
+        #expect(throws: MigrationError.self) { try store.container(Library.first()) }
+        try Data().write(to: store.url)
+        #expect(throws: MigrationError.self) { try store.container(Library.first()) }
+        #expect(try Data(contentsOf: store.url).isEmpty)
+    }
+
     @Test func `a file that is no store is destroyed only by force`() throws {
         let store = try TestStore()
         try Data("something else".utf8).write(to: store.url)

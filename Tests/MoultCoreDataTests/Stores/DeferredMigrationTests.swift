@@ -85,6 +85,22 @@ import Testing
         for await update in none { Issue.record("told \(update)") }
     }
 
+    @Test func `it can be cancelled, also by the task that does it, and is done later`() async throws {
+        let store = try TestStore()
+        let coordinator = try container(store).persistentStoreCoordinator
+        let one = #expect(throws: MigrationError.self) {
+            try coordinator.finishDeferredLightweightMigrationTask(isCancelled: { true })
+        }
+        let all = await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return #expect(throws: MigrationError.self) { try coordinator.finishDeferredLightweightMigration() }
+        }.value
+        #expect(one?.code == .cancelled && all?.code == .cancelled)
+        #expect(try isPending(coordinator) && store.sql("SELECT count(ZRATE) FROM ZITEM") == "20")
+        try coordinator.finishDeferredLightweightMigration()
+        #expect(try !isPending(coordinator))
+    }
+
     @Test func `all of it in one call`() throws {
         let store = try TestStore()
         let coordinator = try container(store).persistentStoreCoordinator

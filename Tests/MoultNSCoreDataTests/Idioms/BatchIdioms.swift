@@ -247,9 +247,12 @@ import Testing
     @Test("psc.currentPersistentHistoryToken(fromStores:)")
     func token() throws {
         let coordinator = try #require(context.persistentStoreCoordinator)
-        #expect(coordinator.currentPersistentHistoryToken(fromStores: nil) == nil)
+        let first = try #require(coordinator.currentPersistentHistoryToken(fromStores: nil))
+        #expect(coordinator.currentPersistentHistoryToken(fromStores: []) == first)
         Library.person("Ann", in: context)
         try context.save()
+        let sinceFirst = NSPersistentHistoryChangeRequest.fetchHistory(after: first)
+        #expect(((try context.execute(sinceFirst) as? NSPersistentHistoryResult)?.result as? [Any])?.count == 1)
         let token = try #require(coordinator.currentPersistentHistoryToken(fromStores: nil))
         let request = NSPersistentHistoryChangeRequest.fetchHistory(after: token)
         #expect(((try context.execute(request) as? NSPersistentHistoryResult)?.result as? [Any])?.isEmpty == true)

@@ -174,7 +174,7 @@ import Testing
         #expect(moved.url == copy)
         try coordinator.remove(moved)
         try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType, options: nil)
-        #expect(!FileManager.default.fileExists(atPath: url.path))
+        #expect(try SQLiteShell.rows("SELECT count(*) FROM sqlite_master", of: url) == ["0"])
         try coordinator.replacePersistentStore(
             at: url, destinationOptions: nil, withPersistentStoreFrom: copy, sourceOptions: nil,
             ofType: NSSQLiteStoreType)
@@ -190,7 +190,7 @@ import Testing
         }
         try coordinator.remove(coordinator.persistentStores[0])
         try coordinator.destroyPersistentStore(at: url, type: .sqlite, options: nil)
-        #expect(!FileManager.default.fileExists(atPath: url.path))
+        #expect(try SQLiteShell.rows("SELECT count(*) FROM sqlite_master", of: url) == ["0"])
     }
 
     @Test("migratePersistentStore(_:to:options:type:)")

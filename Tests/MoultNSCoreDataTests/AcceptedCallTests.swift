@@ -1,0 +1,171 @@
+import MoultNSCoreData
+import TestSupport
+import Testing
+
+/// Calls that Core Data accepts. If one of them ended the program, the whole test run would end.
+@Suite struct AcceptedCallTests {
+    let folder: ScratchFolder
+    let url: URL
+
+    init() throws {
+        folder = try ScratchFolder()
+        url = URL(fileURLWithPath: folder.path).appendingPathComponent("Library.sqlite")
+    }
+
+    @Test func `An entity outside a model has the hash of what is known of it`() throws {
+        let entity = NSEntityDescription()
+        entity.name = "Card"
+        entity.properties = [Library.attribute("suit", .string), Library.attribute("rank", .integer16)]
+        let alone = entity.versionHash
+        #expect(alone.count == 32)
+        let model = NSManagedObjectModel()
+        model.entities = [entity]
+        #expect(model.entityVersionHashesByName == ["Card": alone])
+        let leads = NSRelationshipDescription()
+        leads.name = "next"
+        entity.properties.append(leads)
+        // The model is not complete, and a coordinator would refuse it.
+        #expect(entity.versionHash.count == 32 && entity.versionHash != alone)
+        #expect(model.entityVersionHashesByName == ["Card": entity.versionHash])
+        #expect(!model.versionChecksum.isEmpty)
+        #expect(!model.isConfiguration(withName: nil, compatibleWithStoreMetadata: [:]))
+    }
+
+    @Test func `A results controller without an order, and an expression in a format`() throws {
+        let context = try Library.container(at: url).viewContext
+        for (name, age) in [("Ann", 30), ("Bob", 20)] { Library.person(name, Int16(age), in: context) }
+        try context.save()
+        let request = NSFetchRequest<Person>(entityName: "Person")
+        request.sortDescriptors = []
+        let controller = NSFetchedResultsController(
+            fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+        try controller.performFetch()
+        #expect(controller.fetchedObjects?.count == 2 && controller.sections?.count == 1)
+        request.predicate = NSPredicate(format: "%@ > 25", MoultNSCoreData.NSExpression(forKeyPath: "age"))
+        #expect(try context.fetch(request).map(\.name) == ["Ann"])
+    }
+
+    @Test func `A store of an unknown type fails when it is loaded`() throws {
+        let container = NSPersistentContainer(name: "Library", managedObjectModel: Library.model())
+        let unknown = NSPersistentStoreDescription(url: url)
+        unknown.type = "XML"
+        #expect(unknown.type == "XML")
+        let known = NSPersistentStoreDescription()
+        known.type = NSInMemoryStoreType
+        container.persistentStoreDescriptions = [unknown, known]
+        var codes: [Int?] = []
+        container.loadPersistentStores { _, error in codes.append((error as NSError?)?.code) }
+        #expect(codes == [NSPersistentStoreInvalidTypeError, nil])
+        unknown.type = NSSQLiteStoreType
+        container.persistentStoreDescriptions = [unknown]
+        container.loadPersistentStores { _, error in codes.append((error as NSError?)?.code) }
+        #expect(codes.last == .some(nil))
+        let error = #expect(throws: NSError.self) {
+            try container.persistentStoreCoordinator.addPersistentStore(
+                ofType: NSBinaryStoreType, configurationName: nil, at: url)
+        }
+        #expect(error?.code == NSPersistentStoreInvalidTypeError)
+    }
+
+    @Test func `A closed store has its last metadata`() throws {
+        let coordinator = try Library.container(at: url).persistentStoreCoordinator
+        let store = try #require(coordinator.persistentStores.first)
+        coordinator.setMetadata(["app": "one"], for: store)
+        try coordinator.remove(store)
+        #expect(store.metadata[NSStoreUUIDKey] as? String == store.identifier)
+        #expect(coordinator.metadata(for: store)["app"] as? String == "one")
+        coordinator.setMetadata(["app": "two"], for: store)
+        #expect(store.metadata["app"] as? String == "two")
+        let kept = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url)
+        #expect(kept["app"] as? String == "one")
+    }
+
+    @Test func `A change of a key that is no property changes nothing`() throws {
+        let context = try Library.container(at: url).viewContext
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        ann.willAccessValue(forKey: "fullName")
+        ann.didAccessValue(forKey: "fullName")
+        ann.willChangeValue(forKey: "fullName")
+        ann.didChangeValue(forKey: "fullName")
+        #expect(!ann.hasChanges)
+    }
+
+    /// A cast of `NSFetchRequest<Person>` fails on Linux; this form compiles on both platforms.
+    @Test func `A class's own fetch request is that of a batch deletion`() throws {
+        let context = try Library.container(at: url).viewContext
+        Library.person("Ann", in: context)
+        try context.save()
+        let request: NSFetchRequest<any NSFetchRequestResult> = Post.fetchRequest()
+        #expect(try context.execute(NSBatchDeleteRequest(fetchRequest: request)) is NSBatchDeleteResult)
+        let people = NSFetchRequest<any NSFetchRequestResult>(entityName: "Person")
+        let batch = NSBatchDeleteRequest(fetchRequest: people)
+        batch.resultType = .resultTypeCount
+        #expect((try context.execute(batch) as? NSBatchDeleteResult)?.result as? Int == 1)
+    }
+
+    @Test func `Nothing to delete, and notifications that name nothing known`() throws {
+        let context = try Library.container(at: url).viewContext
+        Library.person("Ann", in: context)
+        try context.save()
+        let request = NSBatchDeleteRequest(objectIDs: [])
+        request.resultType = .resultTypeCount
+        #expect((try context.execute(request) as? NSBatchDeleteResult)?.result as? Int == 0)
+        context.mergeChanges(fromContextDidSave: Notification(name: Notification.Name("Other")))
+        let unknown = try #require(URL(string: "x-coredata://\(UUID().uuidString)/Nobody/p1"))
+        let loose = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+        let changes: [AnyHashable: Any] = [NSUpdatedObjectsKey: [unknown], NSDeletedObjectsKey: [unknown]]
+        NSManagedObjectContext.mergeChanges(fromRemoteContextSave: changes, into: [context, loose])
+        #expect(context.persistentStoreCoordinator?.managedObjectID(forURIRepresentation: unknown) == nil)
+        #expect(try context.count(for: NSFetchRequest<Person>(entityName: "Person")) == 1)
+        #expect(throws: NSError.self) { try loose.execute(NSBatchDeleteRequest(objectIDs: [])) }
+    }
+
+    @Test func `A refresh of changed objects whose rows are gone`() throws {
+        let container = try Library.container(at: url)
+        let context = container.viewContext
+        let (ann, bob) = (Library.person("Ann", in: context), Library.person("Bob", in: context))
+        try context.save()
+        ann.age = 5
+        try container.newBackgroundContext().execute(NSBatchDeleteRequest(objectIDs: [ann.objectID]))
+        context.refresh(ann, mergeChanges: true)
+        context.refreshAllObjects()
+        #expect(ann.age == 5 && bob.isFault)
+    }
+
+    @Test func `The entity of an identity whose model is gone has its name`() throws {
+        let id = try {
+            let entity = NSEntityDescription()
+            entity.name = "Solitaire"
+            entity.properties = [Library.attribute("name", .string)]
+            let model = NSManagedObjectModel()
+            model.entities = [entity]
+            let context = try Library.container(model, at: url).viewContext
+            let object = NSEntityDescription.insertNewObject(forEntityName: "Solitaire", into: context)
+            try context.save()
+            return object.objectID
+        }()
+        #expect(id.entity.name == "Solitaire")
+    }
+
+    @Test func `A mapping that cannot run fails in the migration`() throws {
+        let coordinator = try Library.container(at: url).persistentStoreCoordinator
+        try coordinator.remove(coordinator.persistentStores[0])
+        let manager = NSMigrationManager(sourceModel: Library.model(), destinationModel: Library.model())
+        let mapping = try NSMappingModel.inferredMappingModel(
+            forSourceModel: manager.sourceModel, destinationModel: manager.destinationModel)
+        let person = try #require(mapping.entityMappings.first { $0.sourceEntityName == "Person" })
+        let usual = person.sourceExpression
+        let constant = MoultNSCoreData.NSExpression(forConstantValue: 1)
+        person.sourceExpression = constant
+        #expect(person.sourceExpression === constant)
+        let copy = url.deletingLastPathComponent().appendingPathComponent("Copy.sqlite")
+        #expect(throws: NSError.self) {
+            try manager.migrateStore(from: url, type: .sqlite, mapping: mapping, to: copy, type: .sqlite)
+        }
+        #expect(!FileManager.default.fileExists(atPath: copy.path))
+        person.sourceExpression = usual
+        #expect(manager.destinationInstances(forEntityMappingName: "none", sourceInstances: nil).isEmpty)
+        #expect(manager.sourceContext.persistentStoreCoordinator?.persistentStores.isEmpty == true)
+    }
+}
