@@ -99,7 +99,7 @@ package struct StoreExport {
     /// Returns the names of the files of external data in the columns of an entity's table; none of a damaged one, of
     /// which the rows say what is wrong.
     private static func fileNames(
-        of entity: EntityContents, _ columns: [ExportPart.Column], _ probe: ReadOnlyStore
+        of entity: EntityContents, _ columns: [EntityContents.Column], _ probe: ReadOnlyStore
     ) throws -> Set<String> {
         let paths = columns.compactMap { column -> String? in
             if case .attribute(let name, _, isExternal: true) = column.source { name } else { nil }

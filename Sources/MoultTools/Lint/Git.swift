@@ -7,12 +7,13 @@ struct Git {
 
     /// Finds the repository that contains a path.
     ///
+    /// - Parameter otherWay: what a person can do without git or a repository.
     /// - Throws: `usage` if there is no git or no repository.
-    init(around path: String) throws {
+    init(around path: String, otherWay: Remedy = "") throws {
         let folder = try Self.folder(of: path)
-        let found = try Self.run(["-C", folder, "rev-parse", "--show-toplevel"])
+        let found = try Self.run(["-C", folder, "rev-parse", "--show-toplevel"], otherWay: otherWay)
         guard found.exit == 0, let root = found.line, !root.isEmpty else {
-            throw Self.error(found, "\(path) is in no git repository.", folder)
+            throw Self.error(found, "\(path) is in no git repository.", folder, otherWay: otherWay)
         }
         self.root = root
     }
@@ -111,7 +112,7 @@ struct Git {
     /// Whether the repository lacks a part of its history.
     var isShallow: Bool { get throws { try lines(["rev-parse", "--is-shallow-repository"]).line == "true" } }
 
-    static func run(_ arguments: [String], input: [UInt8] = []) throws -> ProgramRun {
+    static func run(_ arguments: [String], input: [UInt8] = [], otherWay: Remedy = "") throws -> ProgramRun {
         // The messages are parsed below, so they must not be translated.
         // In a hook, git passes the repository's location to child processes as a path relative to another folder.
         let settings = [
@@ -121,13 +122,15 @@ struct Git {
         guard let run = try ProgramRun("git", arguments, input: input, settings: settings) else {
             throw MigrationError(
                 .usage, "This needs git, and there is no program git here.",
-                remedy: "Install git.")
+                remedy: "Install git.\(otherWay)")
         }
         return run
     }
 
     /// Returns the error for a failed git command.
-    static func error(_ run: ProgramRun, _ message: String, _ folder: String) -> MigrationError {
+    static func error(
+        _ run: ProgramRun, _ message: String, _ folder: String, otherWay: Remedy = ""
+    ) -> MigrationError {
         if run.errorText.contains("dubious ownership") {
             return MigrationError(
                 .usage, "git does not read this repository, because it belongs to another user.", place: folder,
@@ -136,7 +139,7 @@ struct Git {
         }
         return MigrationError(
             .usage, message, place: folder,
-            remedy: "Run it in a git repository.\(withoutRevision)",
+            remedy: "Run it in a git repository.\(otherWay)",
             cause: run.errorText.isEmpty ? nil : run.errorText)
     }
 

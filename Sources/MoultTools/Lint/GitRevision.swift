@@ -16,7 +16,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
     ///   - path: the path of the model.
     /// - Throws: `usage` if git, the repository, the revision or a common ancestor with HEAD is missing.
     package init(_ name: String, around path: String) throws {
-        let git = try Git(around: path)
+        let git = try Git(around: path, otherWay: Git.withoutRevision)
         self.git = git
         self.name = name
         let found = try git.lines(["rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"])
@@ -31,7 +31,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
     /// - Parameter path: the path of a file or folder in the repository.
     /// - Throws: `usage` if git, the repository or the revision is missing.
     package init(exactly name: String, around path: String) throws {
-        let git = try Git(around: path)
+        let git = try Git(around: path, otherWay: Git.withoutRevision)
         let found = try git.lines(["rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"])
         guard found.exit == 0, let commit = found.line else { throw try Self.unknown(name, git) }
         (self.git, self.name, self.commit) = (git, name, commit)

@@ -30,13 +30,8 @@ struct GitTags: Sendable {
     /// - Parameter patterns: shell patterns, as for `git tag --list`; empty for all tags.
     /// - Throws: `usage` if git, the repository or a tag that matches is missing.
     init(around path: String, matching patterns: [String]) throws {
-        do {
-            git = try Git(around: path)
-            isShallow = try git.isShallow
-        } catch var error as MigrationError {
-            error.advice = error.advice.replacing(Git.withoutRevision, with: "")
-            throw error
-        }
+        git = try Git(around: path)
+        isShallow = try git.isShallow
         // A tag of a tag has its date at the third place only.
         let fields = "%(refname:strip=2)%09%(committerdate:unix)%(*committerdate:unix)%09%(creatordate:unix)"
         let listed = try git.lines(["tag", "--list", "--format=\(fields)", "--"] + patterns)

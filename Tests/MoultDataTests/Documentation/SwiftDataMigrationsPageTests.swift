@@ -47,7 +47,7 @@ private enum SchemaV3: VersionedSchema {
     static var models: [any PersistentModel.Type] { [Habit.self, Member.self, Profile.self] }
 
     @Model final class Habit {
-        var target: Int
+        var target: Int = 0
         var isPinned = false
         init(target: Int) { self.target = target }
     }

@@ -357,9 +357,10 @@ struct ReconstructionTests {  // tier: long
             "tag", "blob", repository.git("rev-parse", "HEAD:App.xcdatamodeld/App.xcdatamodel/contents").trimmed)
         try text.write(toFile: contents, atomically: true, encoding: .utf8)
         let report = try await Project(models: model).reconstruct()
-        let codes = report.findings.map(\.code)
-        #expect(codes == ["tag-not-read", "tag-not-read"], "\(report.findings)")
-        #expect(report.findings.map(\.place) == ["blob", "v4:App.xcdatamodeld/App.xcdatamodel/contents"])
+        // Whether a property of the current version is new is a question for a person.
+        let findings = report.findings.filter { $0.code != "way-not-found" }
+        #expect(findings.map(\.code) == ["tag-not-read", "tag-not-read"], "\(report.findings)")
+        #expect(findings.map(\.place) == ["blob", "v4:App.xcdatamodeld/App.xcdatamodel/contents"])
         #expect(report.tags == ["v1", "v2", "v3", "v4"] && report.shapes.count == 4)
         #expect(report.shapes.last?.releases == ["v3", "v4"])
     }
@@ -373,7 +374,8 @@ struct ReconstructionTests {  // tier: long
         let report = try await Project(models: model).reconstruct(stores: stores.path)
         #expect(report.stores.map { Path.name(of: $0.path) } == [Path.name(of: store)])
         #expect(report.stores.map(\.checksum) == [nil] && report.stores.map(\.tags) == [[]])
-        #expect(report.findings.map(\.code) == ["store-of-no-tag"] && !report.isComplete)
+        let codes = report.findings.map(\.code).filter { $0 != "way-not-found" }
+        #expect(codes == ["store-of-no-tag"] && !report.isComplete)
         let error = await #expect(throws: MigrationError.self) {
             _ = try await Project(models: model).reconstruct(stores: stores.path + "/nothing")
         }
