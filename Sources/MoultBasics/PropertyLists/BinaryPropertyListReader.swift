@@ -5,7 +5,9 @@
 struct BinaryPropertyListReader {
     /// Three times the node count of the largest known model.
     private static let nodeLimit = 1 << 22
-    private static let depthLimit = 256
+    /// Six times the depth of the deepest known list. An unoptimised level takes 13 kB of the stack, of which a thread
+    /// may have 512 kB.
+    private static let depthLimit = 30
 
     private let bytes: [UInt8]
     private let offsetWidth: Int
