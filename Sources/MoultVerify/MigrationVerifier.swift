@@ -246,7 +246,7 @@ package struct MigrationVerifier {
     /// `made` for those that were added.
     private var hasPolicyRows: Bool {
         get throws {
-            try connection.integer("SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_policy_rows'") == 1
+            try connection.hasTable("moult_policy_rows", in: "temp")
         }
     }
 

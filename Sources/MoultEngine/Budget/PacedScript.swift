@@ -130,8 +130,7 @@ extension PacedScript {
     private static let table = "moult_position"
 
     private func position(of connection: Connection) throws -> Position {
-        let exists = "SELECT count(*) FROM main.sqlite_master WHERE name = '\(Self.table)'"
-        guard try connection.integer(exists) == 1 else { return Position() }
+        guard try connection.hasTable(Self.table) else { return Position() }
         let positions = try connection.rows("SELECT statement, key, done FROM main.\(Self.table)") {
             Position(statement: Int(clamping: $0.integer(0)), key: $0.value(1).integer, rows: $0.integer(2))
         }

@@ -247,8 +247,7 @@ enum QuarantineLimit {
     static func check(_ site: CodeContext, _ layout: StoreLayout) throws {
         guard !site.allowsLargeQuarantine else { return }
         let connection = site.connection
-        let isThere = "SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_quarantine'"
-        guard try connection.integer(isThere) ?? 0 > 0 else { return }
+        guard try connection.hasTable("moult_quarantine", in: "temp") else { return }
         let leaving = try connection.rows(
             "SELECT entity, count(*) FROM temp.moult_quarantine GROUP BY entity ORDER BY entity"
         ) { ($0.text(0) ?? "", $0.integer(1)) }

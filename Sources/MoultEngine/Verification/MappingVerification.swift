@@ -174,7 +174,7 @@ struct MappingVerification {
     /// Whether a policy has changed the row, as policies record.
     private func isChangedByPolicy(_ key: Int64, _ number: Int) throws -> Bool {
         guard plan.mapping.entityMappings.contains(where: { $0.policy != nil }),
-            try connection.integer("SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_policy_rows'") == 1
+            try connection.hasTable("moult_policy_rows", in: "temp")
         else { return false }
         return try connection.integer(
             "SELECT EXISTS (SELECT 1 FROM temp.moult_policy_rows WHERE entity = ? AND key = ?)",

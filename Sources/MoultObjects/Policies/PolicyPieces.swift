@@ -121,13 +121,9 @@ package enum PolicyNotes {
     private static let rows = "moult_policy_rows"
     private static let quarantine = "moult_quarantine"
 
-    private static func exists(_ table: String, on connection: Connection) throws -> Bool {
-        try connection.integer("SELECT count(*) FROM main.sqlite_master WHERE name = '\(table)'") == 1
-    }
-
     /// Makes the tables and drops the app's triggers, unless an earlier call has done so.
     static func begin(on connection: Connection) throws {
-        guard try !exists("moult_policies", on: connection) else { return }
+        guard try !connection.hasTable("moult_policies") else { return }
         let triggers = try connection.appTriggers()
         try connection.transaction {
             try connection.execute(
@@ -153,7 +149,7 @@ package enum PolicyNotes {
 
     /// Returns the number of rows that ``setAside(from:in:)`` copies.
     package static func count(on connection: Connection) throws -> Int64 {
-        try [rows, quarantine].filter { try exists($0, on: connection) }.reduce(0) {
+        try [rows, quarantine].filter { try connection.hasTable($0) }.reduce(0) {
             try $0 + (connection.integer("SELECT count(*) FROM main.\($1)") ?? 0)
         }
     }
@@ -165,7 +161,7 @@ package enum PolicyNotes {
             try connection.transaction(.deferred) {
                 for (table, make) in [(rows, MigrationManager.tableOfRows), (quarantine, QuarantineWriter.table)] {
                     try connection.execute(make("aside"))
-                    guard try exists(table, on: connection) else { continue }
+                    guard try connection.hasTable(table) else { continue }
                     try connection.execute("INSERT INTO aside.\(table) SELECT * FROM main.\(table)")
                 }
             }
@@ -185,7 +181,7 @@ package enum PolicyNotes {
 
     /// Drops the tables and creates the app's triggers again. Does nothing if there are no such tables.
     package static func forget(on connection: Connection) throws {
-        guard try exists("moult_policies", on: connection) else { return }
+        guard try connection.hasTable("moult_policies") else { return }
         try connection.transaction {
             let triggers = try connection.rows("SELECT sql FROM main.moult_triggers ORDER BY rowid") { $0.text(0) }
             for table in tables { try connection.execute("DROP TABLE IF EXISTS main.\(table)") }

@@ -101,8 +101,7 @@ package final class QuarantineRestorer {
     }
 
     package static func forEachRestored(on connection: Connection, _ body: (Int64) throws -> Void) throws {
-        let isThere = "SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_restored'"
-        guard try connection.integer(isThere) == 1 else { return }
+        guard try connection.hasTable("moult_restored", in: "temp") else { return }
         try connection.forEachRow("SELECT entry FROM temp.moult_restored ORDER BY entry") { try body($0.integer(0)) }
     }
 

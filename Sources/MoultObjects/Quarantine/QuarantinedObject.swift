@@ -160,8 +160,7 @@ extension QuarantinedObject {
     package static func forEach(
         on connection: Connection, in schema: String = "temp", _ body: (QuarantinedObject) throws -> Void
     ) throws {
-        let isThere = "SELECT count(*) FROM \(schema).sqlite_master WHERE name = 'moult_quarantine'"
-        guard try connection.integer(isThere) == 1 else { return }
+        guard try connection.hasTable("moult_quarantine", in: schema) else { return }
         try connection.forEachRow(
             "SELECT entity, key, reason, origin, object FROM \(schema).moult_quarantine ORDER BY rowid"
         ) { row in

@@ -111,6 +111,12 @@ extension Connection {
         return Catalogue(entries: entries.compactMap { $0 })
     }
 
+    /// Returns whether a schema has a table or a view of exactly this name, without reading the rest of the catalogue.
+    package func hasTable(_ name: String, in schema: String = "main") throws -> Bool {
+        let sql = "SELECT count(*) FROM \(schema.quotedName).sqlite_master WHERE name = ?"
+        return try integer(sql, [.text(name)]) == 1
+    }
+
     /// Returns the columns of a table in order; empty if there is no such table.
     package func columns(of table: String, schema: String = "main") throws -> [Catalogue.Column] {
         try columns("pragma_table_info(?, ?)", [.text(table), .text(schema)])
