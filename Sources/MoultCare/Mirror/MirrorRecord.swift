@@ -168,7 +168,7 @@ extension MirrorMark {
     static func read(in store: String, _ system: any System) throws -> MirrorMark? {
         do {
             return try ReadOnlyStore.read(store, system: system) { try MirrorMark(StoreMetadata(from: $0.connection)) }
-        } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
+        } catch let error as MigrationError where ReadOnlyStore.unreadable.contains(error.code) {
             return nil
         }
     }

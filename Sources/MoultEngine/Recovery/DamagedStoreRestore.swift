@@ -185,7 +185,7 @@ enum StoreCondition: Sendable, Equatable {
                 try probe.connection.checkPages(place: store)
                 return .sound(uuid: try StoreState(probe.connection).uuid)
             }
-        } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
+        } catch let error as MigrationError where ReadOnlyStore.unreadable.contains(error.code) {
             self = .damaged("\(error)")
         }
     }

@@ -82,7 +82,7 @@ struct StoreMove {
     private func uuid(at path: String) throws -> String? {
         do {
             return try ReadOnlyStore.read(path, system: system) { try StoreState($0.connection).uuid }
-        } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
+        } catch let error as MigrationError where ReadOnlyStore.unreadable.contains(error.code) {
             return nil
         }
     }
@@ -187,7 +187,7 @@ struct StoreMove {
     func lockOld(patience: Int32, _ owner: FileLock) throws -> StoreLock? {
         do {
             return try StoreLock(old.store, system, patience: patience, owner: owner)
-        } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
+        } catch let error as MigrationError where ReadOnlyStore.unreadable.contains(error.code) {
             return nil
         }
     }

@@ -49,8 +49,8 @@ package final class ReadOnlyStore {
         }
     }
 
-    /// The error codes for a store that cannot be read with the log or journal next to it.
-    private static let unreadable: [MigrationError.Code?] = [.storeCorrupted, .notAStore, .metadataInvalid]
+    /// The error codes for a file that is no store, or that cannot be read with the log or journal next to it.
+    package static let unreadable: [MigrationError.Code?] = [.storeCorrupted, .notAStore, .metadataInvalid]
 
     private init(opening path: String, _ system: any System, _ folder: String) throws {
         self.path = path
