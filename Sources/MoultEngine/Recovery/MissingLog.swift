@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultSQLite
-import MoultStore
 
 /// A store in WAL mode with no WAL next to it.
 ///
@@ -21,11 +20,9 @@ package struct MissingLog {
         writer = try system.read(store, prefix: 100).dropFirst(96).reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// Whether the store uses WAL mode: the file format version is 2 in both bytes (the SQLite file format, section
-    /// 1.3.3).
+    /// Returns whether the file at a path is a database in WAL mode.
     package static func usesWAL(_ path: String, _ system: any System) throws -> Bool {
-        let header = try system.read(path, prefix: 20)
-        return header.starts(with: ReadOnlyStore.magic) && header.dropFirst(18) == [2, 2]
+        try system.read(path, prefix: 20).isInWALMode
     }
 
     /// Returns the evidence that the store had a WAL when it was last used, or was used on another machine; nil if there

@@ -185,7 +185,7 @@ struct DatabaseHeader {
 
     init(_ bytes: [UInt8]) {
         pageSize = bytes.databasePageSize
-        let named = bytes.prefix(16).elementsEqual("SQLite format 3\0".utf8)
+        let named = bytes.startsAsDatabase
         let versions = bytes.count >= 24 && [1, 2].contains(bytes[18]) && [1, 2].contains(bytes[19])
         let fractions = bytes.count >= 24 && bytes[21] == 64 && bytes[22] == 32 && bytes[23] == 32
         let written = bytes.number32(56) ?? 0
@@ -213,6 +213,14 @@ extension [UInt8] {
         let size = number == 1 ? 65_536 : number
         return size >= 512 && size & (size - 1) == 0 ? size : nil
     }
+
+    /// Whether the header of a database says that it is in WAL mode: both file format versions are 2 (the SQLite file
+    /// format, section 1.3.3).
+    package var isInWALMode: Bool {
+        count >= 20 && startsAsDatabase && self[18...19] == [2, 2]
+    }
+
+    fileprivate var startsAsDatabase: Bool { starts(with: "SQLite format 3\0".utf8) }
 }
 
 // Big-endian numbers, as SQLite writes them (the SQLite file format, section 1.6). Nothing outside the array is read.

@@ -14,9 +14,7 @@ extension ReadOnlyStore {
             let log = try? system.status(of: path + "-wal"), log.kind == .file, log.size > 0,
             // SQLite would roll a journal back.
             let journal = try? system.status(of: path + "-journal")?.size ?? 0, journal == 0,
-            // Read and write version 2: WAL (the SQLite file format, section 1.3.2).
-            let header = try? system.read(path, prefix: 100), header.count == 100, header.starts(with: magic),
-            header[18...19] == [2, 2],
+            let header = try? system.read(path, prefix: 100), header.count == 100, header.isInWALMode,
             let connection = try? Connection(path, mode: .readWrite)
         else { return nil }
         defer { connection.close() }

@@ -219,10 +219,7 @@ extension ExternalStorage {
     private func others(than store: String, on system: any System) throws -> [String] {
         let (own, stem, place) = (Path.name(of: store), Path.stem(of: store), Path.folder(of: store))
         return try system.list(place).filter { $0 != own && Path.stem(of: $0) == stem }.map { Path.join(place, $0) }
-            .filter {
-                try system.status(of: $0)?.kind == .file
-                    && system.read($0, prefix: 16) == Array("SQLite format 3\0".utf8)
-            }
+            .filter { try ReadOnlyStore.isDatabase($0, system) }
     }
 
     /// Returns the files that other stores with the same folder of external data refer to; nil if one of them cannot be
