@@ -4,12 +4,12 @@ import MoultObjects
 import MoultSQLite
 import MoultStore
 
-// What a run of policies in pieces leaves for the units after it.
+// The results of a run of policies in pieces, as the units after it use them.
 
 extension Executor {
     var pathOfPolicyRows: String { Path.join(work, sidecar.nameOfPolicyRows) }
 
-    /// Copies what later units need of the policies' tables into a file, since they are no part of the new store.
+    /// Copies the rows of the policies' tables that later units need into a file: the new store does not have them.
     func setAside(_ copy: WorkingCopy, _ pace: CallBudget) throws {
         let rows = try PolicyNotes.count(on: copy.connection)
         let unit = MigrationUnit(
@@ -22,7 +22,8 @@ extension Executor {
         }
     }
 
-    /// Takes over what the policies have left, in this call or in an earlier one.
+    /// Removes the policies' tables from the copy, and reports the results of the policies, which may be those of an
+    /// earlier call.
     func takePolicies(_ copy: WorkingCopy, _ pace: CallBudget) throws {
         guard let policies = migration.policies else { return }
         try PolicyNotes.forget(on: copy.connection)

@@ -194,8 +194,8 @@ package struct StagedStore {
         try system.makeFolder(folder)
     }
 
-    /// Returns the folder of a move, which is named after its run: its journal alone decides when the folder goes, no
-    /// matter which process made it.
+    /// Creates the unfinished store of a move, whose folder is named after the run: the journal alone decides when the
+    /// folder is removed, no matter which process made it.
     init(ofMove run: String, to path: String, _ system: any System) {
         self.init(path: path, folder: "\(path).\(run)\(StagedPath.suffix)", system)
     }
@@ -276,7 +276,7 @@ package struct StagedStore {
         for (from, to) in companions where names.contains(Path.name(of: from)[...]) {
             if try !system.exists(from) { try system.removeTree(to) }
         }
-        // What is removed from the folder from here on was not renamed.
+        // Without the mark, a file that is missing from the folder no longer counts as renamed.
         try system.remove(mark)
         try system.synchronise(folder)
     }

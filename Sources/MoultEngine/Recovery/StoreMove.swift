@@ -10,7 +10,7 @@ struct StoreMove {
     let journal: Journal
     /// The records at the old place.
     let old: StoreRecords
-    /// What is made next to the new path.
+    /// The unfinished store next to the new path.
     let staged: StagedStore
     private let new: StoreRecords
     private let system: any System
@@ -147,7 +147,7 @@ struct StoreMove {
         try system.synchronise(Path.folder(of: new.store))
     }
 
-    /// Removes what is left at both places, records at the old one where the store went, and ends the run.
+    /// Removes the rest of the move at both places, records at the old one where the store went, and ends the run.
     ///
     /// - Parameters:
     ///   - lock: the lock of the old file, which is removed; nil if there is none, or if another file is there.
@@ -183,8 +183,9 @@ struct StoreMove {
     /// The file rights at the old place, where the store is gone: those of the folder that it was kept by.
     private var rights: FileRights { .like(new.store) }
 
-    /// Locks the file at the old path; nil if it is no store any more, and stays.
+    /// Locks the file at the old path; nil if there is none, or one that is no store any more, which stays.
     func lockOld(patience: Int32, _ owner: FileLock) throws -> StoreLock? {
+        guard try system.exists(old.store) else { return nil }
         do {
             return try StoreLock(old.store, system, patience: patience, owner: owner)
         } catch let error as MigrationError where ReadOnlyStore.unreadable.contains(error.code) {
@@ -283,10 +284,6 @@ extension Migrator {
         defer { withExtendedLifetime(owner) {} }
         // Another process may have ended it meanwhile.
         guard let move = try StoreMove(at: place, system), try move.isCommitted else { return nil }
-        guard try system.exists(move.old.store) else {
-            try move.complete(.recovered, size: system.status(of: move.journal.destination ?? "")?.size ?? 0)
-            return .completed
-        }
         guard let lock = try move.lockOld(patience: options.patience, owner) else {
             try move.complete(.recovered, size: system.status(of: move.journal.destination ?? "")?.size ?? 0)
             return .completed
