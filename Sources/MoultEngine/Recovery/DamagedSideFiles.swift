@@ -36,10 +36,10 @@ package struct DamagedSideFiles {
         if isAlone, let reason = try present("-wal", { try LogFrames($0, system).loss }) {
             damaged.append(("-wal", reason))
         }
-        let isOwn = (try? Recovery.hasSpentJournal(sidecar, system)) ?? false
         let journal = try present("-journal") { path in
             let journal = try RollbackJournal(path, system)
-            return isAlone ? journal.playbackFault ?? (isOwn ? nil : journal.zeroedFault) : journal.headerFault
+            guard isAlone else { return journal.headerFault }
+            return journal.playbackFault ?? Self.zeroedFault(of: journal, sidecar, system)
         }
         if let journal { damaged.append(("-journal", journal)) }
         return damaged
@@ -117,9 +117,8 @@ package struct DamagedSideFiles {
             // A live writer's file can end anywhere.
             guard try system.status(of: path) == before else { return nil }
             guard let fault = log?.fault ?? journal?.playbackFault else {
-                if let zeroed = journal?.zeroedFault {
-                    let isOwn = (try? Recovery.hasSpentJournal(records, system)) ?? false
-                    return isOwn ? nil : zeroedFinding(zeroed, path, remedy)
+                if let zeroed = journal.flatMap({ zeroedFault(of: $0, records, system) }) {
+                    return zeroedFinding(zeroed, path, remedy)
                 }
                 return log?.isTorn == true ? LogFrames.tornFinding(path) : nil
             }
@@ -132,6 +131,15 @@ package struct DamagedSideFiles {
 
     package static let code = "side-file-damaged"
     package static let zeroedCode = "journal-zeroed"
+
+    /// Returns a sentence about a journal with a header of zeros; nil for any other, and for that of a Moult run.
+    private static func zeroedFault(
+        of journal: RollbackJournal, _ sidecar: StoreRecords, _ system: any System
+    ) -> String? {
+        guard let fault = journal.zeroedFault else { return nil }
+        let isOwn = (try? Recovery.hasSpentJournal(sidecar, system)) ?? false
+        return isOwn ? nil : fault
+    }
 
     /// Returns a note, not a fault of the store: each transaction in `journal_mode` PERSIST leaves such a journal.
     private static func zeroedFinding(_ fault: String, _ path: String, _ remedy: Remedy) -> Finding {
