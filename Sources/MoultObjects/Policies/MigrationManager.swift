@@ -24,7 +24,7 @@ public final class MigrationManager {
     /// The pieces of the run; nil if it is one.
     let pieces: PolicyPieces?
     /// The schema of the tables that the run keeps.
-    var schema: String { pieces == nil ? "temp" : "main" }
+    let schema: String
     let destinationStore: ObjectStore
     let connection: Connection
     let associations: Associations
@@ -86,7 +86,7 @@ public final class MigrationManager {
         self.connection = connection
         self.mappings = mappings
         positions = Dictionary(mappings.map { ($0.mapping.name, $0.position) }, uniquingKeysWith: { first, _ in first })
-        let schema = pieces == nil ? "temp" : "main"
+        schema = pieces == nil ? "temp" : "main"
         associations = try Associations(connection, in: schema)
         links = try SetLinks(connection, in: schema)
         entityNames = Dictionary(

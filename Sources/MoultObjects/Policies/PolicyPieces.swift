@@ -29,8 +29,9 @@ final class PolicyPieces {
     private let connection: Connection
     /// The most objects of a batch.
     private let batchSize: Int
-    /// The number of the task that is next, the highest key of it that is done, and the results so far.
+    /// The number of the next task, and the highest key of it that is done.
     private var position: (task: Int, key: Int64?) = (0, nil)
+    /// The results of earlier calls; nil in the first one.
     private(set) var record: PolicyRecord?
     private var task = -1
     private var size: Int
