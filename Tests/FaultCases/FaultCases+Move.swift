@@ -13,7 +13,7 @@ extension FaultCases {
         Path.join(Path.folder(of: Path.folder(of: store)), "store.sqlite")
     }
 
-    /// What is next to the store, besides a file of external data and a backup.
+    /// The files next to the store, besides a file of external data and a backup.
     package enum Moved: String, CaseIterable, Sendable {
         case plain = ""
         case log = ", rows in the WAL"
@@ -53,7 +53,8 @@ extension FaultCases {
         _ = try Migrator(options: .sequential, system: system).move(old, to: new, version: { kind.version })
     }
 
-    /// What is wrong with the backup at the old place, where a rollback undoes a move that has ended.
+    /// Returns the fault of the backup at the old place, from which a rollback undoes a move that has ended; nil if
+    /// there is none.
     private static func complaint(_ old: String, _ new: String) throws -> String? {
         let (files, migrator) = (FileManager.default, Migrator())
         guard files.fileExists(atPath: new), try !migrator.isUnfinished(old) else { return nil }

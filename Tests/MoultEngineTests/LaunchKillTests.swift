@@ -54,7 +54,7 @@ struct LaunchKillTests {  // tier: long
 
 /// A store whose launches are killed, in processes of their own.
 private struct LaunchTrial {
-    /// What a launch said at its end.
+    /// The result that a launch printed at its end.
     struct Answer: CustomStringConvertible {
         let word: String
         let seconds: Double
@@ -77,7 +77,7 @@ private struct LaunchTrial {
     let kind: LaunchKind
     let folder: ScratchFolder
     let store: String
-    /// What plain SQL finds in the old store.
+    /// The rows of the old store, by plain SQL.
     let before: [String]
     private let (template, looked): (ScratchFolder, ScratchFolder)
     private var random: SeededGenerator
@@ -199,7 +199,7 @@ private struct LaunchTrial {
         try "\(budget)".write(toFile: store + ".budget", atomically: true, encoding: .utf8)
     }
 
-    /// What SQL finds in a copy, which it may heal.
+    /// Returns the result of SQL over a copy, which SQL may heal.
     func look() throws -> (rows: [String], isNew: Bool) {
         try Self.clear(looked.path)
         try Self.copy(folder.path, to: looked.path, withRecords: false)

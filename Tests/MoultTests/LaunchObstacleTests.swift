@@ -8,8 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a device does to a launch: its volume is full, its data is protected, another process has the store open, or
-/// nothing at all.
+/// The conditions that a launch meets on a device: a full volume, protected data, another process that has the store
+/// open, or none of these.
 @Suite struct LaunchObstacleTests {
     private let forum: LaunchedForum
 
@@ -253,7 +253,7 @@ private struct LaunchedForum {
         try FileManager.default.copyItem(atPath: copy, toPath: store.path)
     }
 
-    /// What the sqlite3 shell says of the rows of every table of the first version.
+    /// Returns the sqlite3 shell's counts and sums of the rows of every table of the first version.
     func rows(_ path: String? = nil) throws -> String {
         try SQLiteShell.run(
             path ?? store.path,

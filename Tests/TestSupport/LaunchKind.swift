@@ -92,7 +92,7 @@ package enum LaunchKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// So many rows that their migration takes longer than any call of the tests may.
+    /// Adds enough rows that their migration takes longer than any call of the tests may.
     private static func fillNotes(_ path: String) throws {
         _ = try SQLiteShell.run(
             path,
@@ -125,8 +125,8 @@ package enum LaunchKind: String, CaseIterable, Sendable {
 
     // MARK: - The witness
 
-    /// What the sqlite3 shell finds in a store of either version: its soundness, and every row of the older version, by
-    /// counts, sums and digests. The store must be one that looking may heal.
+    /// Returns the sqlite3 shell's account of a store of either version: its soundness, and every row of the older, by
+    /// counts, sums and digests. Pass a store that the shell may heal.
     package func witness(_ path: String) throws -> [String] {
         let soundness = try SQLiteShell.run(path, "PRAGMA integrity_check")
         return [soundness] + (try rows(path))

@@ -4,7 +4,7 @@ import MoultModel
 import MoultModelFiles
 import MoultStore
 
-/// What an app's launch waits for: an older store, in calls of 4 s, and a store that has the app's version.
+/// The time of an app's launch over an older store, in calls of 4 s, and over a store that has the app's version.
 extension Benchmarks {
     func launch(_ store: BenchmarkStore) throws -> [Figure] {
         let kinds = LaunchWork.Kind.allCases.filter { settings.kind.isEmpty || $0.rawValue == settings.kind }

@@ -26,7 +26,7 @@ enum LaunchWork {
         /// Whether its store is one of orders.
         var hasOrders: Bool { self == .closure || self == .policy }
 
-        /// What is equal in the old store and the new one.
+        /// A query with the same result in the old store and the new one.
         var rows: String {
             hasOrders
                 ? "SELECT count(*), sum(Z_PK), sum(ZQUANTITY), sum(length(ZNOTE)) FROM ZORDER"

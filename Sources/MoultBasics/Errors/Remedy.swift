@@ -258,7 +258,7 @@ package protocol RemedyWords: Sendable {
     func text(_ setting: Remedy.Setting) -> String
     /// Returns a permission; see ``Remedy/Permission`` for the form.
     func text(_ permission: Remedy.Permission) -> String
-    /// Returns plain words, as a reader who may not use commands needs them.
+    /// Returns plain words of a sentence, without commands where the interface has none.
     func text(_ words: String) -> String
     /// Returns a use case as it stands in a sentence.
     func quoted(_ use: String) -> String

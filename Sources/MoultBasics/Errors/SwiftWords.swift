@@ -5,8 +5,8 @@ package struct SwiftWords: RemedyWords {
 
     package init() { functions = nil }
 
-    /// Creates the words of a product that has functions of its own for some use cases. The others are of the product
-    /// `Moult`, and are called that.
+    /// Creates the words of a product that has functions of its own for some use cases. Those of the product `Moult`
+    /// are named with their product.
     package init(functions: [Remedy.Use: String]) { self.functions = functions }
 
     package func text(_ action: Remedy.Action) -> String {

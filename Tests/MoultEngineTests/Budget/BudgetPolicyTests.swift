@@ -11,7 +11,7 @@ import Testing
 
 /// Migration policies in calls that each end on their budget.
 struct BudgetPolicyTests {  // tier: long
-    /// What ``PolicyTests/Users`` does, with the store in place of a memory of its own.
+    /// The policy ``PolicyTests/Users`` without a memory of its own: it looks up users in the store.
     final class Users: EntityMigrationPolicy {
         override func createDestinationInstances(
             forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
@@ -306,7 +306,7 @@ private struct PacedWorld {
         return (pauses, nil)
     }
 
-    /// What one run makes of a copy of the store as it was at first.
+    /// Returns the result of one run over a copy of the original store.
     func oneRun() throws -> (hash: String, outcome: MigrationOutcome) {
         let folder = try ScratchFolder()
         let copy = folder.path + "/forum.sqlite"

@@ -98,7 +98,7 @@ struct MoveTests {
             })
         #expect(report.outcome == .nothingToDo && report.destination == place.new)
         #expect(try place.hash(place.new) == before)
-        // It is told of a move to another path.
+        // A call with another path gets an error that names the move.
         let other = #expect(throws: MigrationError.self) {
             _ = try Migrator().move(place.old, to: place.there + "/Other.sqlite", version: { "1" })
         }
@@ -207,7 +207,7 @@ struct MoveTests {
         let report = try move(place, on: FailingOnce { $0.hasPrefix(folder) && $0.hasSuffix("/manifest.json") })
         #expect(report.untidied?.code == .inputOutput)
         let kept = try #require(report.backup)
-        // What is left of the other one does not have its name any more.
+        // The rest of the other one no longer has its name.
         #expect(try BackupFolder(folder).list().map(\.name) == [kept.name])
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 2)
         #expect(try move(place).outcome == .moved)
