@@ -7,6 +7,8 @@
 public let NSSQLiteStoreType = "SQLite"
 /// The type of a store in memory.
 public let NSInMemoryStoreType = "InMemory"
+/// The type of a store in one binary file. Such stores are not supported.
+public let NSBinaryStoreType = "Binary"
 /// Whether opening an older store migrates it.
 public let NSMigratePersistentStoresAutomaticallyOption = PersistentStoreOption.migratePersistentStoresAutomatically
 /// Whether that migration may infer a mapping.
@@ -32,6 +34,12 @@ public let NSPersistentStoreDeferredLightweightMigrationOptionKey = PersistentSt
 /// Whether saves of the store post `Notification.Name.NSPersistentStoreRemoteChange`.
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
     "NSPersistentStoreRemoteChangeNotificationOptionKey"
+/// The class of file protection for a store's files. It has no effect on Linux.
+public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
+/// The number of connections to a store's file. It has no effect.
+public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
+/// Whether a store is opened without a look at its version hashes. It has no effect: they are always compared.
+public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
 
 /// The kind of a store, in its metadata.
 public let NSStoreTypeKey = StoreMetadataKey.storeType
@@ -41,6 +49,8 @@ public let NSStoreUUIDKey = StoreMetadataKey.storeUUID
 public let NSStoreModelVersionHashesKey = StoreMetadataKey.modelVersionHashes
 /// The version identifiers of a store, in its metadata.
 public let NSStoreModelVersionIdentifiersKey = StoreMetadataKey.modelVersionIdentifiers
+/// The version checksum of a store's model, in its metadata.
+public let NSPersistentStoreModelVersionChecksumKey = "NSStoreModelVersionChecksumKey"
 
 /// The inserted objects in a notification.
 public let NSInsertedObjectsKey = "inserted"
@@ -60,10 +70,38 @@ public let NSInsertedObjectIDsKey = "inserted_objectIDs"
 public let NSUpdatedObjectIDsKey = "updated_objectIDs"
 /// The identities of deleted objects in a notification.
 public let NSDeletedObjectIDsKey = "deleted_objectIDs"
+/// The identities of refreshed objects, in a notification of a context.
+public let NSRefreshedObjectIDsKey = NSManagedObjectContext.NotificationKey.refreshedObjectIDs.rawValue
+/// The identities of invalidated objects, in a notification of a context.
+public let NSInvalidatedObjectIDsKey = NSManagedObjectContext.NotificationKey.invalidatedObjectIDs.rawValue
 /// The URL of the store in a remote change notification.
 public let NSPersistentStoreURLKey = "storeURL"
 /// The history token in a remote change notification.
 public let NSPersistentHistoryTokenKey = "historyToken"
+/// The stores that were added, in a notification of a coordinator.
+public let NSAddedPersistentStoresKey = "added"
+/// The stores that were removed, in a notification of a coordinator.
+public let NSRemovedPersistentStoresKey = "removed"
+/// The stores whose UUID has changed, in a notification of a coordinator. No notification of this module has this key.
+public let NSUUIDChangedPersistentStoresKey = "uuid_changed"
+
+/// The predicate that a value violates, in an error of a validation. It is not set.
+public let NSValidationPredicateErrorKey = "NSValidationErrorPredicate"
+/// The value that violates a rule, in an error of a validation. It is not set.
+public let NSValidationValueErrorKey = "NSValidationErrorValue"
+
+/// The migration manager in an expression of a mapping, `$manager`.
+public let NSMigrationManagerKey = "manager"
+/// The source object in an expression of a mapping, `$source`.
+public let NSMigrationSourceObjectKey = "source"
+/// The destination object in an expression of a mapping, `$destination`.
+public let NSMigrationDestinationObjectKey = "destination"
+/// The entity mapping in an expression of a mapping, `$entityMapping`.
+public let NSMigrationEntityMappingKey = "entityMapping"
+/// The property mapping in an expression of a mapping, `$propertyMapping`.
+public let NSMigrationPropertyMappingKey = "propertyMapping"
+/// The migration policy in an expression of a mapping, `$entityPolicy`.
+public let NSMigrationEntityPolicyKey = "entityPolicy"
 
 /// The identity of an object in its store. It is a value type with Core Data's members.
 public typealias NSManagedObjectID = ManagedObjectID
@@ -94,39 +132,3 @@ public enum NSDeleteRule: UInt, Sendable {
     case cascadeDeleteRule = 2
     case denyDeleteRule = 3
 }
-/// The stores that were added, in a notification of a coordinator.
-public let NSAddedPersistentStoresKey = "added"
-/// The stores that were removed, in a notification of a coordinator.
-public let NSRemovedPersistentStoresKey = "removed"
-/// The stores whose UUID has changed, in a notification of a coordinator. It is never there.
-public let NSUUIDChangedPersistentStoresKey = "uuid_changed"
-/// The class of file protection for a store's files. It has no effect on Linux.
-public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
-/// The number of connections to a store's file. It has no effect.
-public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
-/// Whether a store is opened without a look at its version hashes. It has no effect: they are always compared.
-public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
-/// The type of a store in one binary file. Such stores are not supported.
-public let NSBinaryStoreType = "Binary"
-/// The predicate that a value violates, in an error of a validation. It is not set.
-public let NSValidationPredicateErrorKey = "NSValidationErrorPredicate"
-/// The value that violates a rule, in an error of a validation. It is not set.
-public let NSValidationValueErrorKey = "NSValidationErrorValue"
-/// The identities of refreshed objects, in a notification of a context.
-public let NSRefreshedObjectIDsKey = NSManagedObjectContext.NotificationKey.refreshedObjectIDs.rawValue
-/// The identities of invalidated objects, in a notification of a context.
-public let NSInvalidatedObjectIDsKey = NSManagedObjectContext.NotificationKey.invalidatedObjectIDs.rawValue
-/// The version checksum of a store's model, in its metadata.
-public let NSPersistentStoreModelVersionChecksumKey = "NSStoreModelVersionChecksumKey"
-/// The migration manager in an expression of a mapping, `$manager`.
-public let NSMigrationManagerKey = "manager"
-/// The source object in an expression of a mapping, `$source`.
-public let NSMigrationSourceObjectKey = "source"
-/// The destination object in an expression of a mapping, `$destination`.
-public let NSMigrationDestinationObjectKey = "destination"
-/// The entity mapping in an expression of a mapping, `$entityMapping`.
-public let NSMigrationEntityMappingKey = "entityMapping"
-/// The property mapping in an expression of a mapping, `$propertyMapping`.
-public let NSMigrationPropertyMappingKey = "propertyMapping"
-/// The migration policy in an expression of a mapping, `$entityPolicy`.
-public let NSMigrationEntityPolicyKey = "entityPolicy"

@@ -74,16 +74,13 @@ open class NSEntityDescription: NSObject {
     open func isKindOf(entity: NSEntityDescription) -> Bool {
         self === entity || name == entity.name || superentity?.isKindOf(entity: entity) == true
     }
-    /// The version hash, 32 bytes: of the entity in its model or, outside one, of what is known of it.
+    /// The version hash, 32 bytes. Outside a valid model, it is computed from the entity and its superentities.
     open var versionHash: Data {
         let name = name ?? ""
         if let hash = (try? model?.value())?.entityVersionHashesByName[name] { return hash }
         return orRaise("NSEntityDescription.versionHash") {
-            var lineage = [try value(requiringDestinations: false)]
-            var above = superentity
-            while let parent = above {
-                lineage.append(try parent.value(requiringDestinations: false))
-                above = parent.superentity
+            let lineage = try sequence(first: self, next: \.superentity).map {
+                try $0.value(requiringDestinations: false)
             }
             return ManagedObjectModel(incomplete: lineage).entityVersionHashesByName[name] ?? Data()
         }

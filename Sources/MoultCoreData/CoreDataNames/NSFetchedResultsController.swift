@@ -43,7 +43,7 @@ extension NSFetchedResultsControllerDelegate {
     public func controller(
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
         sectionIndexTitleForSectionName sectionName: String
-    ) -> String? { sectionName.first.map { String($0).uppercased() } }
+    ) -> String? { ResultSections.indexTitle(of: sectionName) }
     /// Does nothing.
     public func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
     /// Does nothing.
@@ -122,7 +122,7 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     }
     /// Returns the index title of a section: what the delegate says, or the first letter of its name.
     open func sectionIndexTitle(forSectionName name: String) -> String? {
-        guard let delegate else { return name.first.map { String($0).uppercased() } }
+        guard let delegate else { return ResultSections.indexTitle(of: name) }
         return delegate.controller(erasedController(), sectionIndexTitleForSectionName: name)
     }
     /// Returns the number of the section for a section index title.
@@ -203,10 +203,13 @@ struct ResultSections {
     struct Section: NSFetchedResultsSectionInfo {
         let name: String
         var list: [NSManagedObject] = []
-        var indexTitle: String? { name.first.map { String($0).uppercased() } }
+        var indexTitle: String? { ResultSections.indexTitle(of: name) }
         var numberOfObjects: Int { list.count }
         var objects: [Any]? { list }
     }
+
+    /// Returns the first letter of a section's name; nil for an empty name.
+    static func indexTitle(of name: String) -> String? { name.first.map { String($0).uppercased() } }
 
     /// Groups consecutive objects with the same value into sections. Without a key path, all objects form one section.
     init(_ objects: [NSManagedObject], by keyPath: String?) {

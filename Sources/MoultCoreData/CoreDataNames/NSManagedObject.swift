@@ -195,7 +195,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     }
 }
 
-/// What a public object stands for: a stored object in a context, or contents of its own.
+/// The state that a public object is created with: a stored object and its context, or contents without a context.
 struct NSManagedObjectHandle {
     var object: Object?
     var context: ManagedObjectContext?

@@ -124,13 +124,9 @@ open class NSEntityMapping: NSObject {
         get {
             unusable?.expression
                 ?? kept.sourceEntityName.map { entity in
-                    let format = kept.sourcePredicate?.format ?? "TRUEPREDICATE"
-                    return NSFetchRequestExpression(
-                        NSExpression(
-                            moult: .message(
-                                EntityMapping.fetchSelector, to: .variable("manager"),
-                                [.constant(.string(entity)), .constant(.string(format))])),
-                        NSExpression(moult: .keyPath("sourceContext", of: .variable("manager"))), isCountOnly: false)
+                    NSFetchRequestExpression(
+                        NSExpression(moult: .sourceFetch(of: entity, where: kept.sourcePredicate)),
+                        NSExpression(moult: .sourceContext), isCountOnly: false)
                 }
         }
         set {
@@ -147,16 +143,12 @@ open class NSEntityMapping: NSObject {
 
     /// Returns the predicate in the fetch of a source entity; nil if it fetches all objects.
     private func predicate(of expression: NSExpression) throws -> MoultModel.Predicate? {
-        guard let fetch = expression as? NSFetchRequestExpression,
-            case .message(EntityMapping.fetchSelector, .variable("manager"), let arguments) =
-                fetch.requestExpression.expression,
-            arguments.count == 2, case .constant(.string(let format)) = arguments[1]
-        else {
+        guard let fetch = (expression as? NSFetchRequestExpression)?.requestExpression.expression.sourceFetch else {
             throw MigrationError(
                 .unsupported, "The expression is not a fetch of the source entity by \(EntityMapping.fetchSelector).",
                 remedy: "Use a predicate to select the objects.")
         }
-        let predicate = try MoultModel.Predicate(parsing: format)
+        let predicate = try MoultModel.Predicate(parsing: fetch.predicate)
         return predicate == .constant(true) ? nil : predicate
     }
     /// The mapping author's annotations, with strings as keys and values. A policy may read them.

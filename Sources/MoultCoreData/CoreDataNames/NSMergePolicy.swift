@@ -90,7 +90,7 @@ extension ManagedObjectMergeError {
 
 extension ManagedObjectMergeError.Conflict {
     fileprivate func object(_ id: NSManagedObjectID?, in context: NSManagedObjectContext?) -> NSManagedObject {
-        guard let id, let context else { raise("\(self)", "The conflict is of no context.") }
+        guard let id, let context else { raise("\(self)", "The conflict has no context.") }
         return context.object(with: id)
     }
 }

@@ -39,8 +39,9 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
 
     /// Creates a store with the destination model at a new URL, and leaves the source unchanged.
     ///
-    /// - Throws: 134110 and the related errors; the error of ``cancelMigrationWithError(_:)``; no destination store is left in that case. An existing file at the
-    ///   destination is an error and stays as it is, whereas Core Data would add the objects to that store.
+    /// - Throws: 134110 and the related errors; the error of ``cancelMigrationWithError(_:)``. No destination store
+    ///   remains in that case. An existing file at the destination is an error and stays as it is, whereas Core Data
+    ///   would add the objects to that store.
     open func migrateStore(
         from source: URL, type sourceType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil,
         mapping: NSMappingModel, to destination: URL, type: NSPersistentStore.StoreType,

@@ -21,18 +21,18 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         base = PersistentStoreCoordinator(managedObjectModel: value, versions: model.versions)
         managedObjectModel = model
         super.init()
-        stand()
+        register()
     }
 
     private init(_ base: PersistentStoreCoordinator) {
         self.base = base
         managedObjectModel = NSManagedObjectModel(base.managedObjectModel)
         super.init()
-        stand()
+        register()
     }
 
-    /// Stands for the base coordinator, and among the open ones.
-    private func stand() {
+    /// Registers the coordinator with its base coordinator and in the list of open ones.
+    private func register() {
         _ = NSPersistentHistoryToken.formerName
         base.publicCoordinator = self
         base.classes.use(NSManagedObject.self)
@@ -45,8 +45,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// Returns the coordinator that wraps the given base coordinator, creating it if needed.
     static func over(_ base: PersistentStoreCoordinator) -> NSPersistentStoreCoordinator {
-        base.publicCoordinator as? NSPersistentStoreCoordinator
-            ?? NSPersistentStoreCoordinator(base)
+        base.publicCoordinator as? NSPersistentStoreCoordinator ?? NSPersistentStoreCoordinator(base)
     }
 
     /// Returns the entity of a class in the open models.
@@ -67,9 +66,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         let coordinators = newestFirst
         let owners = coordinators.filter { $0.store(of: id) != nil }
         for coordinator in owners + coordinators {
-            if let entity = coordinator.managedObjectModel.entities.first(where: { $0.name == id.entityName }) {
-                return entity
-            }
+            if let entity = coordinator.managedObjectModel.entitiesByName[id.entityName] { return entity }
         }
         let entity = NSEntityDescription()
         entity.name = id.entityName

@@ -49,14 +49,14 @@ extension PersistentStoreCoordinator {
             defer { empty.close() }
             try Backup(from: empty, to: lock.connection).run(stepPages: -1) { _, _ in true }
         }
-        try removeFiles(of: path, besides: leavingFile, naming: names, system)
+        try removeFiles(of: path, keepingDatabase: leavingFile, naming: names, system)
     }
 
     /// - Parameters:
-    ///   - keepsDatabase: whether the file itself stays.
+    ///   - keepsDatabase: whether the database file itself stays.
     ///   - names: the external data files referenced by the store's rows.
     private static func removeFiles(
-        of path: String, besides keepsDatabase: Bool = false, naming names: Set<String>, _ system: POSIXSystem
+        of path: String, keepingDatabase keepsDatabase: Bool = false, naming names: Set<String>, _ system: POSIXSystem
     ) throws {
         if !keepsDatabase { for suffix in ["", "-wal", "-shm", "-journal"] { try system.remove(path + suffix) } }
         let external = ExternalStorage(store: path)
@@ -176,26 +176,19 @@ extension PersistentStoreCoordinator {
     ///
     /// - Throws: `fileNotFound`, `notAStore`, `metadataInvalid`; `modelNotFound` if there is no readable model.
     static func modelInStore(at url: URL) throws -> ManagedObjectModel {
-        let path = try POSIXSystem().resolve(url.path)
-        func model(_ connection: Connection) throws -> ManagedObjectModel {
-            try StoreSnapshot(connection).ownVersion().model
-        }
-        guard OpenStoreRegistry.shared.contains(path) else {
-            return try ReadOnlyStore.read(path) { try model($0.connection) }
-        }
-        let connection = try Connection(path, mode: .readOnly, busyTimeout: 5_000)
-        defer { connection.close() }
-        return try model(connection)
+        try read(url) { try StoreSnapshot($0).ownVersion().model }
     }
 
     private static func storedMetadata(at url: URL) throws -> StoreMetadata {
-        let system = POSIXSystem()
-        guard try system.exists(url.path), OpenStoreRegistry.shared.contains(try system.resolve(url.path)) else {
-            return try ReadOnlyStore.read(url.path) { try StoreMetadata(from: $0.connection) }
-        }
-        let connection = try Connection(try system.resolve(url.path), mode: .readOnly, busyTimeout: 5_000)
+        try read(url) { try StoreMetadata(from: $0) }
+    }
+
+    /// Reads a store, through SQLite's locks if this process has it open.
+    private static func read<Result>(_ url: URL, _ body: (Connection) throws -> Result) throws -> Result {
+        guard try isOpen(url) else { return try ReadOnlyStore.read(url.path) { try body($0.connection) } }
+        let connection = try Connection(try POSIXSystem().resolve(url.path), mode: .readOnly, busyTimeout: 5_000)
         defer { connection.close() }
-        return try StoreMetadata(from: connection)
+        return try body(connection)
     }
 
     /// Writes the app's own entries to the metadata of a store, which need not be open.

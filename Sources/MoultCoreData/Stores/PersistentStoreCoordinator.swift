@@ -238,9 +238,8 @@ extension PersistentStoreCoordinator {
             store.close()
             let result = Result {
                 var options = RunOptions()
-                options.patience = .milliseconds(max(store.options.busyTimeout, 0))
-                _ = try options.migrator().finishDeferred(
-                    url.path, versions: modelVersions, limit, observer)
+                options.patience = store.options.patience
+                _ = try options.migrator().finishDeferred(url.path, versions: modelVersions, limit, observer)
             }
             try reopen(store, at: url)
             try result.get()

@@ -30,7 +30,7 @@ public final class PersistentStoreDescription: Sendable {
 
     /// - Parameter url: the store's file; nil or `/dev/null` for a store in memory.
     public init(url: URL?) {
-        let type: PersistentStore.StoreType = url.map { $0.path == "/dev/null" } ?? true ? .inMemory : .sqlite
+        let type: PersistentStore.StoreType = url.map { $0.path == URL.inMemory.path } ?? true ? .inMemory : .sqlite
         state = Mutex(State(url: url, type: type))
         shouldMigrateStoreAutomatically = true
         shouldInferMappingModelAutomatically = true
@@ -47,7 +47,7 @@ public final class PersistentStoreDescription: Sendable {
         set {
             state.withLock {
                 $0.url = newValue
-                if newValue?.path == "/dev/null" { $0.type = .inMemory }
+                if newValue?.path == URL.inMemory.path { $0.type = .inMemory }
             }
         }
     }

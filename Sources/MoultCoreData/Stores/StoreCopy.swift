@@ -37,7 +37,7 @@ struct StoreCopy {
             defer { lock.release() }
             try lock.connection.keepWALOnClose(false)
             try replace(lock.connection, by: connection)
-            // The files that only the old pages name go after the new pages are proven.
+            // Files that only the old pages name are removed below, once the new pages are proven.
             try lock.connection.writeBackLog(system)
             try lock.connection.proveWrites()
         } else {

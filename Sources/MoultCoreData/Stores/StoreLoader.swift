@@ -125,80 +125,8 @@ package struct StoreLoader {
         return PersistentStore(store, url: url, type: .sqlite, configuration: configuration, options: options)
     }
 
-    private func make(_ path: String) throws {
-        guard !options.isReadOnly else {
-            throw MigrationError(
-                .fileNotFound, "There is no store at this path, and it was opened for reading only.", place: path,
-                remedy: "Check the path, or open it for writing once, which creates it.")
-        }
-        try makeDefaultFolder(of: path)
-        guard try system.exists(Path.folder(of: path)) else {
-            throw MigrationError(
-                .fileNotFound, "The folder of the store does not exist.", place: Path.folder(of: path),
-                remedy: "Create the folder first.")
-        }
-        try checkHashes()
-        let maker = try StoreCreator(
-            modelVersion(), history: options.tracksHistory, experimental: options.run.isExperimental)
-        let start = system.monotonicNanoseconds
-        while true {
-            do {
-                // If the program dies meanwhile, the next launch finds no store rather than a part of one.
-                return try maker.makeWhole(at: path) { _ in }
-            } catch let error as MigrationError where [.locked, .usage].contains(error.code) {
-                // Another process is creating the same store, such as an app extension at the first launch. Any other
-                // file at the path is left alone.
-                let patience = error.code == .locked ? Int64(options.busyTimeout) : 100
-                if try system.exists(path) { return try bringUpToDate(path) }
-                guard (system.monotonicNanoseconds - start) / 1_000_000 < patience else { throw error }
-                Thread.sleep(forTimeInterval: 0.02)
-            }
-        }
-    }
-
-    /// Creates the store in an empty database, such as the destruction of a store leaves.
-    ///
-    /// - Returns: false for any other file, which is unchanged.
-    private func fillIfEmpty(_ path: String) throws -> Bool {
-        guard try isToBeFilled(path) else { return false }
-        let path = try system.resolve(path)
-        try options.stagedMigrationManager?.validate(model, in: versions)
-        try checkHashes()
-        let maker = try StoreCreator(
-            modelVersion(), history: options.tracksHistory, experimental: options.run.isExperimental)
-        let new = try Connection(":memory:", mode: .create)
-        defer { new.close() }
-        try maker.fill(new)
-        let lock = try StoreLock(path, system, patience: options.busyTimeout)
-        defer { lock.release() }
-        // Another process may have created its store in the meantime.
-        guard try lock.connection.catalogue().entries.isEmpty else { return false }
-        if maker.layout.hasExternalStorage { try ExternalStorage(store: path).makeFolder(on: system) }
-        try lock.connection.keepWALOnClose(false)
-        try Backup(from: new, to: lock.connection).run(stepPages: -1) { _, _ in true }
-        if maker.layout.level.writesAheadLog { try lock.connection.execute("PRAGMA journal_mode = WAL") }
-        return true
-    }
-
-    /// Whether there is an empty database, which opening the store for writing fills.
-    private func isToBeFilled(_ path: String) throws -> Bool {
-        guard !options.isReadOnly, try system.exists(path) else { return false }
-        let path = try system.resolve(path)
-        guard !OpenStoreRegistry.shared.contains(path) else { return false }
-        return try PersistentStoreCoordinator.isEmptyDatabase(path, system)
-    }
-
-    /// Creates the folder of a store if it is a default folder: the program's own, or one for a group next to it. Any
-    /// other folder must already exist.
-    private func makeDefaultFolder(of path: String) throws {
-        let own = PersistentContainer.defaultDirectoryURL().standardizedFileURL
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().standardizedFileURL
-        guard folder == own || folder.deletingLastPathComponent() == own.deletingLastPathComponent() else { return }
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
     /// - Throws: `unsupported` if a hash would be a guess, and the options do not allow that.
-    private func checkHashes() throws {
+    func checkHashes() throws {
         guard !options.run.isExperimental, let reason = try modelVersion().hashes.uncertain.values.min() else {
             return
         }
@@ -209,7 +137,7 @@ package struct StoreLoader {
     }
 
     /// The part of the model that the store holds.
-    private func modelVersion() throws -> ModelVersion { try version.restricted(to: part) }
+    func modelVersion() throws -> ModelVersion { try version.restricted(to: part) }
 
     private var part: StorePart { configuration.map(StorePart.configuration) ?? .whole }
 
@@ -224,7 +152,7 @@ package struct StoreLoader {
 // MARK: - Existing stores
 
 extension StoreLoader {
-    private func bringUpToDate(_ path: String) throws {
+    func bringUpToDate(_ path: String) throws {
         if let session = try session(path) { _ = try run(session, .none) }
     }
 
@@ -232,7 +160,7 @@ extension StoreLoader {
     ///
     /// - Parameter adjust: sets the options that the caller decides.
     private func session(_ path: String, _ adjust: (inout RunOptions) -> Void = { _ in }) throws -> StoreSession? {
-        var run = runOptions
+        var run = ownOptions
         adjust(&run)
         let path = try system.resolve(path)
         if OpenStoreRegistry.shared.contains(path) {
@@ -277,13 +205,6 @@ extension StoreLoader {
         return context
     }
 
-    /// The options of a run, with the time to wait for other processes.
-    private var runOptions: RunOptions {
-        var run = options.run
-        run.patience = .milliseconds(max(options.busyTimeout, 0))
-        return run
-    }
-
     /// Returns whether the metadata alone shows that the store has the model's version.
     private func isCurrent(_ metadata: StoreMetadata) throws -> Bool {
         guard options.stagedMigrationManager == nil, let hashes = metadata.hashes,
@@ -317,9 +238,8 @@ extension StoreLoader {
         let session = try inferringIfAllowed(path) { isRecognised in
             isRecognised = true
             return try StoreSession(
-                overOpen: connection, StoreRequest(path, to: target(in: context.versions), .migrate, runOptions),
-                context,
-                on: system)
+                overOpen: connection, StoreRequest(path, to: target(in: context.versions), .migrate, ownOptions),
+                context, on: system)
         }
         try session?.checkFirstLosses()
         return true
@@ -464,7 +384,12 @@ extension StoreLoader {
 
 extension StoreLoader: LaunchedStore {
     package var path: String { url?.path ?? "" }
-    package var ownOptions: RunOptions { runOptions }
+    /// The options of a run, with the time to wait for other processes.
+    package var ownOptions: RunOptions {
+        var run = options.run
+        run.patience = options.patience
+        return run
+    }
 
     package func session(on system: any System, _ adjust: (inout RunOptions) -> Void) throws -> StoreSession? {
         guard type == .sqlite, url?.isInMemory != true, try !isToBeFilled(path) else { return nil }
@@ -482,7 +407,7 @@ extension StoreLoader: LaunchedStore {
             tell($0)
         }
         both.isCancelled = { [isCancelled = observer.isCancelled] in own.isCancelled() || isCancelled() }
-        let report = try debugging(session, &both) { try session.run($0) }
+        let report = try printingMessages(of: session, both)
         if !report.losses.isEmpty { migration.onLosses?(report.losses) }
         return report
     }
@@ -490,19 +415,20 @@ extension StoreLoader: LaunchedStore {
 
 extension StoreLoader {
     /// Runs a migration, and prints Core Data's messages about it if the program was asked for them.
-    private func debugging<Result>(
-        _ session: StoreSession, _ observer: inout MigrationObserver, _ run: (MigrationObserver) throws -> Result
-    ) throws -> Result {
-        guard let say = debug else { return try run(observer) }
+    private func printingMessages(
+        of session: StoreSession, _ observer: MigrationObserver
+    ) throws -> MigrationReport {
+        guard let say = debug else { return try session.run(observer) }
         say("Migrating from version \(session.from) to version \(session.to)")
+        var observer = observer
         observer.onProgress = { [tell = observer.onProgress] progress in
             if let message = progress.message { say(message) }
             tell(progress)
         }
         do {
-            let result = try run(observer)
+            let report = try session.run(observer)
             say("Completed successfully")
-            return result
+            return report
         } catch {
             say("Failed: \(error)")
             throw error

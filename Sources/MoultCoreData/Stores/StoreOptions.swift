@@ -64,6 +64,8 @@ package struct StoreOptions: Sendable {
     package var isReadOnly = false
     /// The timeout in milliseconds.
     var busyTimeout: Int32 = 5_000
+    /// The timeout as the patience of a run.
+    var patience: Duration { .milliseconds(max(busyTimeout, 0)) }
     var pragmas: [(name: String, value: String)] = []
     var analyzes = false
     var vacuums = false

@@ -63,7 +63,7 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
         let name = name ?? "default"
         self.init(
             name, schema,
-            isStoredInMemoryOnly ? Self.nowhere : Self.folder(groupContainer).appendingPathComponent("\(name).store"),
+            isStoredInMemoryOnly ? .inMemory : Self.folder(groupContainer).appendingPathComponent("\(name).store"),
             isStoredInMemoryOnly, allowsSave, groupContainer, cloudKitDatabase)
     }
 
@@ -74,7 +74,7 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
     ) {
         let file = url.deletingPathExtension().lastPathComponent
         self.init(
-            name ?? (file.isEmpty ? "default" : file), schema, url, url.path == Self.nowhere.path, allowsSave, .none,
+            name ?? (file.isEmpty ? "default" : file), schema, url, url.path == URL.inMemory.path, allowsSave, .none,
             cloudKitDatabase)
     }
 
@@ -164,8 +164,6 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
                 + "\(places.sorted().joined(separator: ", ")).", place: name,
             remedy: "Remove .unique and #Unique from the models, or set cloudKitDatabase to .none.")
     }
-
-    static let nowhere = URL(fileURLWithPath: "/dev/null")
 
     static func folder(_ group: GroupContainer) -> URL {
         let own = PersistentContainer.defaultDirectoryURL()

@@ -62,13 +62,12 @@ extension ResolvedPlan {
 
     /// Returns a sentence about an `originalName` that the older version does not have; empty if there is none.
     private func misnamed(_ question: Question, _ edge: PlanEdge) -> String {
-        guard question.kind == .rename, let entity = versions[edge.older + 1].model.entity(question.entity) else {
-            return ""
-        }
-        let given =
-            entity.attributes.first { $0.name == question.property }?.renamingIdentifier
-            ?? entity.relationships.first { $0.name == question.property }?.renamingIdentifier
-        guard let given, given != question.property else { return "" }
+        guard question.kind == .rename, let property = question.property,
+            let entity = versions[edge.older + 1].model.entity(question.entity),
+            let given = entity.attribute(property)?.renamingIdentifier
+                ?? entity.relationship(property)?.renamingIdentifier,
+            given != property
+        else { return "" }
         return " Its originalName, \(given), is no property of \(question.entity) in \(name(of: edge.older))."
     }
 

@@ -86,7 +86,7 @@ package struct StoreOpener {
         (options.isReadOnly, options.tracksHistory, options.run) = (isReadOnly, true, run)
         // Apps that share a store with SwiftData declare it, and `Schema.checkMappings()` refuses uncertain mappings.
         options.run.isExperimental = true
-        let isInMemory = url.map { $0.path == "/dev/null" } ?? true
+        let isInMemory = url.map { $0.path == URL.inMemory.path } ?? true
         var opening = StoreLoader(
             model: model, versions: plan.map { ModelVersions(versions: $0.versions) }, url: url,
             type: isInMemory ? .inMemory : .sqlite, configuration: configuration, options: options)
@@ -110,6 +110,9 @@ package struct StoreOpener {
 package struct ConfigurationWords: RemedyWords {
     package init() {}
 
+    /// The advice for a store of another app.
+    static let ofAnotherApp =
+        "If the store is another app's, give the ModelConfiguration a name or a URL of its own."
     private static let writingPlan =
         "Otherwise open the store with a SchemaMigrationPlan that has its models as a VersionedSchema, and there answer in "
         + "`answers`, or keep the values by a .transform or a custom stage."
@@ -129,9 +132,9 @@ package struct ConfigurationWords: RemedyWords {
         switch permission {
         case .cloudKit: "set allowsCloudKitMigration of the ModelConfiguration"
         case .losses(let places):
-            "If the store is another app's, give the ModelConfiguration a name or a URL of its own. If a model is missing, "
-                + "add it to the container. Otherwise add the models of the store's version to a SchemaMigrationPlan, or "
-                + "accept the loss: acceptedLosses = \(places.swiftLiteral) of the ModelConfiguration."
+            "\(Self.ofAnotherApp) If a model is missing, add it to the container. Otherwise add the models of the store's "
+                + "version to a SchemaMigrationPlan, or accept the loss: acceptedLosses = \(places.swiftLiteral) of the "
+                + "ModelConfiguration."
         case .configuration, .loss, .clearing, .code: SwiftWords().text(permission)
         }
     }

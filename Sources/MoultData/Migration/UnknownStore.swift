@@ -58,7 +58,7 @@ struct UnknownStore {
     private func unknown(
         _ nearest: VersionStatus.Nearest?, _ versions: ModelVersions, _ plan: String
     ) -> MigrationError {
-        let ofAnotherApp = "If the store is another app's, give the ModelConfiguration a name or a URL of its own."
+        let ofAnotherApp = ConfigurationWords.ofAnotherApp
         var remedy =
             "Every build that reached users needs its version: add the models that made this store to the plan as a separate "
             + "VersionedSchema, with a stage from the version before and one to the version after."

@@ -112,4 +112,22 @@ extension Expression {
         else { return nil }
         return (kind, name, arguments[1])
     }
+
+    /// Returns `FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "entity", "predicate")`.
+    package static func sourceFetch(of entity: String, where predicate: Predicate?) -> Expression {
+        .message(
+            EntityMapping.fetchSelector, to: .variable("manager"),
+            [.constant(.string(entity)), .constant(.string(predicate?.format ?? "TRUEPREDICATE"))])
+    }
+
+    /// The parts of a ``sourceFetch(of:where:)`` expression; nil for any other expression.
+    package var sourceFetch: (entity: Expression, predicate: String)? {
+        guard case .message(EntityMapping.fetchSelector, .variable("manager"), let arguments) = self,
+            arguments.count == 2, case .constant(.string(let predicate)) = arguments[1]
+        else { return nil }
+        return (arguments[0], predicate)
+    }
+
+    /// The context of a source fetch: `$manager.sourceContext`.
+    package static var sourceContext: Expression { .keyPath("sourceContext", of: .variable("manager")) }
 }

@@ -97,11 +97,8 @@ public struct EntityMapping: Sendable, Hashable {
     /// The source expression as Core Data prints it, which fetches the source objects; nil without a source.
     public var sourceExpressionFormat: String? {
         sourceEntityName.map { entity in
-            let arguments = [entity, sourcePredicate?.format ?? "TRUEPREDICATE"].map {
-                Expression.constant(.string($0)).format
-            }
-            return "FETCH(FUNCTION($manager, \"\(Self.fetchSelector)\", \(arguments.joined(separator: ", "))), "
-                + "$manager.sourceContext, NO)"
+            let fetch = Expression.sourceFetch(of: entity, where: sourcePredicate)
+            return "FETCH(\(fetch.format), \(Expression.sourceContext.format), NO)"
         }
     }
 

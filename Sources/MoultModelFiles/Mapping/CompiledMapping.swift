@@ -79,10 +79,8 @@ struct CompiledMappingReader {
     ) throws(MigrationError) -> Predicate? {
         guard let value else { return nil }
         guard value.className == "NSFetchRequestExpression",
-            let request = value["NSFRExpression"].flatMap({ Expression(archived: $0) }),
-            case .message(EntityMapping.fetchSelector, .variable("manager"), let arguments) = request,
-            arguments.count == 2, arguments[0] == .constant(.string(entity ?? "")),
-            case .constant(.string(let format)) = arguments[1]
+            let fetch = value["NSFRExpression"].flatMap({ Expression(archived: $0) })?.sourceFetch,
+            fetch.entity == .constant(.string(entity ?? ""))
         else {
             throw MigrationError(
                 .unsupported,
@@ -90,10 +88,11 @@ struct CompiledMappingReader {
                 place: place, remedy: "Use a predicate in the mapping model to select its objects.")
         }
         do {
-            let predicate = try Predicate(parsing: format)
+            let predicate = try Predicate(parsing: fetch.predicate)
             return predicate == .constant(true) ? nil : predicate
         } catch {
-            throw .modelInvalid(error.message, place: "\(place): \(format): \(error.place)", remedy: error.remedy)
+            throw .modelInvalid(
+                error.message, place: "\(place): \(fetch.predicate): \(error.place)", remedy: error.remedy)
         }
     }
 
@@ -204,12 +203,8 @@ private struct MappingArchiveWriter {
     /// Returns the expression that fetches the source objects.
     private mutating func sourceExpression(of mapping: EntityMapping) throws(MigrationError) -> PropertyList {
         guard let entity = mapping.sourceEntityName else { return Self.null }
-        let predicate = mapping.sourcePredicate?.format ?? "TRUEPREDICATE"
-        let request = try builder.add(
-            .message(
-                EntityMapping.fetchSelector, to: .variable("manager"),
-                [.constant(.string(entity)), .constant(.string(predicate))]))
-        let context = try builder.add(.keyPath("sourceContext", of: .variable("manager")))
+        let request = try builder.add(.sourceFetch(of: entity, where: mapping.sourcePredicate))
+        let context = try builder.add(.sourceContext)
         return builder.object(
             classes: ["NSFetchRequestExpression", "NSExpression", "NSObject"],
             [
