@@ -59,6 +59,9 @@ package struct CloudKitGap: Sendable, Equatable {
         self.typeOrigin = typeOrigin
     }
 
+    /// Whether Production has the field in another form, which it keeps for ever.
+    package var isImpossible: Bool { [.retype, .encrypt].contains(code) }
+
     /// The record type, or `RecordType.field`.
     package var name: String { [recordType, field].compactMap(\.self).joined(separator: ".") }
 
@@ -154,7 +157,7 @@ extension CloudKitRequirements {
         case (.receipt, nil): code = .addReceipt
         case (_, let existing?):
             guard existing != needed else { return nil }
-            code = existing.primitive == needed.primitive && existing.isList == needed.isList ? .encrypt : .retype
+            code = existing.hasValues(of: needed) ? .encrypt : .retype
         }
         return CloudKitGap(code, found.name, name, needed: needed, found: existing, origin: origin)
     }

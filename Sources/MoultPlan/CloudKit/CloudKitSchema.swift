@@ -47,6 +47,9 @@ package struct CloudKitSchema: Sendable, Equatable {
             (self.primitive, self.isEncrypted, self.isList) = (primitive, isEncrypted, isList)
         }
 
+        /// Returns whether the values have the same type, encrypted or not.
+        package func hasValues(of other: FieldType) -> Bool { primitive == other.primitive && isList == other.isList }
+
         /// The type as the schema language spells it, such as `ENCRYPTED STRING`.
         package var description: String {
             let word = (isEncrypted ? "ENCRYPTED " : "") + primitive.rawValue
@@ -111,6 +114,16 @@ extension CloudKitSchema {
             whole.types[name] = own
         }
         return whole
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte may be in a name of CloudKit: an ASCII letter, a digit or an underscore.
+    package var isInCloudKitName: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true
+        default: false
+        }
     }
 }
 

@@ -47,7 +47,7 @@ public struct CloudKitSchemaReport: Sendable, CustomStringConvertible, ToolAnswe
             return
         }
         var file = try CloudKitSchemaFile(contentsOf: path)
-        gaps = requirements.gaps(in: file.schema).filter { [.retype, .encrypt].contains($0.code) }
+        gaps = requirements.gaps(in: file.schema).filter(\.isImpossible)
         impossible = gaps.map(\.message)
         file.schema = file.schema.adding(requirements.schema)
         text = file.text
