@@ -145,14 +145,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
     }
 
     private func pathInRepository(_ path: String) throws -> String {
-        let whole = try POSIXSystem().resolve(path)
-        guard whole != git.root else { return "" }
-        guard whole.hasPrefix(git.root + "/") else {
-            throw MigrationError(
-                .usage, "\(path) is not in the repository.", place: git.root,
-                remedy: "Give the path of a model in the working tree.")
-        }
-        return String(whole.dropFirst(git.root.count + 1))
+        try git.place(of: POSIXSystem().resolve(path), named: path)
     }
 
     /// Returns the bundles in the commit that are no longer at their paths.

@@ -33,12 +33,7 @@ struct RepositoryModel: Sendable {
                 .usage, "The versions are in no model files.", place: bundle.path,
                 remedy: "Name the model as the repository keeps it: an .xcdatamodeld, an .xcdatamodel or a folder.")
         }
-        guard whole == git.root || whole.hasPrefix(git.root + "/") else {
-            throw MigrationError(
-                .usage, "\(bundle.path) is not in the repository.", place: git.root,
-                remedy: "Give the path of a model in the working tree.")
-        }
-        (path, kind) = (String(whole.dropFirst(git.root.count + 1)), listed)
+        (path, kind) = (try git.place(of: whole, named: bundle.path), listed)
     }
 
     /// The plain folder of versions that the model is, by its path; empty for any other.
