@@ -1,7 +1,7 @@
 import MoultBasics
 
-/// Something that a model needs and that the schema in CloudKit's Production environment lacks, has otherwise or can
-/// never have.
+/// A difference between the schema that a model needs and the one in CloudKit's Production environment, or a part of
+/// the model that no schema can have.
 package struct CloudKitGap: Sendable, Equatable {
     /// The kind of a gap.
     package enum Code: String, Sendable, CaseIterable {

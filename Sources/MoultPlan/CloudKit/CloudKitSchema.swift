@@ -101,7 +101,8 @@ package struct CloudKitSchema: Sendable, Equatable {
 }
 
 extension CloudKitSchema {
-    /// Returns the schema with the record types and fields of another one added. What both have stays as it is here.
+    /// Returns the schema with the record types and fields of another one added. A field that both have stays as it is
+    /// here.
     package func adding(_ other: CloudKitSchema) -> CloudKitSchema {
         var whole = self
         whole.roles += other.roles.filter { !roles.contains($0) }

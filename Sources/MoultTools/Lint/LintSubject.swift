@@ -125,8 +125,8 @@ package struct LintSubject: Sendable {
         }
     }
 
-    /// Returns matches with those about a released version that was edited corrected: the edit is to be undone, and
-    /// nothing more is to be changed in the file.
+    /// Returns the matches. For a released version that was edited, the remedy is to undo the edit, and no correction
+    /// of the file is offered.
     func edited(_ matches: [LintMatch]) -> [LintMatch] {
         let edited = releases.flatMap { release in
             release.versions.compactMap { released -> String? in

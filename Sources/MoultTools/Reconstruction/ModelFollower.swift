@@ -110,7 +110,7 @@ struct ModelFollower {
     /// Whether a model is not known to be another one.
     private func isFree(_ other: ListedModel) -> Bool {
         guard others[other.kind]?.contains(other.path) != true else { return false }
-        // What the working tree has beside the model is another one; a compiled form of it may be there too.
+        // A model of the same kind in the working tree is another one. One of another kind may be a form of this one.
         return other.kind != model.kind || model.path == nil
             || (try? POSIXSystem().exists(Path.join(model.root, other.path))) != true
     }
