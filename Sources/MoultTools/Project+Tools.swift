@@ -58,9 +58,13 @@ extension Project {
             var request = LintRequest(profiles: Set(profiles.map(\.rules)))
             request.ignored = ignoring.sorted()
             (request.revision, request.lock, request.store) = (revision, lock, store)
-            return try LintResult(request, ofModelsAt: [path], registry) { _ in
-                LintedModels(try bundle(), versions, answers: answers, mappings: mappingPaths)
-            }
+            return try lint(request)
+        }
+    }
+
+    private func lint(_ request: LintRequest) throws -> LintResult {
+        try LintResult(request, ofModelsAt: [path], registry) { _ in
+            LintedModels(try bundle(), versions, answers: answers, mappings: mappingPaths)
         }
     }
 
@@ -128,9 +132,7 @@ extension Project {
             var request = LintRequest()
             request.revision = revision
             request.limitToCloudKit(schema: schema, configuration: configuration)
-            return try LintResult(request, ofModelsAt: [path], registry) { _ in
-                LintedModels(try bundle(), versions, answers: answers, mappings: mappingPaths)
-            }
+            return try lint(request)
         }
     }
 

@@ -28,7 +28,7 @@
         ///   make a store that Core Data opens.
         fileprivate init(archiving model: NSManagedObjectModel) throws {
             let archive = try NSKeyedArchiver.archivedData(withRootObject: model, requiringSecureCoding: false)
-            // Content that Moult does not know changes no hash, or is refused below.
+            // The findings are about parts that Moult does not know. One that changes a version hash is refused below.
             var findings: [Finding] = []
             try self.init(compiled: [UInt8](archive), findings: &findings)
             let own = VersionHashes(of: self).entities

@@ -32,6 +32,12 @@ package struct ListedModel: Sendable, Hashable {
     /// Whether the model is one version outside of a bundle.
     package var isSingle: Bool { ["xcdatamodel", "mom"].contains(path.fileExtension) }
 
+    /// Returns whether a file of this name may be part of a model.
+    package static func mayHave(_ name: String) -> Bool {
+        ["contents", "elements", ".xccurrentversion", "VersionInfo.plist"].contains(name)
+            || [".mom", ".omo", ".json"].contains(where: name.hasSuffix)
+    }
+
     private init(path: String, kind: Kind) { (self.path, self.kind) = (path, kind) }
 
     /// Returns the models among the files at these paths, in byte order of their paths.
@@ -104,9 +110,7 @@ package struct ListedModel: Sendable, Hashable {
     private static func read(
         _ path: String, _ bytes: [UInt8], sharing shared: SharedEntities
     ) -> Result<(name: String, model: ManagedObjectModel), MigrationError>? {
-        var file = path.fileExtension == "omo" ? ModelFile(optimised: path) : ModelFile(at: path)
-        file?.contents = bytes
-        guard let file, !file.isOtherJSON else { return nil }
+        guard let file = ModelFile(at: path, contents: bytes), !file.isOtherJSON else { return nil }
         do {
             return .success((file.name, try file.read(sharing: shared).model))
         } catch {

@@ -116,6 +116,15 @@ extension ModelFile {
             }
         }
     }
+
+    /// Creates a version from a file that is not on this disk; nil if it is not a version.
+    init?(at path: String, contents: [UInt8]) {
+        guard var file = path.fileExtension == "omo" ? ModelFile(optimised: path) : ModelFile(at: path) else {
+            return nil
+        }
+        file.contents = contents
+        self = file
+    }
 }
 
 extension String {

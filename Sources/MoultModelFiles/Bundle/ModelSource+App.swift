@@ -43,11 +43,8 @@ extension ModelSource {
             left -= bytes.count
             return bytes
         }
-        let files = try found.files.compactMap { file -> ModelFile? in
-            let place = "\(path)/\(file.path)"
-            var version = file.path.fileExtension == "omo" ? ModelFile(optimised: place) : ModelFile(at: place)
-            version?.contents = try contents(file.path)
-            return version
+        let files = try found.files.compactMap { file in
+            ModelFile(at: "\(path)/\(file.path)", contents: try contents(file.path))
         }
         var source = ModelSource(path: "\(path)/\(found.path)", files: files)
         guard !found.isSingle else { return source }

@@ -1,7 +1,7 @@
 import MoultBasics
 
-/// Something that a model needs and that the schema in CloudKit's Production environment lacks, has otherwise or can
-/// never have.
+/// A difference between the schema that a model needs and the one in CloudKit's Production environment, or a part of
+/// the model that no schema can have.
 package struct CloudKitGap: Sendable, Equatable {
     /// The kind of a gap.
     package enum Code: String, Sendable, CaseIterable {
@@ -58,6 +58,9 @@ package struct CloudKitGap: Sendable, Equatable {
         (self.found, self.origin, self.other, self.count) = (found, origin, other, count)
         self.typeOrigin = typeOrigin
     }
+
+    /// Whether Production has the field in another form, which it keeps for ever.
+    package var isImpossible: Bool { [.retype, .encrypt].contains(code) }
 
     /// The record type, or `RecordType.field`.
     package var name: String { [recordType, field].compactMap(\.self).joined(separator: ".") }
@@ -154,7 +157,7 @@ extension CloudKitRequirements {
         case (.receipt, nil): code = .addReceipt
         case (_, let existing?):
             guard existing != needed else { return nil }
-            code = existing.primitive == needed.primitive && existing.isList == needed.isList ? .encrypt : .retype
+            code = existing.hasValues(of: needed) ? .encrypt : .retype
         }
         return CloudKitGap(code, found.name, name, needed: needed, found: existing, origin: origin)
     }

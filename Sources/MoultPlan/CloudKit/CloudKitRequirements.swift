@@ -157,13 +157,8 @@ package struct CloudKitRequirements: Sendable {
 
     /// CloudKit's names have ASCII letters, digits and underscores. Each begins with `CD_`.
     private mutating func checkName(_ name: String, _ origin: Origin, in type: String? = nil) {
-        let isPlain = name.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true
-            default: false
-            }
-        }
-        if !isPlain { faults.append(CloudKitGap(.badName, type ?? name, type == nil ? nil : name, origin: origin)) }
+        guard !name.utf8.allSatisfy(\.isInCloudKitName) else { return }
+        faults.append(CloudKitGap(.badName, type ?? name, type == nil ? nil : name, origin: origin))
     }
 
     // MARK: - Joins

@@ -47,6 +47,9 @@ package struct CloudKitSchema: Sendable, Equatable {
             (self.primitive, self.isEncrypted, self.isList) = (primitive, isEncrypted, isList)
         }
 
+        /// Returns whether the values have the same type, encrypted or not.
+        package func hasValues(of other: FieldType) -> Bool { primitive == other.primitive && isList == other.isList }
+
         /// The type as the schema language spells it, such as `ENCRYPTED STRING`.
         package var description: String {
             let word = (isEncrypted ? "ENCRYPTED " : "") + primitive.rawValue
@@ -98,7 +101,8 @@ package struct CloudKitSchema: Sendable, Equatable {
 }
 
 extension CloudKitSchema {
-    /// Returns the schema with the record types and fields of another one added. What both have stays as it is here.
+    /// Returns the schema with the record types and fields of another one added. A field that both have stays as it is
+    /// here.
     package func adding(_ other: CloudKitSchema) -> CloudKitSchema {
         var whole = self
         whole.roles += other.roles.filter { !roles.contains($0) }
@@ -111,6 +115,16 @@ extension CloudKitSchema {
             whole.types[name] = own
         }
         return whole
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte may be in a name of CloudKit: an ASCII letter, a digit or an underscore.
+    package var isInCloudKitName: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true
+        default: false
+        }
     }
 }
 

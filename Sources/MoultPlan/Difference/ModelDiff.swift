@@ -87,7 +87,7 @@ extension MigrationPlan {
             let new = try? CloudKitRequirements(versions.versions[last.newer].model)
         else { return [] }
         let gaps = new.gaps(in: old.schema)
-        let changed = gaps.filter { [.retype, .encrypt].contains($0.code) }.map { gap in
+        let changed = gaps.filter(\.isImpossible).map { gap in
             Finding(
                 code: "cloudkit-retype", severity: .warning, place: gap.origin?.description ?? gap.name,
                 message: gap.message, remedy: gap.remedy)

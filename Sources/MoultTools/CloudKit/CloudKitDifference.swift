@@ -137,10 +137,9 @@ struct CloudKitChange: Sendable {
         of name: String, from old: CloudKitSchema.Field, to new: CloudKitSchema.Field
     ) -> [CloudKitChange] {
         guard old.type == new.type else {
-            let isSame = old.type.primitive == new.type.primitive && old.type.isList == new.type.isList
             return [
                 CloudKitChange(
-                    isSame ? .encrypt : .retype, name,
+                    new.type.hasValues(of: old.type) ? .encrypt : .retype, name,
                     "\(name) is \(old.type) and would be \(new.type). Production never allows this: use another name.")
             ]
         }

@@ -64,13 +64,11 @@ extension String {
 
     /// The name as the schema language spells it, in quotes where they are needed.
     fileprivate var inSchema: String {
-        let isPlain = (utf8.first.map(\.isASCIILetter) ?? false) && utf8.allSatisfy(\.isInName)
+        let isPlain = (utf8.first.map(\.isASCIILetter) ?? false) && utf8.allSatisfy(\.isInCloudKitName)
         return isPlain && !Self.reserved.contains(lowercased()) ? self : "\"\(self)\""
     }
 }
 
 extension UInt8 {
     var isASCIILetter: Bool { (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self) }
-    /// Whether the byte may be in a name without quotes.
-    var isInName: Bool { isASCIILetter || (0x30...0x39).contains(self) || self == UInt8(ascii: "_") }
 }

@@ -198,7 +198,7 @@ struct CloudKitLexer {
         let start = place
         guard let byte = bytes[start...].first else { return token(.end, at: start) }
         if byte.isASCIILetter || byte == UInt8(ascii: "_") {
-            place = bytes[start...].firstIndex { !$0.isInName } ?? bytes.count
+            place = bytes[start...].firstIndex { !$0.isInCloudKitName } ?? bytes.count
             return token(.word(String(decoding: bytes[start..<place], as: UTF8.self)), at: start)
         }
         if byte == UInt8(ascii: "\"") { return try quoted() }

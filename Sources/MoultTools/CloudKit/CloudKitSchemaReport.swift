@@ -47,7 +47,7 @@ public struct CloudKitSchemaReport: Sendable, CustomStringConvertible, ToolAnswe
             return
         }
         var file = try CloudKitSchemaFile(contentsOf: path)
-        gaps = requirements.gaps(in: file.schema).filter { [.retype, .encrypt].contains($0.code) }
+        gaps = requirements.gaps(in: file.schema).filter(\.isImpossible)
         impossible = gaps.map(\.message)
         file.schema = file.schema.adding(requirements.schema)
         text = file.text
@@ -70,7 +70,7 @@ public struct CloudKitSchemaReport: Sendable, CustomStringConvertible, ToolAnswe
         text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
     }
 
-    /// The lines about what the text itself cannot say.
+    /// The lines about gaps and doubts, for which the text has no place.
     package var notes: [String] {
         gaps.map { "\($0.message) \($0.remedy)" } + uncertain.map { "Uncertain: \($0)" }
     }

@@ -112,7 +112,7 @@ package struct FixtureReport: ToolAnswer {
         let work = try Reconstruction(bundle, isInFiles: true, tags: patterns, stores: nil)
         say(work.findings)
         return work.history.shapes.compactMap { shape in
-            guard let name = work.version(of: shape.checksum) ?? work.missing(shape.checksum)?.name else { return nil }
+            guard let name = work.versionName(of: shape.checksum) else { return nil }
             return ModelVersion(names: [name], model: shape.version.model, hashes: shape.version.hashes)
         }
     }

@@ -23,6 +23,22 @@ struct Git {
         return kind == .folder ? path : Path.folder(of: path)
     }
 
+    /// Returns the path from the root of a file or folder in the repository; empty for the root.
+    ///
+    /// - Parameters:
+    ///   - whole: its path without symbolic links.
+    ///   - path: its path for the error message.
+    /// - Throws: `usage` for a path outside of the repository.
+    func place(of whole: String, named path: String) throws -> String {
+        guard whole != root else { return "" }
+        guard whole.hasPrefix(root + "/") else {
+            throw MigrationError(
+                .usage, "\(path) is not in the repository.", place: root,
+                remedy: "Give the path of a model in the working tree.")
+        }
+        return String(whole.dropFirst(root.count + 1))
+    }
+
     /// Runs `git` in the repository, and returns its output.
     func lines(_ arguments: [String], input: [UInt8] = []) throws -> ProgramRun {
         try Self.run(["-C", root] + arguments, input: input)

@@ -145,14 +145,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
     }
 
     private func pathInRepository(_ path: String) throws -> String {
-        let whole = try POSIXSystem().resolve(path)
-        guard whole != git.root else { return "" }
-        guard whole.hasPrefix(git.root + "/") else {
-            throw MigrationError(
-                .usage, "\(path) is not in the repository.", place: git.root,
-                remedy: "Give the path of a model in the working tree.")
-        }
-        return String(whole.dropFirst(git.root.count + 1))
+        try git.place(of: POSIXSystem().resolve(path), named: path)
     }
 
     /// Returns the bundles in the commit that are no longer at their paths.
@@ -170,7 +163,8 @@ package struct GitRevision: Sendable, CustomStringConvertible {
     /// Writes the files below a path into a folder, and reads the model there.
     private func read(_ path: String, _ files: [File], in folder: TemporaryFolder) throws -> ModelBundle {
         let system = POSIXSystem()
-        let chosen = files.filter { $0.isAt(path) && $0.isOfModel }
+        // A folder of versions may contain other files too.
+        let chosen = files.filter { $0.isAt(path) && ListedModel.mayHave(Path.name(of: $0.path)) }
         for (file, bytes) in zip(chosen, try git.contents(of: chosen.map(\.object))) {
             var made = folder.path
             for part in Path.folder(of: file.path).split(separator: "/") where part != "." {
@@ -216,13 +210,6 @@ extension GitRevision.File {
 
     fileprivate func isAt(_ path: String) -> Bool {
         path.isEmpty || self.path == path || self.path.hasPrefix(path + "/")
-    }
-
-    /// Whether the file may be part of a model. A folder of versions may contain other files too.
-    fileprivate var isOfModel: Bool {
-        let name = Path.name(of: path)
-        return ["contents", "elements", ".xccurrentversion", "VersionInfo.plist"].contains(name)
-            || [".mom", ".omo", ".json"].contains(where: name.hasSuffix)
     }
 }
 

@@ -114,7 +114,8 @@ package struct LintRelease: Sendable {
         }
         guard let revision else { return releases }
         let commit = try GitRevision(revision, around: bundle.path)
-        // What was locked since the revision is not released yet. A lock file that was named is another one.
+        // A version that was locked after the revision is not released yet, so the lock file of the revision counts. A
+        // lock file that was given by its path is kept.
         let earlier =
             path == nil ? try commit.lock(at: place).flatMap { LintRelease($0, of: bundle, place: place) } : nil
         let isMissing = releases.isEmpty && earlier != nil

@@ -96,12 +96,9 @@ public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
         reports.contains { $0.has(atLeast: severity) } || severity == .note && !unused.isEmpty
     }
 
-    /// Returns the errors in versions of these names. What compares them with a release is left out.
+    /// Returns the errors in versions of these names. Those of rules about releases are left out.
     func errors(inVersions names: Set<String>) -> [LintFinding] {
-        all.filter { finding in
-            if case .release = finding.rule.check { return false }
-            return finding.severity == .error && names.contains(finding.version)
-        }
+        all.filter { !$0.rule.isOfReleases && $0.severity == .error && names.contains($0.version) }
     }
 
     // MARK: JSON

@@ -29,6 +29,8 @@ package struct LintSubject: Sendable {
     let rowFindings: [Finding]
     /// The schema of CloudKit's Production environment; nil for none.
     let schema: LintSchema?
+    /// The version that ships: the current one, or else the newest; nil without a version.
+    let shipping: LintVersion?
     /// The schema that CloudKit needs for the version that ships; nil without a version.
     let requirements: CloudKitRequirements?
 
@@ -46,9 +48,10 @@ package struct LintSubject: Sendable {
     ) throws(MigrationError) {
         let versions = bundle.versions.map { LintVersion($0, file: bundle.files[$0.name]) }
         self.schema = schema
+        shipping = versions.first { $0.name == bundle.currentName } ?? versions.last
         requirements =
-            if let shipping = (versions.first { $0.name == bundle.currentName } ?? versions.last)?.model {
-                try CloudKitRequirements(shipping, configuration: schema?.configuration)
+            if let shipping {
+                try CloudKitRequirements(shipping.model, configuration: schema?.configuration)
             } else {
                 nil
             }
@@ -83,9 +86,6 @@ package struct LintSubject: Sendable {
         for node in nodes.versions { unnoticed += try LintStep.all(amongNamesakesOf: node) }
         steps = unnoticed + migrations
     }
-
-    /// The version that ships: the current one, or else the newest; nil without a version.
-    var shipping: LintVersion? { versions.first { $0.name == currentName } ?? versions.last }
 
     /// Whether the model says that its stores are mirrored to CloudKit.
     var isUsedWithCloudKit: Bool { shipping?.model.isUsedWithCloudKit ?? false }
@@ -125,8 +125,8 @@ package struct LintSubject: Sendable {
         }
     }
 
-    /// Returns matches with those about a released version that was edited corrected: the edit is to be undone, and
-    /// nothing more is to be changed in the file.
+    /// Returns the matches. For a released version that was edited, the remedy is to undo the edit, and no correction
+    /// of the file is offered.
     func edited(_ matches: [LintMatch]) -> [LintMatch] {
         let edited = releases.flatMap { release in
             release.versions.compactMap { released -> String? in

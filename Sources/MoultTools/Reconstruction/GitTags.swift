@@ -20,7 +20,6 @@ struct GitTags: Sendable {
 
     /// The tags, oldest first.
     let tags: [Tag]
-    let isShallow: Bool
     /// The findings about tags that lead to no commit, and about a shallow clone.
     private(set) var findings: [Finding] = []
     let git: Git
@@ -31,7 +30,7 @@ struct GitTags: Sendable {
     /// - Throws: `usage` if git, the repository or a tag that matches is missing.
     init(around path: String, matching patterns: [String]) throws {
         git = try Git(around: path)
-        isShallow = try git.isShallow
+        let isShallow = try git.isShallow
         // A tag of a tag has its date at the third place only.
         let fields = "%(refname:strip=2)%09%(committerdate:unix)%(*committerdate:unix)%09%(creatordate:unix)"
         let listed = try git.lines(["tag", "--list", "--format=\(fields)", "--"] + patterns)
@@ -135,15 +134,10 @@ extension GitTags.Tree {
             if mode.first == UInt8(ascii: "4") {
                 guard !Self.skipped.contains(where: name.hasSuffix) else { continue }
                 folders.append((name, Array(identifier).hexadecimal))
-            } else if mode.starts(with: Array("100".utf8)), Self.isOfModel(name) {
+            } else if mode.starts(with: Array("100".utf8)), ListedModel.mayHave(name) {
                 files.append((name, Array(identifier).hexadecimal))
             }
         }
-    }
-
-    private static func isOfModel(_ name: String) -> Bool {
-        ["contents", "elements", ".xccurrentversion", "VersionInfo.plist"].contains(name)
-            || [".mom", ".omo", ".json"].contains(where: name.hasSuffix)
     }
 }
 

@@ -33,12 +33,7 @@ struct RepositoryModel: Sendable {
                 .usage, "The versions are in no model files.", place: bundle.path,
                 remedy: "Name the model as the repository keeps it: an .xcdatamodeld, an .xcdatamodel or a folder.")
         }
-        guard whole == git.root || whole.hasPrefix(git.root + "/") else {
-            throw MigrationError(
-                .usage, "\(bundle.path) is not in the repository.", place: git.root,
-                remedy: "Give the path of a model in the working tree.")
-        }
-        (path, kind) = (String(whole.dropFirst(git.root.count + 1)), listed)
+        (path, kind) = (try git.place(of: whole, named: bundle.path), listed)
     }
 
     /// The plain folder of versions that the model is, by its path; empty for any other.
@@ -115,7 +110,7 @@ struct ModelFollower {
     /// Whether a model is not known to be another one.
     private func isFree(_ other: ListedModel) -> Bool {
         guard others[other.kind]?.contains(other.path) != true else { return false }
-        // What the working tree has beside the model is another one; a compiled form of it may be there too.
+        // A model of the same kind in the working tree is another one. One of another kind may be a form of this one.
         return other.kind != model.kind || model.path == nil
             || (try? POSIXSystem().exists(Path.join(model.root, other.path))) != true
     }

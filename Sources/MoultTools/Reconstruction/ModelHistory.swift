@@ -54,11 +54,12 @@ struct ModelHistory: Sendable {
             known[files] = models
             return models
         }
-        let contents = try FileContents(of: models, in: files, tags.git)
+        let objects = files.map { files in Dictionary(files.map { ($0.path, $0.object) }) { first, _ in first } }
+        let contents = try FileContents(of: models, objects, tags.git)
         var follower = ModelFollower(model)
         var unread: Set<String> = []
         for position in tags.tags.indices.reversed() {
-            let objects = Dictionary(files[position].map { ($0.path, $0.object) }) { first, _ in first }
+            let objects = objects[position]
             let chosen = follower.models(among: models[position]) { file in
                 objects[file].flatMap { contents.version(of: $0, at: file) }
             }
@@ -145,11 +146,13 @@ private struct FileContents {
     private(set) var bytes: [String: [UInt8]] = [:]
     private var versions: [Key: Result<KnownVersion, MigrationError>] = [:]
 
-    init(of models: [[ListedModel]], in files: [[GitTags.File]], _ git: Git) throws {
+    /// - Parameters:
+    ///   - models: the models at each tag.
+    ///   - files: git's object for each file at each tag, by the file's path.
+    init(of models: [[ListedModel]], _ files: [[String: String]], _ git: Git) throws {
         var paths: [Key: String] = [:]
         var objects: Set<String> = []
-        for (models, files) in zip(models, files) {
-            let known = Dictionary(files.map { ($0.path, $0.object) }) { first, _ in first }
+        for (models, known) in zip(models, files) {
             for model in models {
                 for file in model.files {
                     guard let object = known[file.path] else { continue }

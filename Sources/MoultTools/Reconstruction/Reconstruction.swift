@@ -130,6 +130,9 @@ package struct Reconstruction: Sendable {
     /// The missing version with a checksum.
     func missing(_ checksum: [UInt8]) -> Missing? { missing.first { $0.shape.checksum == checksum } }
 
+    /// The name of the version of a shape, in the model or missing; nil for a shape that needs none.
+    func versionName(of checksum: [UInt8]) -> String? { version(of: checksum) ?? missing(checksum)?.name }
+
     // MARK: - The whole model
 
     /// Returns all versions in order, the missing ones included.

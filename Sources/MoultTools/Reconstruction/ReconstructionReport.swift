@@ -105,7 +105,7 @@ public struct ReconstructionReport: Sendable, CustomStringConvertible, ToolAnswe
             return Store(
                 path: store.path, checksum: store.checksum?.base64,
                 tags: names(shape.map { $0.releases.isEmpty ? $0.tags : $0.releases } ?? []),
-                version: store.checksum.flatMap { work.version(of: $0) ?? work.missing($0)?.name })
+                version: store.checksum.flatMap(work.versionName))
         }
         // If the current version is unknown, so is the order.
         order = work.missing.isEmpty ? [] : (try? work.unwritten())?.all.map(\.name) ?? []

@@ -7,7 +7,7 @@ import MoultTools
 import TestSupport
 import Testing
 
-/// What an edit of a deployed model means for CloudKit.
+/// Edits of a deployed model, with the gaps that each makes in CloudKit.
 @Suite("Edits of a model that is deployed to CloudKit")
 struct CloudKitEditTests {  // tier: long
     /// An edit of the model `whole`, whose schema is in Production, and its gaps.

@@ -6,7 +6,7 @@ import MoultTools
 import TestSupport
 import Testing
 
-/// What CloudKit needs for a model, compared with exports, and with an implementation in Python.
+/// The schema that CloudKit needs for a model, compared with exports, and with an implementation in Python.
 @Suite("The schema that CloudKit needs")
 struct CloudKitSchemaTests {  // tier: long
     @Test func `the schema of a model is the one that was written for it, byte for byte`() throws {

@@ -2,7 +2,7 @@ import Foundation
 import MoultTools
 import TestSupport
 
-/// A shape with its tags, as the program and the witness may both say it.
+/// A shape with its tags, as the program and the witness both describe it.
 struct TaggedShape: Hashable, Codable, CustomStringConvertible {
     let tags: [String]
     let releases: [String]

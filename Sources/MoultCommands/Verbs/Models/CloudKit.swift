@@ -53,7 +53,7 @@ extension Verb {
             names the schema. With --since, the findings say which gaps the released model has too.
             Exits with 0, or with 1 if something has to be deployed or is impossible; notes do not count.
             """,
-        operands: [.model], options: [production, configuration, since, format, .printed, .order],
+        operands: [.model], options: [production, configuration, since, .lintFormat, .printed, .order],
         examples: ["moult cloudkit check Forum.xcdatamodeld --schema Forum.ckdb"]
     ) { invocation, console in
         var request = invocation.configuredLint
@@ -62,7 +62,7 @@ extension Verb {
         }
         request.limitToCloudKit(schema: path, configuration: invocation.mirroredConfiguration)
         request.revision = invocation[value: since]
-        let form = try invocation.lintForm(format, console)
+        let form = try invocation.lintForm(console)
         let bundle = try invocation.operandBundle(console)
         guard try request.revision == nil || invocation[Operand.model] != nil && !bundle.isInsideStore else {
             throw invocation.wrong("--since needs MODEL, the path of a model in a git repository.")
@@ -103,9 +103,6 @@ extension Verb {
         "schema", "FILE", "The schema of Production; by default the one that moult.json names.", completes: .files)
     private static let since = Option.value(
         "since", "REV", "Compare with the model at the merge base of this git revision and HEAD too.")
-    private static let format = Option.value(
-        "format", "FORMAT", "How to print the findings: text (the default), json, sarif, github, markdown.",
-        completes: .words(LintForm.allCases.map(\.rawValue)))
 }
 
 extension Invocation {

@@ -22,7 +22,7 @@ extension Verb {
             """,
         operands: [.models],
         options: [
-            since, lockFile, .lintProfile, store, failOn, format, ignore, fix, dryRun, .mapping, .answers, .order,
+            since, lockFile, .lintProfile, store, failOn, .lintFormat, ignore, fix, dryRun, .mapping, .answers, .order,
         ],
         examples: [
             "moult lint Forum.xcdatamodeld",
@@ -30,7 +30,7 @@ extension Verb {
             "moult lint Forum.xcdatamodeld --fix --dry-run",
         ]
     ) { invocation, console in
-        let form = try invocation.lintForm(format, console)
+        let form = try invocation.lintForm(console)
         guard invocation[fix] || !invocation[dryRun] else { throw invocation.wrong("--dry-run needs --fix.") }
         let level = try invocation.word(failOn, of: Finding.Severity.self) ?? .error
         let result = try invocation.lint(console)
@@ -50,9 +50,6 @@ extension Verb {
         "fail-on", "LEVEL",
         "Exit with 1 if there is a finding at this level or above: error (the default), warning, note.",
         completes: .words(["error", "warning", "note"]))
-    fileprivate static let format = Option.value(
-        "format", "FORMAT", "How to print the findings: text (the default), json, sarif, github, markdown.",
-        completes: .words(LintForm.allCases.map(\.rawValue)))
     fileprivate static let fix = Option.flag(
         "fix", "Write the corrected tags into the files of the versions that were not released.")
     fileprivate static let dryRun = Option.flag("dry-run", "With --fix: say what would be written, and write nothing.")
@@ -65,14 +62,17 @@ extension Option {
     static let lintProfile = Option.value(
         "profile", "NAME", "Also apply the rules of a profile: cloudkit or extension. May be repeated.",
         completes: .words(LintRule.Profile.allCases.map(\.rawValue)))
+    static let lintFormat = Option.value(
+        "format", "FORMAT", "How to print the findings: text (the default), json, sarif, github, markdown.",
+        completes: .words(LintForm.allCases.map(\.rawValue)))
 }
 
 extension Invocation {
-    /// Returns the output format that an option names.
-    func lintForm(_ option: Option, _ console: Console) throws -> LintForm {
-        let form = try word(option, of: LintForm.self) ?? (console.isJSON ? .json : .text)
+    /// Returns the output format for the findings.
+    func lintForm(_ console: Console) throws -> LintForm {
+        let form = try word(.lintFormat, of: LintForm.self) ?? (console.isJSON ? .json : .text)
         guard !console.isJSON || form == .json else {
-            throw wrong("--json and --\(option.name) \(form.rawValue) exclude each other.")
+            throw wrong("--json and --\(Option.lintFormat.name) \(form.rawValue) exclude each other.")
         }
         return form
     }

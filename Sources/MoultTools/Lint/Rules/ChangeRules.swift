@@ -114,7 +114,7 @@ enum ChangeRules {
     // MARK: Sync
 
     static func notAdditive(_ step: LintStep) -> [LintMatch] {
-        // What is removed from the model stays in CloudKit, and prevents nothing there.
+        // A part that is removed from the model stays in CloudKit, and prevents nothing there.
         let removals: Set<ModelChange.Kind> = [
             .entityRemoved, .attributeRemoved, .relationshipRemoved, .cardinality,
         ]

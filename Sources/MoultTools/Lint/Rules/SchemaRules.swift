@@ -8,10 +8,12 @@ enum SchemaRules {
     static func gaps(_ codes: [CloudKitGap.Code]) -> @Sendable (LintSchema, LintSubject) -> [LintMatch] {
         { schema, subject in
             guard let requirements = subject.requirements, let version = subject.shipping else { return [] }
+            let gaps = requirements.gaps(in: schema.schema).filter { codes.contains($0.code) }
+            guard !gaps.isEmpty else { return [] }
             let former = FormerRequirements(subject, schema)
-            return requirements.gaps(in: schema.schema).filter { codes.contains($0.code) }.map { gap in
+            return gaps.map { gap in
                 var match = match(gap, in: version)
-                match.message += former.sentence(about: gap, in: schema)
+                match.message += former.sentence(about: gap)
                 return match
             }
         }
@@ -37,6 +39,7 @@ enum SchemaRules {
 /// The schema that CloudKit needs for an earlier state of a model: the one at a revision, or else the version before.
 private struct FormerRequirements {
     private let requirements: CloudKitRequirements?
+    private let gaps: [CloudKitGap]
     /// The revision, as typed and with its commit; nil for the version before.
     private let revision: String?
 
@@ -51,14 +54,15 @@ private struct FormerRequirements {
         requirements = (release == nil ? before : released).flatMap {
             try? CloudKitRequirements($0.model, configuration: schema.configuration)
         }
+        gaps = requirements?.gaps(in: schema.schema) ?? []
     }
 
     /// Returns a sentence, with a leading space, about a gap in the earlier state; empty if there is nothing to say.
-    func sentence(about gap: CloudKitGap, in schema: LintSchema) -> String {
+    func sentence(about gap: CloudKitGap) -> String {
         guard let requirements else { return "" }
         switch gap.code {
         case .addType, .addField:
-            let isOlder = requirements.gaps(in: schema.schema).contains { $0.code == gap.code && $0.name == gap.name }
+            let isOlder = gaps.contains { $0.code == gap.code && $0.name == gap.name }
             return revision.map { isOlder ? " The model of \($0) needs it too." : "" } ?? ""
         case .retype, .encrypt:
             let isReused = gap.field.map { requirements.schema.types[gap.recordType]?.fields[$0] == nil } ?? false
