@@ -60,18 +60,25 @@ private struct StoreWalk {
         guard backup.exit == 0 else { return problems + ["\(store) backup: \(backup.output)"] }
         // Without a model there is nothing to migrate to, and the verb says so.
         let migrate = model == nil ? [] : [["migrate", "--accept-losses"]]
-        for verb in migrate + [["validate"], ["repair"], ["rollback"]] {
+        for verb in migrate + [["validate"], ["repair"]] {
             let result = try run(verb, options)
             for problem in try faults(of: verb[0], result) { note(verb[0], problem) }
         }
+        // Where no run has left a backup of its own, the one made by hand is restored.
+        let backups = try FileManager.default.contentsOfDirectory(atPath: path + ".moult/backups")
+        let name = (try backup.document["backup"] as? [String: any Sendable])?["name"] as? String ?? ""
+        let back = try backups.count > 1 ? run(["rollback"], options) : run(["backup", "restore"], options, backup: name)
+        for problem in try faults(of: "rollback", back) { note("rollback", problem) }
         if try content() != before { note("rollback", "the content is not as it was") }
         _ = try? FileManager.default.removeItem(atPath: path + ".moult")
         return problems
     }
 
-    private func run(_ verb: [String], _ options: [String]) throws -> Tool.Result {
+    private func run(_ verb: [String], _ options: [String], backup: String? = nil) throws -> Tool.Result {
         let words = verb.prefix { !$0.hasPrefix("-") }
-        return try moult.run(Tool.path, words + [name, "--json"] + verb.dropFirst(words.count) + options)
+        let operands = [name, backup].compactMap { $0 }
+        let arguments: [String] = Array(words) + operands + ["--json"] + Array(verb.dropFirst(words.count)) + options
+        return try moult.run(Tool.path, arguments)
     }
 
     /// What a verb says that it must not say of this store.
