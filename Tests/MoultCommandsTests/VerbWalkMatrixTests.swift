@@ -67,7 +67,8 @@ private struct StoreWalk {
         // Where no run has left a backup of its own, the one made by hand is restored.
         let backups = try FileManager.default.contentsOfDirectory(atPath: path + ".moult/backups")
         let name = (try backup.document["backup"] as? [String: any Sendable])?["name"] as? String ?? ""
-        let back = try backups.count > 1 ? run(["rollback"], options) : run(["backup", "restore"], options, backup: name)
+        let wasChanged = backups.count > 1
+        let back = try run(wasChanged ? ["rollback"] : ["backup", "restore"], options, backup: wasChanged ? nil : name)
         for problem in try faults(of: "rollback", back) { note("rollback", problem) }
         if try content() != before { note("rollback", "the content is not as it was") }
         _ = try? FileManager.default.removeItem(atPath: path + ".moult")
