@@ -190,7 +190,9 @@ let package = Package(
         // The README's program, as a user of the library would write it.
         program("library-example", ["Moult"], path: "Examples/Library"),
         // Measures Moult beside the sqlite3 shell: Benchmarks/run.
-        program("moult-benchmarks", tools + ["MoultCoreData", "MoultData"], path: "Benchmarks/Sources"),
+        program(
+            "moult-benchmarks", tools + ["MoultCoreData", "MoultNSCoreData", "MoultData", "CSQLite"],
+            path: "Benchmarks/Sources"),
 
         module("TestSupport", store + ["MoultObjects"], path: "Tests/TestSupport"),
         tests("MoultBasicsTests", ["MoultBasics", "MoultModel", "TestSupport"]),
@@ -219,7 +221,9 @@ let package = Package(
         // Generated sources are part of these tests: they compile, and run.
         tests(
             "MoultToolsTests",
-            tools + ["MoultCoreData", "MoultNSCoreData", "MoultData", "moult-browse", "TestSupport"]),
+            tools + [
+                "MoultCoreData", "MoultNSCoreData", "MoultData", "moult-browse", "moult-benchmarks", "TestSupport",
+            ]),
         tests("MoultCoreDataTests", moult + ["MoultCoreData", "TestSupport"]),
         tests("MoultNSCoreDataTests", ["MoultNSCoreData", "MoultData", "TestSupport"]),
         tests("MoultDataTests", moult + ["MoultCoreData", "MoultData", "TestSupport"]),

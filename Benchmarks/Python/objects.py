@@ -72,7 +72,7 @@ class SQLite:
     def lookup(self, rows):
         names = ", ".join(["Z_PK", "Z_ENT", "Z_OPT", *COLUMNS])
         begun = time.perf_counter()
-        for row in range(0, rows, rows // 1000):
+        for row in range(0, rows, max(rows // 1000, 1)):
             found = self.db.execute(f"SELECT {names} FROM ZITEM WHERE ZTITLE = ?", (title(row),)).fetchall()
             assert len(found) == 1 and found[0][4] == row
         return begun
@@ -184,7 +184,7 @@ class Peewee:
 
     def lookup(self, rows):
         begun = time.perf_counter()
-        for row in range(0, rows, rows // 1000):
+        for row in range(0, rows, max(rows // 1000, 1)):
             found = list(self.Item.select().where(self.Item.title == title(row)))
             assert len(found) == 1 and found[0].count == row
         return begun

@@ -25,26 +25,17 @@ extension Benchmarks {
         let dropped = try Command.shell(copy, script).run().seconds
         let work = zip(phases["change", default: []], phases["commit", default: []]).map { $0 + $1 }
         theirs = work.map { _ in dropped }
-        let name = "deferred, \(large.rows) rows"
-        var figures = [
-            Figure(name: "\(name): change + commit", ours: work, bound: .atMost(10), unit: .milliseconds)
-                .inMilliseconds,
-            Figure(
-                name: "\(name): the whole run", ours: phases["run", default: []], bound: .atMost(10),
-                unit: .milliseconds
-            )
-            .inMilliseconds,
-            Figure(name: "\(name): the same / DROP COLUMN in the shell", ours: work, theirs: theirs, bound: .none),
-            Figure(name: "\(name): peak memory", ours: peaks, bound: .atMost(64), unit: .mebibytes),
-        ]
-        for phase in ["prepare", "change", "verify", "commit"] {
-            figures.append(
-                Figure(
-                    name: "\(name): of which \(phase)", ours: phases[phase, default: []], bound: .none,
-                    unit: .milliseconds
-                )
-                .inMilliseconds)
+        func figure(_ name: String, _ ours: [Double], _ unit: Figure.Unit = .milliseconds) -> Figure {
+            Figure(name: name, rows: large.rows, ours: ours, unit: unit)
         }
-        return figures
+        return [
+            figure("change + commit", work).inMilliseconds,
+            figure("the whole run", phases["run", default: []]).inMilliseconds,
+            Figure(name: "the same / DROP COLUMN in the shell", rows: large.rows, ours: work, theirs: theirs),
+            figure("peak memory", peaks, .mebibytes),
+        ]
+            + ["prepare", "change", "verify", "commit"].map {
+                figure("of which \($0)", phases[$0, default: []]).inMilliseconds
+            }
     }
 }

@@ -11,7 +11,14 @@ import MoultStore
 enum ChildWork {
     static func run(_ arguments: [String]) throws {
         // As the command line does; an app that has objects of its own does not.
-        if !["objects", "models", "launch"].contains(arguments.first) { Connection.keepNoMemoryStatistics() }
+        if !["objects", "models", "names", "reading", "launch"].contains(arguments.first) {
+            Connection.keepNoMemoryStatistics()
+        }
+        #if os(Linux)
+            if arguments.count > 2, arguments[0] == "names" {
+                return try NamesWork.run(arguments[1], arguments[2], Int(arguments.last ?? "") ?? 0)
+            }
+        #endif
         switch (arguments.first, arguments.dropFirst().first, arguments.dropFirst(2).first) {
         case ("migrate", let store?, let change?):
             try migrate(store, change, isDeferred: arguments.contains("--deferred"))
@@ -28,6 +35,8 @@ enum ChildWork {
             try ObjectsWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
         case ("models", let work?, let store?):
             try ModelsWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
+        case ("reading", let work?, let store?):
+            try ReadingWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
         case ("transform", let work?, let store?):
             try TransformWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
         case ("make", let folder?, let rows?): _ = try BenchmarkStore(rows: Int(rows) ?? 0, in: folder)

@@ -1,5 +1,5 @@
 import Foundation
-import MoultModel
+import MoultBasics
 
 do {
     let arguments = Array(CommandLine.arguments.dropFirst())
@@ -7,7 +7,13 @@ do {
         try ChildWork.run(Array(arguments.dropFirst()))
     } else {
         let settings = try Settings(arguments)
-        try Benchmarks(settings).run()
+        let isKept =
+            switch settings.work {
+            case .measure: try Benchmarks(settings).run()
+            case .judge: try Benchmarks.judge(settings)
+            case .document: try PerformancePage(settings).write()
+            }
+        exit(isKept ? 0 : 1)
     }
 } catch {
     FileHandle.standardError.write(Data("\(error)\n".utf8))

@@ -6,7 +6,7 @@ import MoultModel
 extension Benchmarks {
     func budget(_ store: BenchmarkStore) throws -> [Figure] {
         guard settings.rows >= 1_000_000 || !settings.only.isEmpty else {
-            note("SKIPPED: calls with a budget, which are for large stores; --only budget measures them all the same")
+            skip("calls with a budget, which are for large stores; --only budget measures them all the same")
             return []
         }
         let orders = try orders(settings.rows)
@@ -22,21 +22,26 @@ extension Benchmarks {
         for run in runs { note("\(name): \(run.sentence)") }
         // The one that others disturbed least.
         guard let best = runs.min(by: { $0.together / $0.whole < $1.together / $1.whole }) else { return [] }
-        note("\(name) (\(kind.sentence)): of one run \(best.shares); of all calls \(best.sharesOfCalls)")
+        note(
+            "\(name) (\(kind.sentence)): of one run \(BudgetRun.text(best.shares)); of all calls \(BudgetRun.text(best.sharesOfCalls))"
+        )
         for call in best.calls { note("  \(call)") }
         let late = runs.map { $0.longest }
+        func figure(_ what: String, _ ours: [Double], _ theirs: [Double] = [], _ unit: Figure.Unit = .seconds)
+            -> Figure
+        {
+            Figure(
+                name: "\(kind.rawValue): \(what)", rows: store.rows, ours: ours, theirs: theirs, unit: unit,
+                options: ["--kind", kind.rawValue])
+        }
+        var calls = figure("all calls / one run", runs.map(\.together), runs.map(\.whole))
+        calls.details = best.shares
+        calls.details["calls"] = [Double(best.calls.count)]
+        calls.words = ["kind": kind.sentence, "unit": best.longestUnit.sentence]
         return [
-            Figure(
-                name: "\(name): all calls / one run", ours: runs.map(\.together), theirs: runs.map(\.whole),
-                bound: .ratioAtMost(1.15)),
-            Figure(
-                name: "\(name): longest call / budget", ours: late, theirs: runs.map(\.budget), bound: .ratioAtMost(1)),
-            Figure(
-                name: "\(name): budget / a tenth of one run", ours: runs.map(\.budget),
-                theirs: runs.map { $0.whole / 10 }, bound: .none),
-            Figure(
-                name: "\(name): peak memory", ours: runs.map { $0.peak / 1_048_576 }, bound: .atMost(64),
-                unit: .mebibytes),
+            calls, figure("longest call / budget", late, runs.map(\.budget)),
+            figure("budget / a tenth of one run", runs.map(\.budget), runs.map { $0.whole / 10 }),
+            figure("peak memory", runs.map { $0.peak / 1_048_576 }, [], .mebibytes),
         ]
     }
 }
@@ -45,8 +50,9 @@ extension Benchmarks {
 private struct BudgetRun {
     let kind: BudgetKind
     var whole = 0.0
-    var shares = ""
-    var sharesOfCalls = ""
+    /// The percentage of each phase, by its name; what is done on the other core is in none.
+    var shares: [String: [Double]] = [:]
+    var sharesOfCalls: [String: [Double]] = [:]
     /// The longest piece that cannot be interrupted, as the plan says.
     var longestUnit = (seconds: 0.0, sentence: "")
     var budget = 0.0
@@ -91,12 +97,16 @@ private struct BudgetRun {
         return try Self.contents(copy)
     }
 
-    /// Phases in parts of a time; what is done on the other core is in none.
-    private static func shares(of seconds: Double, _ json: JSONValue) -> String {
-        let phases = ["backup", "copy", "change", "verify", "commit"].map { ($0, json.number($0)) }
-        let other = seconds - phases.reduce(0) { $0 + $1.1 }
-        return (phases + [("other", other)])
-            .map { "\($0) \(($1 / seconds * 100).decimals(0)) %" }.joined(separator: ", ")
+    static let phases = ["backup", "copy", "change", "verify", "commit"]
+
+    private static func shares(of seconds: Double, _ json: JSONValue) -> [String: [Double]] {
+        var shares = Dictionary(uniqueKeysWithValues: phases.map { ($0, json.number($0) / seconds * 100) })
+        shares["other"] = 100 - shares.values.reduce(0, +)
+        return shares.mapValues { [$0] }
+    }
+
+    static func text(_ shares: [String: [Double]]) -> String {
+        (phases + ["other"]).map { "\($0) \(shares[$0, default: []].median.decimals(0)) %" }.joined(separator: ", ")
     }
 
     /// What the sqlite3 shell finds in the store, tables and rows.

@@ -16,7 +16,7 @@ extension Benchmarks {
 
     func peers(_ store: BenchmarkStore) throws -> [Figure] {
         guard FileManager.default.isExecutableFile(atPath: python) else {
-            note("SKIPPED: there is no \(python); see Scripts/prerequisites --benchmarks")
+            skip("there is no \(python); see Scripts/prerequisites --benchmarks")
             return []
         }
         let shared = BenchmarkStore(path: try store.copy("shared"), rows: store.rows)
@@ -52,8 +52,9 @@ extension Benchmarks {
         for tool in ["moult"] + Self.peers { note("\(kind.name), \(tool): \(losses[tool, default: ""])") }
         return Self.peers.filter { seconds[$0] != nil }.map { tool in
             Figure(
-                name: "\(kind.name): whole command / \(tool)", ours: seconds["moult", default: []],
-                theirs: seconds[tool, default: []], bound: .none)
+                name: "\(kind.name): whole command / \(tool)", rows: store.rows, ours: seconds["moult", default: []],
+                theirs: seconds[tool, default: []], options: ["--kind", kind.name],
+                words: ["losses": losses[tool, default: ""]])
         }
     }
 

@@ -8,10 +8,6 @@ struct ChangeKind {
     let entities: [EntityDescription]
     /// The statements, without the transaction around them; nil for SQLite's documented way to rebuild a table.
     let statements: String?
-    /// At most so many times as long as the statements, for `change` and `commit`.
-    let bound: Double
-    /// Whether no row changes, so that a migration costs its backup and little else.
-    var isOfTheCatalogue = true
     var answers = Answers.none
     /// What `moult migrate` is told beside; nothing for the default way.
     var options: [String] = []
@@ -21,33 +17,32 @@ struct ChangeKind {
         [
             ChangeKind(
                 name: "add", entities: items(BenchmarkModel.attributes + [BenchmarkModel.text("tag")]),
-                statements: "ALTER TABLE ZITEM ADD COLUMN ZTAG VARCHAR", bound: 2),
+                statements: "ALTER TABLE ZITEM ADD COLUMN ZTAG VARCHAR"),
             ChangeKind(
                 name: "rename",
                 entities: items(changing("note") { ($0.name, $0.renamingIdentifier) = ("remark", "note") }),
-                statements: "ALTER TABLE ZITEM RENAME COLUMN ZNOTE TO ZREMARK", bound: 2),
+                statements: "ALTER TABLE ZITEM RENAME COLUMN ZNOTE TO ZREMARK"),
             ChangeKind(
                 name: "drop", entities: items(BenchmarkModel.attributes.filter { $0.name != "payload" }),
-                statements: "ALTER TABLE ZITEM DROP COLUMN ZPAYLOAD", bound: 2, isOfTheCatalogue: false),
+                statements: "ALTER TABLE ZITEM DROP COLUMN ZPAYLOAD"),
             // SQLite has one INTEGER for both; what is left is the row with the version's hashes.
             ChangeKind(
                 name: "type, equal storage", entities: items(changing("rank") { $0.type = .integer32 }),
-                statements: "UPDATE Z_METADATA SET Z_PLIST = Z_PLIST || x''", bound: 2),
+                statements: "UPDATE Z_METADATA SET Z_PLIST = Z_PLIST || x''"),
             // Version hashes know nothing of indexes: the modifier is what an app changes with one.
             ChangeKind(
                 name: "index",
                 entities: items(changing("count") { ($0.isIndexed, $0.versionHashModifier) = (true, "2") }),
-                statements: "CREATE INDEX Z_Item_count ON ZITEM (ZCOUNT COLLATE BINARY ASC)", bound: 2,
-                isOfTheCatalogue: false),
+                statements: "CREATE INDEX Z_Item_count ON ZITEM (ZCOUNT COLLATE BINARY ASC)"),
             ChangeKind(
                 name: "entity, last", entities: items(BenchmarkModel.attributes) + [named("Zone")],
-                statements: table("ZZONE"), bound: 2),
+                statements: table("ZZONE")),
             ChangeKind(
                 name: "entity, first", entities: items(BenchmarkModel.attributes) + [named("Aisle")],
-                statements: "\(table("ZAISLE")); UPDATE ZITEM SET Z_ENT = 2", bound: 1.2, isOfTheCatalogue: false),
+                statements: "\(table("ZAISLE")); UPDATE ZITEM SET Z_ENT = 2"),
             ChangeKind(
                 name: "required", entities: items(BenchmarkModel.required),
-                statements: "UPDATE ZITEM SET ZNOTE = 'none' WHERE ZNOTE IS NULL", bound: 1.1, isOfTheCatalogue: false),
+                statements: "UPDATE ZITEM SET ZNOTE = 'none' WHERE ZNOTE IS NULL"),
             try otherStorage("type, other storage"),
             try otherStorage("type, rebuilt", options: ["--normalise"]),
         ]
@@ -55,7 +50,7 @@ struct ChangeKind {
 
     private static func otherStorage(_ name: String, options: [String] = []) throws -> ChangeKind {
         ChangeKind(
-            name: name, entities: items(BenchmarkModel.widened), statements: nil, bound: 0.7, isOfTheCatalogue: false,
+            name: name, entities: items(BenchmarkModel.widened), statements: nil,
             answers: try Answers([
                 Answer(from: "V1", to: "V2", entity: BenchmarkModel.entity, property: "count", is: .keep)
             ]), options: options)

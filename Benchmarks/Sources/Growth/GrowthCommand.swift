@@ -104,8 +104,11 @@ struct GrowthCommand {
 
     /// Without the paths, which are in capitals.
     var name: String {
-        words.filter { $0 != "--model" && $0 != "--at" && $0.contains { $0.isLowercase || $0.isNumber } }
-            .joined(separator: " ")
+        words.filter { word in
+            word != "--model" && word != "--at" && !word.contains("\t")
+                && word.contains { $0.isLowercase || $0.isNumber }
+        }
+        .joined(separator: " ")
     }
 
     /// What it changes in the store, where it is no command of Moult.

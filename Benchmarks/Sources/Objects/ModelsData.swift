@@ -39,6 +39,29 @@ enum ModelsData {
         init(name: String) { self.name = name }
     }
 
+    @Model final class School {
+        var name: String
+        @Relationship(inverse: \Student.school) var students: [Student] = []
+
+        init(name: String) { self.name = name }
+    }
+
+    @Model final class Course {
+        var name: String
+        @Relationship(inverse: \Student.courses) var students: [Student] = []
+
+        init(name: String) { self.name = name }
+    }
+
+    @Model final class Student {
+        var name: String
+        var age: Int
+        var school: School?
+        var courses: [Course] = []
+
+        init(name: String, age: Int) { (self.name, self.age) = (name, age) }
+    }
+
     /// What one item is made of; the same that ``ObjectsData`` gives.
     struct ItemValues {
         let amount: Decimal

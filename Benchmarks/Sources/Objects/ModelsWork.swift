@@ -14,11 +14,34 @@ struct ModelsWork {
     /// Does it and prints the seconds of the work alone and the peak memory; "make" makes the store instead.
     static func run(_ work: String, _ store: String, _ rows: Int) throws {
         if work == "make" { return try ModelsData.makeStore(at: store) }
+        if work == "relational" || work == "flat" { return try makeSchools(at: store, rows, areLinked: work != "flat") }
         let container = try ModelsData.container(at: store)
         let side = ModelsWork(context: ModelContext(container), rows: rows)
         let seconds = try side.seconds(of: work)
         print(
             JSONValue.object([.init("run", .double(seconds)), .init("peak", .integer(ChildWork.peakMemory))]).compact)
+    }
+
+    /// Makes the objects of ``SchoolsData`` in a new store, and saves them in one go.
+    private static func makeSchools(at path: String, _ rows: Int, areLinked: Bool) throws {
+        let container = try ModelContainer(
+            for: ModelsData.Student.self, configurations: ModelConfiguration(url: URL(fileURLWithPath: path)))
+        let context = ModelContext(container)
+        try SchoolsData.show {
+            let counts = SchoolsData.Counts(rows)
+            let schools = (0..<counts.schools).map { ModelsData.School(name: "school \($0)") }
+            let courses = (0..<counts.courses).map { ModelsData.Course(name: "course \($0)") }
+            for school in schools { context.insert(school) }
+            for course in courses { context.insert(course) }
+            for number in 0..<counts.students {
+                let student = ModelsData.Student(name: "student \(number)", age: 6 + number % 13)
+                context.insert(student)
+                guard areLinked else { continue }
+                student.school = schools[number % schools.count]
+                student.courses = SchoolsData.courses(of: number, of: courses.count).map { courses[$0] }
+            }
+            try context.save()
+        }
     }
 
     private func seconds(of work: String) throws -> Double {
@@ -64,7 +87,7 @@ struct ModelsWork {
     }
 
     private func lookup() throws {
-        for row in stride(from: 0, to: rows, by: rows / 1000) {
+        for row in stride(from: 0, to: rows, by: max(rows / 1000, 1)) {
             let title = ObjectsData.title(row)
             let items = try context.fetch(FetchDescriptor<Item>(predicate: #Predicate { $0.title == title }))
             try check(items.count == 1 && Int(items[0].count) == row, "What was found")

@@ -1,6 +1,7 @@
 import MoultBasics
 import MoultModel
 import MoultObjects
+import MoultStore
 
 /// One piece of work of the group "objects", done through a context in a process of its own.
 struct ObjectsWork {
@@ -10,6 +11,7 @@ struct ObjectsWork {
     /// Does it and prints the seconds of the work alone and the peak memory; "make" makes the store instead.
     static func run(_ work: String, _ store: String, _ rows: Int) throws {
         if work == "make" { return try ObjectsData.makeStore(at: store) }
+        if work == "relational" || work == "flat" { return try makeSchools(at: store, rows, areLinked: work != "flat") }
         let side = try ObjectsWork(store, rows)
         let seconds = try side.seconds(of: work)
         print(
@@ -22,6 +24,33 @@ struct ObjectsWork {
         try coordinator.add(ObjectStore(store, model: model))
         context = ObjectContext(coordinator: coordinator)
         self.rows = rows
+    }
+
+    /// Makes the objects of ``SchoolsData`` in a new store, and saves them in one go.
+    private static func makeSchools(at path: String, _ rows: Int, areLinked: Bool) throws {
+        let model = try SchoolsData.model()
+        try StoreCreator(ModelVersion(names: ["1"], model: model)).make(at: path)
+        let coordinator = ObjectCoordinator(model: model)
+        try coordinator.add(ObjectStore(path, model: model))
+        let context = ObjectContext(coordinator: coordinator)
+        try SchoolsData.show {
+            let counts = SchoolsData.Counts(rows)
+            func make(_ entity: String, _ name: String) throws -> Object {
+                let object = try context.insert(entity)
+                try object.setAttribute("name", .string(name))
+                return object
+            }
+            let schools = try (0..<counts.schools).map { try make("School", "school \($0)") }
+            let courses = try (0..<counts.courses).map { try make("Course", "course \($0)") }
+            for number in 0..<counts.students {
+                let student = try make("Student", "student \(number)")
+                try student.setAttribute("age", .integer(Int64(6 + number % 13)))
+                guard areLinked else { continue }
+                try student.setToOne("school", schools[number % schools.count])
+                try student.setToMany("courses", SchoolsData.courses(of: number, of: courses.count).map { courses[$0] })
+            }
+            try context.save()
+        }
     }
 
     private func seconds(of work: String) throws -> Double {
@@ -76,7 +105,7 @@ struct ObjectsWork {
     }
 
     private func lookup() throws {
-        for row in stride(from: 0, to: rows, by: rows / 1000) {
+        for row in stride(from: 0, to: rows, by: max(rows / 1000, 1)) {
             let title = Predicate.comparison(
                 .init(.keyPath("title"), .equal, .constant(.string(ObjectsData.title(row)))))
             let items = try context.fetch(ObjectFetch(entityName: "Item", predicate: title))
