@@ -67,8 +67,11 @@ package struct PageCheck {
     ) throws {
         if header.isCutOff { try claims.report(header.count, "The file ends within the page.") }
         let lastRoot = header.hasMap ? schema.trees.map(\.root).max() ?? 1 : 0
-        if header.lastRoot != lastRoot || !header.hasMap && header.isIncremental {
+        if header.lastRoot != lastRoot {
             try claims.report(1, "The header names \(header.lastRoot) as the last root page, not \(lastRoot).")
+        }
+        if header.isIncremental, !header.hasMap {
+            try claims.report(1, "The header asks for incremental vacuum, but there is no pointer map.")
         }
         try claims.followFreelist(header.freelist.first, count: header.freelist.count)
         let check = TreeCheck(claims, encoding: header.encoding)
@@ -115,8 +118,8 @@ struct CheckedHeader {
     /// Nil for a header that SQLite refuses. Other fields it ignores.
     init?(_ bytes: [UInt8], fileSize: Int64) {
         guard bytes.count == 100, bytes.starts(with: "SQLite format 3\0".utf8), bytes[19] <= 2,
-            bytes[21...23] == [64, 32, 32], let pageSize = bytes.databasePageSize,
-            let format = bytes.number32(44), format <= 4, let written = bytes.number32(56)
+            bytes[21...23] == [64, 32, 32], let pageSize = bytes.databasePageSize, bytes[47] <= 4,
+            let written = bytes.number32(56)
         else { return nil }
         let pages = Int(clamping: (fileSize + Int64(pageSize) - 1) / Int64(pageSize))
         // An older SQLite leaves the number stale.

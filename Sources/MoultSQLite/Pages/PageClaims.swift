@@ -152,11 +152,25 @@ struct RawPage {
         UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
     }
 
+    /// Returns an integer of a record (the SQLite file format, section 2.1).
+    ///
+    /// - Parameter type: from 1 to 6.
+    @inline(__always) func integer(_ place: Int, _ type: Int) -> Int64 {
+        let bits = type < 5 ? type &* 8 : type == 5 ? 48 : 64
+        return Int64(bitPattern: number64(place)) &>> Int64(64 &- bits)
+    }
+
     /// Reads an integer of one to nine bytes and advances `place` past it.
     @inline(__always) func varint(_ place: inout Int) -> UInt64 {
         let first = bytes.load(fromByteOffset: place, as: UInt8.self)
         place &+= 1
-        return first < 0x80 ? UInt64(first) : longVarint(UInt64(first & 0x7f), &place)
+        if first < 0x80 { return UInt64(first) }
+        let second = bytes.load(fromByteOffset: place, as: UInt8.self)
+        guard second >= 0x80 else {
+            place &+= 1
+            return UInt64(first & 0x7f) << 7 | UInt64(second)
+        }
+        return longVarint(UInt64(first & 0x7f), &place)
     }
 
     @inline(never) private func longVarint(_ first: UInt64, _ place: inout Int) -> UInt64 {
@@ -188,7 +202,7 @@ final class PageReader {
     /// - Parameter most: the number of pages to read at once.
     init(_ file: OpenFile, pageSize: Int, count: Int, most: Int? = nil) {
         (self.file, self.pageSize, self.count) = (file, pageSize, count)
-        self.most = most ?? max(131_072 / pageSize, 1)
+        self.most = most ?? max((getenv("CHUNK").flatMap { Int(String(cString: $0)) } ?? 131_072) / pageSize, 1)
         memory = .zeros(self.most * pageSize + RawPage.slack)
     }
 

@@ -8,52 +8,58 @@ struct RawKey {
     /// The number of its bytes in memory: fewer than ``size`` for a very long record.
     let held: Int
 
-    /// Returns the number of columns, and the doubtful values among them; no column if the bytes are not a record.
+    /// Whether the bytes are a record of the right number of columns, without a doubtful value.
     @inline(__always)
-    func summary(_ types: SerialTypes, _ doubts: UnsafeBufferPointer<UInt8>) -> (columns: Int?, found: UInt8) {
-        var place = 0
-        let header = page.varint(&place)
-        guard header <= UInt64(held), header >= UInt64(place) else { return (nil, 0) }
-        let end = Int(header)
-        var (column, sum, found) = (0, end, UInt8(0))
-        // A header with one length byte has at most 126 columns, and there are at least as many doubts.
-        guard place == 1, doubts.count >= 128, let first = doubts.baseAddress else {
-            return longSummary(place, end, doubts)
-        }
+    func isPlain(_ rules: RecordRules) -> Bool {
+        let (bytes, types, doubts) = (page.bytes, rules.types.types, rules.doubts)
+        let end = page.byte(0)
+        // A header with one length byte has at most 126 columns.
+        guard end < 0x80, end > 0, end <= held else { return isPlainSlowly(rules) }
+        var (place, column, sum, found) = (1, 0, end, UInt16(0))
         while place < end {
-            let byte = page.byte(place)
-            place &+= 1
-            if byte < 0x80 {
-                let type = types[byte]
-                sum &+= Int(type & 0xff)
-                found |= UInt8(truncatingIfNeeded: type >> 8) & first[column]
+            var type = Int(bytes.load(fromByteOffset: place, as: UInt8.self))
+            if type >= 0x80 {
+                let second = Int(bytes.load(fromByteOffset: place &+ 1, as: UInt8.self))
+                guard second < 0x80, type > 0x80 else { return isPlainSlowly(rules) }
+                // A text or a blob; its kind is that of one of the last two types in the table.
+                place &+= 1
+                type = (type & 0x7f) << 7 | second
+                sum &+= (type &- 12) >> 1
+                found |= types[126 | type & 1] >> 8 & UInt16(doubts[column])
             } else {
-                place &-= 1
-                let type = page.varint(&place)
-                let length = SerialTypes.length(type)
-                guard place <= end, length <= UInt64(size) else { return (nil, 0) }
-                sum &+= Int(length)
-                found |= SerialTypes.kind(type) & first[column]
+                sum &+= Int(types[type] & 0xff)
+                found |= types[type] >> 8 & UInt16(doubts[column])
             }
+            place &+= 1
             column &+= 1
         }
-        return sum == size ? (column, found) : (nil, 0)
+        return place == end && sum == size && found == 0 && column >= rules.least && column <= rules.most
     }
 
     @inline(never)
-    private func longSummary(
-        _ start: Int, _ end: Int, _ doubts: UnsafeBufferPointer<UInt8>
-    ) -> (columns: Int?, found: UInt8) {
-        var (place, column, sum, found) = (start, 0, end, UInt8(0))
+    private func isPlainSlowly(_ rules: RecordRules) -> Bool {
+        let (columns, found) = summary(rules)
+        return found == 0 && columns >= rules.least && columns <= rules.most
+    }
+
+    /// Returns the number of columns, and the doubtful values among them; a negative number if the bytes are not a
+    /// record.
+    @inline(never)
+    func summary(_ rules: RecordRules) -> (columns: Int, found: UInt8) {
+        var place = 0
+        let header = page.varint(&place)
+        guard header <= UInt64(held), header >= UInt64(place) else { return (-1, 0) }
+        let end = Int(header)
+        var (column, sum, found) = (0, end, UInt8(0))
         while place < end {
             let type = page.varint(&place)
             let length = SerialTypes.length(type)
-            guard place <= end, length <= UInt64(size) else { return (nil, 0) }
+            guard place <= end, length <= UInt64(size) else { return (-1, 0) }
             sum &+= Int(length)
-            found |= SerialTypes.kind(type) & (column < doubts.count ? doubts[column] : CheckedTree.Doubt.reserved)
+            found |= SerialTypes.kind(type) & (column < rules.doubtCount ? rules.doubts[column] : CheckedTree.Doubt.reserved)
             column += 1
         }
-        return sum == size ? (column, found) : (nil, 0)
+        return sum == size ? (column, found) : (-1, 0)
     }
 
     /// Whether a text that may look like a number is in a column for numbers. SQLite would have stored it as a number.
@@ -77,10 +83,11 @@ struct RawKey {
 }
 
 /// The serial types of values in records (the SQLite file format, section 2.1).
-final class SerialTypes {
+struct SerialTypes {
     /// Of each type less than 128, the length of a value, and from bit 8 on its kind.
-    private let types: UnsafeMutablePointer<UInt16>
+    fileprivate let types: UnsafeMutablePointer<UInt16>
 
+    /// Allocates memory, which `deallocate` frees.
     init() {
         types = .allocate(capacity: 128)
         for type in UInt64(0)..<128 {
@@ -88,10 +95,11 @@ final class SerialTypes {
         }
     }
 
-    deinit { types.deallocate() }
+    func deallocate() { types.deallocate() }
 
     /// - Parameter type: from 0 to 127.
     @inline(__always) subscript(type: Int) -> UInt16 { types[type] }
+
 
     static func length(_ type: UInt64) -> UInt64 {
         switch type {
@@ -114,40 +122,102 @@ final class SerialTypes {
     }
 }
 
-/// The order of the keys of an index: NULL, numbers, texts, blobs (sqlite.org/datatype3.html, 4.1).
-final class KeyOrder {
-    let count: Int
-    private let columns: UnsafeMutablePointer<CheckedTree.KeyColumn>
+/// The rules for the records of one b-tree, in memory without reference counts.
+struct RecordRules {
+    typealias Local = (bytes: Int, hasOverflow: Bool)
 
-    init(_ columns: [CheckedTree.KeyColumn]) {
-        count = columns.count
-        self.columns = .allocate(capacity: columns.count)
-        for (column, order) in columns.enumerated() { (self.columns + column).initialize(to: order) }
+    fileprivate let types: SerialTypes
+    /// The doubtful values (``CheckedTree/Doubt``) of at least 128 columns.
+    fileprivate let doubts: UnsafeMutablePointer<UInt8>
+    fileprivate let doubtCount: Int
+    private let columns: UnsafeMutablePointer<CheckedTree.KeyColumn>
+    /// Whether the first column is descending, and its texts are compared byte by byte.
+    private let isDescending: Bool
+    private let isBinary: Bool
+    /// The number of columns that are compared, and of those that a record may have.
+    let keyCount: Int
+    let least: Int
+    let most: Int
+    private let usable: Int
+    /// The largest payload without overflow pages.
+    private let mostLocal: Int
+
+    /// Allocates memory, which `deallocate` frees.
+    init(_ tree: CheckedTree, _ types: SerialTypes, usable: Int) {
+        (self.types, self.usable, keyCount) = (types, usable, tree.keyColumns.count)
+        (least, most) = (tree.columns.lowerBound, tree.columns.upperBound)
+        mostLocal = tree.isTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
+        doubtCount = max(tree.doubts.count, 128)
+        doubts = .allocate(capacity: doubtCount)
+        doubts.initialize(repeating: CheckedTree.Doubt.reserved, count: doubtCount)
+        for (column, doubt) in tree.doubts.enumerated() { doubts[column] |= doubt }
+        isDescending = tree.keyColumns.first?.isDescending ?? false
+        isBinary = tree.keyColumns.first.map { $0.collation == .binary } ?? false
+        columns = .allocate(capacity: keyCount)
+        for (column, order) in tree.keyColumns.enumerated() { (columns + column).initialize(to: order) }
     }
 
-    deinit { columns.deallocate() }
+    func deallocate() {
+        doubts.deallocate()
+        columns.deallocate()
+    }
 
-    /// Whether one key is less than the next, or a collation is not known. Both are records with all of the columns.
+    /// Returns the number of payload bytes in a cell (the SQLite file format, section 1.6); nil for a size that no row
+    /// has.
+    @inline(__always)
+    func local(_ size: UInt64) -> Local? {
+        if size <= UInt64(mostLocal) { return (Int(size), false) }
+        // SQLite accepts no row of more than 2,147,483,645 bytes.
+        guard size <= 2_147_483_645 else { return nil }
+        let least = (usable - 12) * 32 / 255 - 23
+        let rest = least + (Int(size) - least) % (usable - 4)
+        return (rest <= mostLocal ? rest : least, true)
+    }
+
+    /// Whether one key is less than the next, or a collation is not known: NULL, numbers, texts, blobs
+    /// (sqlite.org/datatype3.html, 4.1). Both are records with all of the columns.
+    @inline(__always)
     func isAscending(_ one: RawKey, _ next: RawKey) -> Bool {
-        var (place, otherPlace) = (0, 0)
+        let (bytes, others) = (one.page, next.page)
+        let (start, otherStart) = (bytes.byte(0), others.byte(0))
+        let (type, other) = (bytes.byte(1), others.byte(1))
+        // Most keys differ in a first column of one of these kinds.
+        guard start | otherStart | type | other < 0x80, one.held == one.size, next.held == next.size else {
+            return isWhollyAscending(one, next)
+        }
+        if type &- 1 < 6, other &- 1 < 6, type > 0, other > 0 {
+            let value = bytes.integer(start, type), otherValue = others.integer(otherStart, other)
+            if value != otherValue { return (value < otherValue) != isDescending }
+        } else if type >= 12, other >= 12, (type ^ other) & 1 == 0, isBinary {
+            let (length, otherLength) = ((type &- 12) >> 1, (other &- 12) >> 1)
+            let shared = min(length, otherLength)
+            let difference = memcmp(bytes.bytes + start, others.bytes + otherStart, shared)
+            if difference != 0 { return (difference < 0) != isDescending }
+            if length != otherLength { return (length < otherLength) != isDescending }
+        } else if type == 7, other == 7 {
+            let value = Double(bitPattern: bytes.number64(start))
+            let otherValue = Double(bitPattern: others.number64(otherStart))
+            if value < otherValue { return !isDescending }
+            if value > otherValue { return isDescending }
+        }
+        return isWhollyAscending(one, next)
+    }
+
+    @inline(never)
+    private func isWhollyAscending(_ one: RawKey, _ next: RawKey) -> Bool {
+        var (place, nextPlace) = (0, 0)
         var start = Int(one.page.varint(&place))
-        var otherStart = Int(next.page.varint(&otherPlace))
-        for column in 0..<count {
-            let value = RawValue(one.page, type: one.page.varint(&place), start: start)
-            let other = RawValue(next.page, type: next.page.varint(&otherPlace), start: otherStart)
-            (start, otherStart) = (start + value.length, otherStart + other.length)
-            let difference: Int
-            if value.rank != other.rank {
-                difference = value.rank - other.rank
-            } else if value.rank < 2 {
-                difference = value.rank == 0 ? 0 : value.numericDifference(from: other)
-            } else {
-                // Of a very long key, only the first part is compared.
-                guard start <= one.held, otherStart <= next.held,
-                    let found = value.difference(from: other, value.rank == 3 ? .binary : columns[column].collation)
-                else { return true }
-                difference = found
-            }
+        var nextStart = Int(next.page.varint(&nextPlace))
+        for column in 0..<keyCount {
+            let (type, nextType) = (one.page.varint(&place), next.page.varint(&nextPlace))
+            let value = RawValue(one.page, Int(clamping: type), start, Int(clamping: SerialTypes.length(type)))
+            let nextValue = RawValue(
+                next.page, Int(clamping: nextType), nextStart, Int(clamping: SerialTypes.length(nextType)))
+            (start, nextStart) = (start + value.length, nextStart + nextValue.length)
+            // Of a very long key, only the first part is compared.
+            guard start <= one.held, nextStart <= next.held,
+                let difference = value.difference(from: nextValue, columns[column].collation)
+            else { return true }
             if difference != 0 { return (difference < 0) != columns[column].isDescending }
         }
         return false
@@ -160,39 +230,34 @@ private struct RawValue {
     private let type: Int
     private let start: Int
     let length: Int
-    /// 0 for NULL, 1 for a number, 2 for a text, 3 for a blob.
-    let rank: Int
 
-    @inline(__always)
-    init(_ page: RawPage, type: UInt64, start: Int) {
-        (self.page, self.type, self.start) = (page, Int(truncatingIfNeeded: type), start)
-        length = Int(truncatingIfNeeded: SerialTypes.length(type))
-        if type >= 12 {
-            rank = type & 1 == 0 ? 3 : 2
-        } else {
-            // A NaN is read as NULL.
-            let isNull = type == 0 || type == 7 && Double(bitPattern: page.number64(start)).isNaN
-            rank = isNull ? 0 : 1
+    init(_ page: RawPage, _ type: Int, _ start: Int, _ length: Int) {
+        (self.page, self.type, self.start, self.length) = (page, type, start, length)
+    }
+
+    /// 0 for NULL, 1 for a number, 2 for a text, 3 for a blob. A NaN is read as NULL.
+    private var rank: Int {
+        if type >= 12 { return 3 - type & 1 }
+        return type == 0 || type == 7 && real.isNaN ? 0 : 1
+    }
+
+    /// Less than 0 if the value comes before the other, greater than 0 if it comes after it; nil for an unknown
+    /// collation.
+    func difference(from other: RawValue, _ collation: CheckedTree.Collation) -> Int? {
+        if type >= 12, other.type >= 12, (type ^ other.type) & 1 == 0 {
+            let isBinary = collation == .binary || type & 1 == 0
+            return isBinary ? binaryDifference(from: other) : textDifference(from: other, collation)
         }
+        let (one, two) = (rank, other.rank)
+        return one != two ? one - two : one == 0 ? 0 : numericDifference(from: other)
     }
 
     private var real: Double { Double(bitPattern: page.number64(start)) }
 
-    private var integer: Int64 {
-        switch type {
-        case 1: Int64(Int8(truncatingIfNeeded: page.byte(start)))
-        case 2: Int64(Int16(truncatingIfNeeded: page.number16(start)))
-        case 3: Int64(Int32(truncatingIfNeeded: page.number32(start)) >> 8)
-        case 4: Int64(Int32(truncatingIfNeeded: page.number32(start)))
-        case 5: Int64(bitPattern: page.number64(start)) >> 16
-        case 6: Int64(bitPattern: page.number64(start))
-        default: Int64(type - 8)
-        }
-    }
+    private var integer: Int64 { type >= 8 ? Int64(type - 8) : page.integer(start, type) }
 
     /// Less than 0 if the number is less than the other, greater than 0 if it is greater.
-    @inline(__always)
-    func numericDifference(from other: RawValue) -> Int {
+    private func numericDifference(from other: RawValue) -> Int {
         switch (type == 7, other.type == 7) {
         case (false, false):
             let (one, two) = (integer, other.integer)
@@ -215,23 +280,27 @@ private struct RawValue {
         return rest > 0 ? -1 : rest < 0 ? 1 : 0
     }
 
-    /// Compares texts or blobs; nil for an unknown collation.
-    @inline(__always)
-    func difference(from other: RawValue, _ collation: CheckedTree.Collation) -> Int? {
-        let (bytes, others) = (page.bytes + start, other.page.bytes + other.start)
-        var (count, otherCount) = (length, other.length)
+    private func binaryDifference(from other: RawValue) -> Int {
+        let difference = Int(memcmp(page.bytes + start, other.page.bytes + other.start, min(length, other.length)))
+        return difference != 0 ? difference : length - other.length
+    }
+
+    private func textDifference(from other: RawValue, _ collation: CheckedTree.Collation) -> Int? {
         switch collation {
         case .unknown: return nil
-        case .binary: break
-        case .nocase: return Self.difference(bytes, count, others, otherCount)
+        case .binary: return binaryDifference(from: other)
+        case .nocase:
+            return Self.difference(page.bytes + start, length, other.page.bytes + other.start, other.length)
         case .rtrim:
-            while count > 0, bytes.load(fromByteOffset: count - 1, as: UInt8.self) == 0x20 { count -= 1 }
-            while otherCount > 0, others.load(fromByteOffset: otherCount - 1, as: UInt8.self) == 0x20 {
-                otherCount -= 1
-            }
+            let (one, two) = (withoutSpaces, other.withoutSpaces)
+            return one.binaryDifference(from: two)
         }
-        let difference = Int(memcmp(bytes, others, min(count, otherCount)))
-        return difference != 0 ? difference : count - otherCount
+    }
+
+    private var withoutSpaces: RawValue {
+        var length = length
+        while length > 0, page.byte(start + length - 1) == 0x20 { length -= 1 }
+        return RawValue(page, type, start, length)
     }
 
     /// Compares with the letters A to Z as a to z. What follows a NUL in both texts is not compared, only its length.

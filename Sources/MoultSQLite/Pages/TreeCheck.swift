@@ -5,32 +5,29 @@ final class TreeCheck {
     private let claims: PageClaims
     private let usable: Int
     private let encoding: Int
-    /// The bytes of a record that are read of a chain of overflow pages: those of a header, and of a long key.
+    /// The most bytes of a record with overflow pages that are compared or looked at. Every header has fewer.
     private static let longest = 1 << 20
     /// SQLite reads no deeper tree.
     private static let deepest = 20
 
     // Memory for all trees.
-    private var interiors: [UnsafeMutableRawPointer] = []
+    private let types = SerialTypes()
     private let coverage: CellCoverage
+    private var interiors: [UnsafeMutableRawPointer] = []
     /// The last key of a page that is left, and two records with overflow pages.
     private let kept: UnsafeMutableRawPointer
-    private var gathered: [UnsafeMutableRawPointer]
-    private var gatheredNext = 0
-    private let types = SerialTypes()
-    private var doubts = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 0)
-    private var order = KeyOrder([])
-    private var (least, most) = (0, Int.max)
+    private var long = [GrowingMemory(), GrowingMemory()]
+    private var nextLong = 0
 
     // The tree that is walked.
     private var tree = CheckedTree(name: "", table: "", root: 0, hasRows: false)
+    private var rules: RecordRules
     private var leafDepth = -1
     private var entries: Int64 = 0
-    /// The last rowid or key of an interior page, and which of both it was.
+    /// The last rowid, or rowid in an interior page.
     private var last = Int64.min
     private var lastKind = Last.none
     private var previous: RawKey?
-    /// Whether a value is of a kind that only SQLite can judge.
     private var isDoubtful = false
 
     private enum Last { case none, row, divider }
@@ -39,26 +36,24 @@ final class TreeCheck {
         (self.claims, self.usable, self.encoding) = (claims, claims.usable, encoding)
         coverage = CellCoverage(claims.pageSize)
         kept = .zeros(claims.pageSize + RawPage.slack)
-        gathered = []
+        rules = RecordRules(tree, types, usable: usable)
     }
 
     deinit {
-        for memory in interiors + gathered + [kept] { memory.deallocate() }
-        doubts.deallocate()
+        for memory in interiors + [kept] + long.map(\.memory) { memory.deallocate() }
+        rules.deallocate()
+        types.deallocate()
+        coverage.deallocate()
     }
 
     /// Walks a tree.
     ///
-    /// - Returns: the number of its entries; and whether SQLite has to judge its values.
+    /// - Returns: the number of its entries; and whether some of its values only SQLite can judge.
     func walk(_ tree: CheckedTree) throws -> (entries: Int64, isDoubtful: Bool) {
         self.tree = tree
         (leafDepth, entries, lastKind, previous, isDoubtful) = (-1, 0, .none, nil, false)
-        order = KeyOrder(tree.keyColumns)
-        (least, most) = (tree.columns.lowerBound, tree.columns.upperBound)
-        doubts.deallocate()
-        doubts = .allocate(capacity: max(tree.doubts.count, 128))
-        doubts.initialize(repeating: CheckedTree.Doubt.reserved)
-        for (column, doubt) in tree.doubts.enumerated() { doubts[column] |= doubt }
+        rules.deallocate()
+        rules = RecordRules(tree, types, usable: usable)
         claims.tree = tree.name
         if try claims.claim(tree.root, .root, of: 0) { try walk(tree.root, depth: 0) }
         return (entries, isDoubtful)
@@ -117,7 +112,7 @@ final class TreeCheck {
             guard cell >= header.content, cell <= usable - 5 else { return try cellFault(header, index) }
             var end = cell + 4
             let number = page.varint(&end)
-            if !tree.isTable { end += local(number).map { $0.bytes + ($0.hasOverflow ? 4 : 0) } ?? usable }
+            if !tree.isTable { end += rules.local(number).map { $0.bytes + ($0.hasOverflow ? 4 : 0) } ?? usable }
             isSound = end <= usable && coverage.add(cell, end)
         }
         guard isSound, coverage.accounts(for: page, header.start, header.content, header.count, usable) else {
@@ -130,8 +125,13 @@ final class TreeCheck {
             let number = page.varint(&place)
             if tree.isTable {
                 try divider(Int64(bitPattern: number), header, index)
-            } else if let local = local(number) {
-                try key(page, place, Int(number), local, header, index)
+            } else if let local = rules.local(number) {
+                let key = try key(page, place, Int(number), local, header)
+                entries += 1
+                if try isRecord(key, rules, header, index) {
+                    if let previous, !rules.isAscending(previous, key) { try outOfOrder(header, index) }
+                    previous = key
+                }
             }
         }
         try child(page.number32(header.start + 8), header, depth)
@@ -160,101 +160,89 @@ final class TreeCheck {
     }
 
     private func rows(_ page: RawPage, _ header: Header) throws {
-        let (usable, most, content, number) = (usable, usable - 35, header.content, header.number)
-        var (last, hasLast) = (last, lastKind != .none)
+        let (rules, coverage, usable, last) = (rules, coverage, usable, usable - 4)
+        let (cells, content) = (header.cells, header.content)
+        var (lastRowid, hasLast) = (self.last, lastKind != .none)
         for index in 0..<header.count {
-            let cell = page.number16(header.cells + 2 * index)
-            guard cell >= content, cell <= usable - 4 else { return try cellFault(header, index) }
+            let cell = page.number16(cells &+ 2 &* index)
+            guard cell >= content, cell <= last else { return try cellFault(header, index) }
             var place = cell
             let size = page.varint(&place)
-            let key = Int64(bitPattern: page.varint(&place))
-            if size <= UInt64(most) {
-                let size = Int(size)
-                let end = max(place + size, cell + 4)
-                guard end <= usable, coverage.add(cell, end) else { return try cellFault(header, index) }
-                try check(RawKey(page: RawPage(bytes: page.bytes + place), size: size, held: size), header, index)
-            } else {
-                guard let local = local(size), place + local.bytes + 4 <= usable,
-                    coverage.add(cell, place + local.bytes + 4)
-                else { return try cellFault(header, index) }
-                try check(long(page, place, Int(size), local.bytes, number), header, index)
-            }
-            guard key > last || !hasLast else {
+            let rowid = Int64(bitPattern: page.varint(&place))
+            guard let local = rules.local(size) else { return try cellFault(header, index) }
+            let end = max(place &+ local.bytes &+ (local.hasOverflow ? 4 : 0), cell &+ 4)
+            guard end <= usable, coverage.add(cell, end) else { return try cellFault(header, index) }
+            guard rowid > lastRowid || !hasLast else {
                 coverage.clear()
-                return try claims.report(number, "The rowid \(key) of cell \(index) is out of order.")
+                return try claims.report(header.number, "The rowid \(rowid) of cell \(index) is out of order.")
             }
-            (last, hasLast) = (key, true)
+            (lastRowid, hasLast) = (rowid, true)
+            _ = try isRecord(key(page, place, Int(size), local, header), rules, header, index)
         }
-        guard coverage.accounts(for: page, header.start, content, header.count, usable) else {
+        guard coverage.accounts(for: page, header.start, header.content, header.count, usable) else {
             return try cellFault(header, nil)
         }
         entries += Int64(header.count)
-        guard header.count > 0 else { return }
-        (self.last, lastKind) = (last, .row)
+        if header.count > 0 { (self.last, lastKind) = (lastRowid, .row) }
     }
 
     // MARK: - Indexes
 
     private func keys(_ page: RawPage, _ header: Header) throws {
+        let (rules, coverage, usable, last) = (rules, coverage, usable, usable - 4)
+        let (cells, content) = (header.cells, header.content)
+        var previous = previous
         for index in 0..<header.count {
-            let cell = page.number16(header.cells + 2 * index)
-            guard cell >= header.content, cell <= usable - 4 else { return try cellFault(header, index) }
+            let cell = page.number16(cells &+ 2 &* index)
+            guard cell >= content, cell <= last else { return try cellFault(header, index) }
             var place = cell
             let size = page.varint(&place)
-            guard let local = local(size) else { return try cellFault(header, index) }
-            let end = max(place + local.bytes + (local.hasOverflow ? 4 : 0), cell + 4)
+            guard let local = rules.local(size) else { return try cellFault(header, index) }
+            let end = max(place &+ local.bytes &+ (local.hasOverflow ? 4 : 0), cell &+ 4)
             guard end <= usable, coverage.add(cell, end) else { return try cellFault(header, index) }
-            try key(page, place, Int(size), local, header, index)
+            let key = try key(page, place, Int(size), local, header)
+            if try isRecord(key, rules, header, index) {
+                if let previous, !rules.isAscending(previous, key) { try outOfOrder(header, index) }
+                previous = key
+            }
         }
         guard coverage.accounts(for: page, header.start, header.content, header.count, usable) else {
             return try cellFault(header, nil)
         }
+        entries += Int64(header.count)
         // The memory of the page is used again.
-        if let previous, previous.page.bytes >= page.bytes, previous.page.bytes < page.bytes + usable {
-            memcpy(kept, previous.page.bytes, previous.size)
-            self.previous = RawKey(page: RawPage(bytes: kept), size: previous.size, held: previous.held)
+        if let key = previous, key.page.bytes >= page.bytes, key.page.bytes < page.bytes + usable {
+            memcpy(kept, key.page.bytes, key.size)
+            previous = RawKey(page: RawPage(bytes: kept), size: key.size, held: key.held)
         }
+        self.previous = previous
     }
 
-    private func key(
-        _ page: RawPage, _ place: Int, _ size: Int, _ local: (bytes: Int, hasOverflow: Bool), _ header: Header,
-        _ index: Int
-    ) throws {
-        let key =
-            local.hasOverflow
-            ? try long(page, place, size, local.bytes, header.number)
-            : RawKey(page: RawPage(bytes: page.bytes + place), size: size, held: size)
-        entries += 1
-        guard try check(key, header, index) else { return }
-        if let previous, !order.isAscending(previous, key) {
-            try claims.report(header.number, "The entry in cell \(index) is out of order.", .index)
-        }
-        previous = key
-    }
-
-    /// Returns the number of payload bytes in a cell of an index, or of a table if they do not fit into a page; nil for
-    /// a size that no row has.
-    private func local(_ size: UInt64) -> (bytes: Int, hasOverflow: Bool)? {
-        // SQLite accepts no row of more than 2,147,483,645 bytes.
-        guard size <= 2_147_483_645 else { return nil }
-        let size = Int(size)
-        let most = tree.isTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
-        guard size > most else { return (size, false) }
-        let least = (usable - 12) * 32 / 255 - 23
-        let rest = least + (size - least) % (usable - 4)
-        return (rest <= most ? rest : least, true)
+    private func outOfOrder(_ header: Header, _ index: Int) throws {
+        try claims.report(header.number, "The entry in cell \(index) is out of order.", .index)
     }
 
     // MARK: - Records
 
-    /// Reads the chain of a record with overflow pages, and returns the record as far as it is needed.
-    private func long(_ page: RawPage, _ place: Int, _ size: Int, _ local: Int, _ number: Int) throws -> RawKey {
-        while gathered.count < 2 { gathered.append(.zeros(Self.longest + claims.pageSize + RawPage.slack)) }
-        gatheredNext ^= 1
-        let record = gathered[gatheredNext]
+    /// Returns the record of a cell.
+    @inline(__always)
+    private func key(
+        _ page: RawPage, _ place: Int, _ size: Int, _ local: RecordRules.Local, _ header: Header
+    ) throws -> RawKey {
+        guard local.hasOverflow else {
+            return RawKey(page: RawPage(bytes: page.bytes + place), size: size, held: size)
+        }
+        return try longKey(page, place, size, local.bytes, header)
+    }
+
+    /// Reads the overflow pages of a record.
+    @inline(never)
+    private func longKey(_ page: RawPage, _ place: Int, _ size: Int, _ local: Int, _ header: Header) throws -> RawKey {
+        nextLong ^= 1
+        let record = long[nextLong].room(for: min(size, Self.longest) + claims.pageSize + RawPage.slack)
         memcpy(record, page.bytes + place, local)
         var held = local
-        try claims.followChain(page.number32(place + local), of: number, left: size - local) { bytes in
+        try claims.followChain(page.number32(place + local), of: header.number, left: size - local) { bytes in
             guard held < Self.longest, let start = bytes.baseAddress else { return }
             memcpy(record + held, start, bytes.count)
             held += bytes.count
@@ -262,17 +250,20 @@ final class TreeCheck {
         return RawKey(page: RawPage(bytes: record), size: size, held: held)
     }
 
-    /// Checks a record (the SQLite file format, section 2.1).
-    @discardableResult @inline(__always)
-    private func check(_ record: RawKey, _ header: Header, _ index: Int) throws -> Bool {
-        let (columns, found) = record.summary(types, UnsafeBufferPointer(doubts))
-        if found == 0, let columns, columns >= least, columns <= most { return true }
-        return try judge(record, columns, found, header, index)
+    /// Returns whether a record can be compared.
+    @inline(__always)
+    private func isRecord(_ record: RawKey, _ rules: RecordRules, _ header: Header, _ index: Int) throws -> Bool {
+        if record.isPlain(rules) { return true }
+        return try judge(record, rules, header, index)
     }
 
-    private func judge(_ record: RawKey, _ columns: Int?, _ found: UInt8, _ header: Header, _ index: Int) throws -> Bool
-    {
-        guard let columns, found & CheckedTree.Doubt.reserved == 0, columns >= order.count,
+    /// Judges a record (the SQLite file format, section 2.1) that is not plainly right.
+    ///
+    /// - Returns: whether it can be compared.
+    @inline(never)
+    private func judge(_ record: RawKey, _ rules: RecordRules, _ header: Header, _ index: Int) throws -> Bool {
+        let (columns, found) = record.summary(rules)
+        guard columns >= rules.keyCount, found & CheckedTree.Doubt.reserved == 0,
             tree.hasRows || tree.columns.contains(columns)
         else {
             try claims.report(header.number, "The record in cell \(index) is not one of \(tree.name).")
@@ -287,19 +278,33 @@ final class TreeCheck {
     }
 }
 
+/// Memory that is made anew if it is too small, and keeps nothing then.
+private struct GrowingMemory {
+    private(set) var memory = UnsafeMutableRawPointer.zeros(0)
+    private var count = 0
+
+    mutating func room(for count: Int) -> UnsafeMutableRawPointer {
+        guard count > self.count else { return memory }
+        memory.deallocate()
+        (memory, self.count) = (.zeros(2 * count), 2 * count)
+        return memory
+    }
+}
+
 /// The cells and free blocks of one page, and whether they account for all of it.
-private final class CellCoverage {
+private struct CellCoverage {
     /// The length of what begins at a place; 0 between the beginnings.
     private let lengths: UnsafeMutablePointer<UInt16>
     private let pageSize: Int
 
+    /// Allocates memory, which `deallocate` frees.
     init(_ pageSize: Int) {
         self.pageSize = pageSize
         lengths = .allocate(capacity: pageSize)
         lengths.initialize(repeating: 0, count: pageSize)
     }
 
-    deinit { lengths.deallocate() }
+    func deallocate() { lengths.deallocate() }
 
     func clear() { lengths.update(repeating: 0, count: pageSize) }
 
