@@ -234,7 +234,9 @@ package struct OpenFile {
         var done = 0
         while done < memory.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: memory[done...])
-            let read = POSIXSystem().retrying { pread(descriptor, rest.baseAddress, rest.count, off_t(offset + Int64(done))) }
+            let read = POSIXSystem().retrying {
+                pread(descriptor, rest.baseAddress, rest.count, off_t(offset + Int64(done)))
+            }
             guard read >= 0 else { throw MigrationError.system("read", path) }
             if read == 0 { break }
             done += read

@@ -202,7 +202,7 @@ final class PageReader {
     /// - Parameter most: the number of pages to read at once.
     init(_ file: OpenFile, pageSize: Int, count: Int, most: Int? = nil) {
         (self.file, self.pageSize, self.count) = (file, pageSize, count)
-        self.most = most ?? max((getenv("CHUNK").flatMap { Int(String(cString: $0)) } ?? 131_072) / pageSize, 1)
+        self.most = most ?? max(131_072 / pageSize, 1)
         memory = .zeros(self.most * pageSize + RawPage.slack)
     }
 

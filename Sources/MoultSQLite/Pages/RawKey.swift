@@ -56,7 +56,8 @@ struct RawKey {
             let length = SerialTypes.length(type)
             guard place <= end, length <= UInt64(size) else { return (-1, 0) }
             sum &+= Int(length)
-            found |= SerialTypes.kind(type) & (column < rules.doubtCount ? rules.doubts[column] : CheckedTree.Doubt.reserved)
+            found |=
+                SerialTypes.kind(type) & (column < rules.doubtCount ? rules.doubts[column] : CheckedTree.Doubt.reserved)
             column += 1
         }
         return sum == size ? (column, found) : (-1, 0)
@@ -73,7 +74,9 @@ struct RawKey {
             let length = Int(clamping: SerialTypes.length(type))
             if SerialTypes.kind(type) & doubt & CheckedTree.Doubt.text != 0, length > 0 {
                 guard encoding == 1, start + length <= held else { return true }
-                let first = (start..<(start + length)).lazy.map(page.byte).first { $0 != 0x20 && !(9...13).contains($0) }
+                let first = (start..<(start + length)).lazy.map(page.byte).first {
+                    $0 != 0x20 && !(9...13).contains($0)
+                }
                 if let first, (0x30...0x39).contains(first) || [0x2b, 0x2d, 0x2e].contains(first) { return true }
             }
             start += length
@@ -99,7 +102,6 @@ struct SerialTypes {
 
     /// - Parameter type: from 0 to 127.
     @inline(__always) subscript(type: Int) -> UInt16 { types[type] }
-
 
     static func length(_ type: UInt64) -> UInt64 {
         switch type {
@@ -186,7 +188,8 @@ struct RecordRules {
             return isWhollyAscending(one, next)
         }
         if type &- 1 < 6, other &- 1 < 6, type > 0, other > 0 {
-            let value = bytes.integer(start, type), otherValue = others.integer(otherStart, other)
+            let value = bytes.integer(start, type)
+            let otherValue = others.integer(otherStart, other)
             if value != otherValue { return (value < otherValue) != isDescending }
         } else if type >= 12, other >= 12, (type ^ other) & 1 == 0, isBinary {
             let (length, otherLength) = ((type &- 12) >> 1, (other &- 12) >> 1)

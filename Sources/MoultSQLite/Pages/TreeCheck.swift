@@ -106,16 +106,18 @@ final class TreeCheck {
         while interiors.count <= depth { interiors.append(.zeros(claims.pageSize + RawPage.slack)) }
         memcpy(interiors[depth], page.bytes, claims.pageSize)
         let page = RawPage(bytes: interiors[depth])
-        var isSound = true
+        // After a fault, the last key is not that of a leaf.
+        if let key = previous, page.bytes <= key.page.bytes, key.page.bytes < page.bytes + usable { previous = nil }
+        var (isSound, stack) = (true, CellCoverage.Stack(start: usable))
         for index in 0..<header.count where isSound {
             let cell = page.number16(header.cells + 2 * index)
             guard cell >= header.content, cell <= usable - 5 else { return try cellFault(header, index) }
             var end = cell + 4
             let number = page.varint(&end)
             if !tree.isTable { end += rules.local(number).map { $0.bytes + ($0.hasOverflow ? 4 : 0) } ?? usable }
-            isSound = end <= usable && coverage.add(cell, end)
+            isSound = end <= usable && coverage.add(cell, end, &stack)
         }
-        guard isSound, coverage.accounts(for: page, header.start, header.content, header.count, usable) else {
+        guard isSound, coverage.accounts(for: page, header.start, header.content, header.count, usable, stack) else {
             return try cellFault(header, nil)
         }
         for index in 0..<header.count {
@@ -131,6 +133,8 @@ final class TreeCheck {
                 if try isRecord(key, rules, header, index) {
                     if let previous, !rules.isAscending(previous, key) { try outOfOrder(header, index) }
                     previous = key
+                } else {
+                    previous = nil
                 }
             }
         }
@@ -144,6 +148,8 @@ final class TreeCheck {
 
     private func cellFault(_ header: Header, _ index: Int?) throws {
         coverage.clear()
+        // Its memory may be that of this page, or of a later record.
+        previous = nil
         let cell = index.map { "Cell \($0) does not fit into the page." }
         try claims.report(
             header.number, cell ?? "The cells and the free space of the page overlap, or do not account for all of it.")
@@ -162,6 +168,7 @@ final class TreeCheck {
     private func rows(_ page: RawPage, _ header: Header) throws {
         let (rules, coverage, usable, last) = (rules, coverage, usable, usable - 4)
         let (cells, content) = (header.cells, header.content)
+        var stack = CellCoverage.Stack(start: usable)
         var (lastRowid, hasLast) = (self.last, lastKind != .none)
         for index in 0..<header.count {
             let cell = page.number16(cells &+ 2 &* index)
@@ -171,7 +178,7 @@ final class TreeCheck {
             let rowid = Int64(bitPattern: page.varint(&place))
             guard let local = rules.local(size) else { return try cellFault(header, index) }
             let end = max(place &+ local.bytes &+ (local.hasOverflow ? 4 : 0), cell &+ 4)
-            guard end <= usable, coverage.add(cell, end) else { return try cellFault(header, index) }
+            guard end <= usable, coverage.add(cell, end, &stack) else { return try cellFault(header, index) }
             guard rowid > lastRowid || !hasLast else {
                 coverage.clear()
                 return try claims.report(header.number, "The rowid \(rowid) of cell \(index) is out of order.")
@@ -179,7 +186,7 @@ final class TreeCheck {
             (lastRowid, hasLast) = (rowid, true)
             _ = try isRecord(key(page, place, Int(size), local, header), rules, header, index)
         }
-        guard coverage.accounts(for: page, header.start, header.content, header.count, usable) else {
+        guard coverage.accounts(for: page, header.start, header.content, header.count, usable, stack) else {
             return try cellFault(header, nil)
         }
         entries += Int64(header.count)
@@ -191,6 +198,7 @@ final class TreeCheck {
     private func keys(_ page: RawPage, _ header: Header) throws {
         let (rules, coverage, usable, last) = (rules, coverage, usable, usable - 4)
         let (cells, content) = (header.cells, header.content)
+        var stack = CellCoverage.Stack(start: usable)
         var previous = previous
         for index in 0..<header.count {
             let cell = page.number16(cells &+ 2 &* index)
@@ -199,14 +207,16 @@ final class TreeCheck {
             let size = page.varint(&place)
             guard let local = rules.local(size) else { return try cellFault(header, index) }
             let end = max(place &+ local.bytes &+ (local.hasOverflow ? 4 : 0), cell &+ 4)
-            guard end <= usable, coverage.add(cell, end) else { return try cellFault(header, index) }
+            guard end <= usable, coverage.add(cell, end, &stack) else { return try cellFault(header, index) }
             let key = try key(page, place, Int(size), local, header)
             if try isRecord(key, rules, header, index) {
                 if let previous, !rules.isAscending(previous, key) { try outOfOrder(header, index) }
                 previous = key
+            } else {
+                previous = nil
             }
         }
-        guard coverage.accounts(for: page, header.start, header.content, header.count, usable) else {
+        guard coverage.accounts(for: page, header.start, header.content, header.count, usable, stack) else {
             return try cellFault(header, nil)
         }
         entries += Int64(header.count)
@@ -308,10 +318,25 @@ private struct CellCoverage {
 
     func clear() { lengths.update(repeating: 0, count: pageSize) }
 
+    /// The cells at the end of a page that follow each other without gaps, each before the last one: all cells of most
+    /// pages.
+    struct Stack {
+        var start: Int
+        var count = 0
+    }
+
     /// Adds a cell; false if another one begins there.
     ///
     /// - Parameter end: at most the number of usable bytes.
-    @inline(__always) func add(_ start: Int, _ end: Int) -> Bool {
+    @inline(__always) func add(_ start: Int, _ end: Int, _ stack: inout Stack) -> Bool {
+        if end == stack.start {
+            stack = Stack(start: start, count: stack.count &+ 1)
+            return true
+        }
+        return add(start, end)
+    }
+
+    @inline(__always) private func add(_ start: Int, _ end: Int) -> Bool {
         guard lengths[start] == 0 else { return false }
         lengths[start] = UInt16(truncatingIfNeeded: end &- start)
         return true
@@ -319,8 +344,9 @@ private struct CellCoverage {
 
     /// Whether the cells, the free blocks and the fragments are the whole content of a page, and do not overlap (the
     /// SQLite file format, section 1.6). The coverage is empty afterwards.
-    func accounts(for page: RawPage, _ start: Int, _ content: Int, _ cells: Int, _ usable: Int) -> Bool {
-        var (block, parts) = (page.number16(start + 1), cells)
+    func accounts(for page: RawPage, _ start: Int, _ content: Int, _ cells: Int, _ usable: Int, _ stack: Stack) -> Bool
+    {
+        var (block, parts) = (page.number16(start + 1), cells - stack.count)
         while block > 0 {
             let (next, size) = block <= usable - 4 ? (page.number16(block), page.number16(block + 2)) : (0, 0)
             guard block >= content, size >= 4, block + size <= usable, next == 0 || next > block + size + 3,
@@ -329,13 +355,13 @@ private struct CellCoverage {
             (block, parts) = (next, parts + 1)
         }
         var (place, gaps) = (content, 0)
-        while place < usable, gaps <= 255 {
+        while place < stack.start, gaps <= 255 {
             let length = Int(lengths[place])
             lengths[place] = 0
             gaps &+= length == 0 ? 1 : 0
             parts &-= length == 0 ? 0 : 1
             place &+= max(length, 1)
         }
-        return parts == 0 && gaps == page.byte(start + 7)
+        return parts == 0 && place == stack.start && gaps == page.byte(start + 7)
     }
 }
