@@ -208,3 +208,40 @@ extension POSIXSystem {
         }
     }
 }
+
+/// A plain file that is open for reading, for pages in any order. Always of the real machine, like
+/// ``System/readPieces(of:from:count:_:)``.
+package struct OpenFile {
+    private let path: String
+    private let descriptor: Int32
+    /// The size in bytes when the file was opened.
+    package let size: Int64
+
+    /// Opens a file, passes it to `body` and closes it, which drops SQLite's locks on the file in this process: no
+    /// connection may hold one.
+    package static func reading<Result>(_ path: String, _ body: (OpenFile) throws -> Result) throws -> Result {
+        try POSIXSystem().withFile(path, O_RDONLY, to: "read") { descriptor in
+            let size = Int64(lseek(descriptor, 0, SEEK_END))
+            guard size >= 0 else { throw MigrationError.system("read", path) }
+            return try body(OpenFile(path: path, descriptor: descriptor, size: size))
+        }
+    }
+
+    /// Fills memory with the bytes from an offset.
+    ///
+    /// - Returns: the number of bytes read; fewer than asked for only at the end of the file.
+    package func read(into memory: UnsafeMutableRawBufferPointer, from offset: Int64) throws -> Int {
+        var done = 0
+        while done < memory.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: memory[done...])
+            let read = POSIXSystem().retrying {
+                pread(descriptor, rest.baseAddress, rest.count, off_t(offset + Int64(done)))
+            }
+            guard read >= 0 else { throw MigrationError.system("read", path) }
+            if read == 0 { break }
+            done += read
+        }
+        WorkMeter.current?.pulse(done)
+        return done
+    }
+}

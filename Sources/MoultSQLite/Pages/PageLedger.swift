@@ -131,12 +131,13 @@ final class PointerMap {
         self.pages = pages
     }
 
-    private var span: Int { pages.usable / 5 + 1 }
-
     /// Returns the pointer map page that has the entry of a page.
-    func mapPage(of number: Int) -> Int {
+    func mapPage(of number: Int) -> Int { Self.mapPage(of: number, usable: pages.usable, lockPage: pages.lockPage) }
+
+    static func mapPage(of number: Int, usable: Int, lockPage: Int) -> Int {
+        let span = usable / 5 + 1
         let page = (number - 2) / span * span + 2
-        return page == pages.lockPage ? page + 1 : page
+        return page == lockPage ? page + 1 : page
     }
 
     func isMapPage(_ number: Int) -> Bool { number >= 2 && mapPage(of: number) == number }
