@@ -32,8 +32,7 @@ extension Migrator {
             observer.report(.lock, 1, "\(finding.message) It stays next to the store.")
         }
         if let migration {
-            let state = try ReadOnlyStore.read(store, system: system) { try StoreState($0.connection) }
-            try SpaceRequirement(mirroring: StoreRecords(store: store), at: path, by: migration, on: state, system)
+            try SpaceRequirement(mirroring: StoreRecords(store: store), at: path, by: migration, system)
                 .check(for: "The migration", system)
         }
         do {
