@@ -109,6 +109,7 @@ final class StoreMeasures {
     private let connection: Connection
     private var sizes: [String: Double?] = [:]
     private var lacking: [String: Double] = [:]
+    private var keySizes: [String: Double] = [:]
 
     init(_ connection: Connection, _ state: StoreState) throws {
         self.connection = connection
@@ -145,15 +146,24 @@ final class StoreMeasures {
         let known = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(table)]) { $0.text(0) ?? "" }
         let values = known.filter(columns.contains).map(Self.width).joined(separator: " + ")
         let sql = """
-            SELECT count(*), total(\(values.isEmpty ? "0" : values)), max(rowid) FROM main.\(table.quotedName)
+            SELECT count(*), total(\(values.isEmpty ? "0" : values)) FROM main.\(table.quotedName)
             """
+        guard !known.isEmpty else { return (0, 0) }
+        let key = try keySize(of: table)
         return try connection.attempt {
-            try connection.rows(sql) { row in
-                // A key in another table may be a higher one. The header of an entry has a length, and its cell two.
-                let key = Self.bytes(of: row.integer(2).addingReportingOverflow(row.integer(2)).partialValue)
-                return (row.real(0), row.real(1) + row.real(0) * (5 + key))
-            }.first
+            // The header of an entry and its cell have lengths, the page a pointer to it.
+            try connection.rows(sql) { ($0.real(0), $0.real(1) + $0.real(0) * (5 + key)) }.first
         }.flatMap { $0 } ?? (storeSize / 16, storeSize)
+    }
+
+    /// Returns the bytes of a key of a table in a record. In another table it may be a higher one.
+    func keySize(of table: String) throws -> Double {
+        if let known = keySizes[table] { return known }
+        let sql = "SELECT max(rowid) FROM main.\(table.quotedName)"
+        let highest = try connection.attempt { try connection.integer(sql) }?.flatMap { $0 } ?? 0
+        let size = Self.bytes(of: highest.multipliedReportingOverflow(by: 2).partialValue)
+        keySizes[table] = size
+        return size
     }
 
     /// Returns the mean number of bytes that rows lack because columns were added to their table after they were

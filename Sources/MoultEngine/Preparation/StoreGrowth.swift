@@ -50,6 +50,7 @@ struct StoreGrowth: Sendable {
         switch statement.kind {
         case .createTable:
             // Policies fill tables too, without a statement. Other tables are measured where they are filled.
+            count.add(measured.pageSize)
             guard let table = plan.destination.table(named: name) else { return }
             count.add(try oldTables(of: table).reduce(0) { try $0 + measured.size($1, with: .constraints) })
             let rows = rows(of: table)
@@ -64,16 +65,18 @@ struct StoreGrowth: Sendable {
                 count.add(try statement.reads.reduce(0) { try $0 + measured.size($1) })
             }
         case .update: try update(statement, &count)
-        case .delete where statement.rows != 0: count.write(name, try measured.size(name))
+        case .delete where statement.rows != 0: count.write(name, try measured.size(name, with: .indexes))
         case .dropColumn where statement.rows != 0:
             let size = try measured.size(name)
             // Until the statement ends, SQLite keeps the old pages.
             count.keep(size)
             count.write(name, size)
-            if let table = plan.destination.table(named: name) { try widen(table, by: missing(table, measured), &count) }
+            guard let table = plan.destination.table(named: name) else { return }
+            try widen(table, by: missing(table, measured), &count)
         case .dropTable: count.free(try measured.size(name, with: .indexes, orIfUnknown: 0))
         case .dropIndex:
-            count.free(try measured.size(statement.sql.sqlTokens.last?.name ?? "", orIfUnknown: 0))
+            let index = statement.sql.sqlTokens.last { $0.text != ";" }?.name ?? ""
+            count.free(try measured.size(index, orIfUnknown: 0))
         case .createIndex:
             let entries = try entries(of: statement, count)
             count.keep(0)
@@ -97,35 +100,35 @@ struct StoreGrowth: Sendable {
     /// Counts the rows that get new values, each in its place.
     private func update(_ statement: StoreScript.Statement, _ count: inout PageCount) throws {
         let (name, measured) = (statement.table, count.measured)
+        guard statement.rows != 0 else { return }
         let size = try measured.size(name)
-        guard statement.rows != 0, let table = plan.destination.table(named: name) else {
-            return statement.rows == 0 ? () : count.write(name, size)
+        guard let table = plan.destination.table(named: name), !statement.columns.isEmpty else {
+            count.write(name, try measured.size(name, with: .indexes))
+            return count.widen(name, by: size / 7)
         }
         // SQLite does not write a row whose bytes stay the same.
-        var touched = 0.0
-        for column in statement.columns {
-            guard let some = try changes(of: column, in: table, measured) else {
-                touched = .infinity
-                break
-            }
-            touched += some
+        var rows = 0.0
+        for column in statement.columns { rows += try changes(of: column, in: table, measured) ?? .infinity }
+        let most = rows * measured.pageSize
+        guard most < size else {
+            count.write(name, size)
+            return try widen(table, by: wider(table, measured), &count)
         }
-        guard touched * measured.pageSize >= size else {
-            // A row that grows makes at most a page of two, and its parent.
-            count.change(touched * 2 * measured.pageSize)
-            return count.add(try touched * (measured.pageSize + longestFilling(statement.columns, table)))
-        }
-        count.write(name, size)
-        try widen(table, by: wider(table, measured), &count)
+        count.change(most)
+        let filling = table.columns.filter { statement.columns.contains($0.name) }
+            .reduce(0) { $0 + (carried($1, ofAnyType: true)?.filling ?? 0) }
+        try widen(table, by: filling + missing(table, measured), upTo: most, &count)
     }
 
-    private func widen(_ table: EntityTable, by bytes: Double, _ count: inout PageCount) throws {
+    private func widen(
+        _ table: EntityTable, by bytes: Double, upTo most: Double = .infinity, _ count: inout PageCount
+    ) throws {
         guard bytes > 0 else { return }
         let more = try count.measured.overflow(of: table.name, growingBy: bytes, rows: rows(of: table))
         // Rows that grow in place split full pages, which are then not as full. In tables of all sizes of rows, filled
-        // in any order, this took a sixth of the table at most, and no more than the pages that did not fit.
+        // in any order, this took a sixth of the table at most, and no more than the pages in which rows do not fit.
         let size = try count.measured.size(table.name)
-        count.widen(table.name, by: more.bytes * 1.15 + min(more.share, 1 / 6) * size)
+        count.widen(table.name, by: min(more.bytes * 1.15 + min(more.share, 1 / 6) * size, most))
     }
 
     /// Returns the number of rows that an update of one column changes, if it is a small part; nil for all.
@@ -137,15 +140,12 @@ struct StoreGrowth: Sendable {
         let name = column.quotedName
         let filled = carried.filling == 0 ? 0 : try measured.count("\(name) IS NULL", in: table.name)
         guard old.type != new.type else { return carried.filling > 0 ? filled : nil }
-        let affinities = [old.type, new.type].map { ColumnAffinity(declaredType: $0) }
-        guard affinities.allSatisfy({ [.integer, .real, .numeric].contains($0) }) else { return nil }
-        // A whole number of up to six bytes is stored as an integer by every numeric type.
+        guard [.integer, .numeric].contains(ColumnAffinity(declaredType: old.type)),
+            ColumnAffinity(declaredType: new.type) == .real
+        else { return nil }
+        // A whole number of up to six bytes is stored as an integer by a column of reals too.
         let stays = "typeof(\(name)) IN ('integer', 'real', 'null') AND ifnull(abs(\(name)) < 140737488355328, 1)"
         return try filled.flatMap { filled in try measured.count("NOT (\(stays))", in: table.name).map { $0 + filled } }
-    }
-
-    private func longestFilling(_ columns: [String], _ table: EntityTable) -> Double {
-        table.columns.filter { columns.contains($0.name) }.reduce(0) { $0 + (carried($1, ofAnyType: true)?.filling ?? 0) }
     }
 
     /// Returns the mean number of bytes by which the rows of a table become longer when they are written.
@@ -200,7 +200,7 @@ struct StoreGrowth: Sendable {
                 let some = keys.isEmpty ? "1" : keys.joined(separator: " OR ")
                 let count = try measured.count(some, in: table.name) ?? 0
                 pairs.count += count
-                pairs.bytes += count * 40
+                pairs.bytes += count * (22 + 3 * (try measured.keySize(of: table.name))) * 1.05
             }
         }
         return pairs
@@ -211,7 +211,8 @@ struct StoreGrowth: Sendable {
         let (measured, names) = (count.measured, Set(index.sql.sqlTokens.map(\.name)))
         if plan.destination.joinTable(named: index.table) != nil {
             let pairs = try count.pairs[index.table] ?? measured.count("1", in: index.table) ?? 0
-            return (pairs, 18 * pairs)
+            let keys = try plan.source.tables.map { try measured.keySize(of: $0.name) }
+            return (pairs, pairs * (7 + 3 * (keys.max() ?? 8)))
         }
         guard let table = plan.destination.table(named: index.table) else {
             return try measured.entries(names, of: index.reads.first ?? index.table)
@@ -300,8 +301,10 @@ struct StoreGrowth: Sendable {
         }
         guard column.type == "VARCHAR" || column.type == "BLOB" else {
             guard case .attribute(_, let name) = column.role, let given = given[name] else { return 10 }
-            return given.map { if case .constant(.integer(let value)?) = $0 { 1 + StoreMeasures.bytes(of: value) } else { 10 } }
-                .max() ?? 10
+            let sizes = given.map { source -> Double in
+                if case .constant(.integer(let value)?) = source { 1 + StoreMeasures.bytes(of: value) } else { 10 }
+            }
+            return sizes.max() ?? 10
         }
         guard case .attribute(let entity, let name) = column.role,
             let attribute = plan.destination.model.entity(entity)?.attribute(name), attribute.derivation == nil
@@ -330,9 +333,10 @@ struct StoreGrowth: Sendable {
         return Double(names(plan.destination).subtracting(names(plan.source)).count + plan.destination.joinTables.count)
     }
 
-    /// The size of the model and the metadata, one value each, and of the catalogue.
+    /// The size of the model and the metadata, one value each, of the catalogue and of the entities' numbers.
     private var newTexts: Double {
         let texts = plan.destination.createStatements.reduce(0) { $0 + $1.utf8.count }
-        return Double((plan.modelCache?.count ?? 0) + plan.metadata.propertyList.count + texts)
+        let numbers = 64 * plan.destination.entityNumbers.count
+        return Double((plan.modelCache?.count ?? 0) + plan.metadata.propertyList.count + texts + numbers)
     }
 }
