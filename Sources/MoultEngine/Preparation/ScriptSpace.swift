@@ -64,8 +64,8 @@ struct PageCount {
         if widened.insert(table).inserted { add(bytes) }
     }
 
-    /// Counts pages that become free. SQLite may overwrite them with zeros (`PRAGMA secure_delete`), and in a database
-    /// with a pointer map it may move other pages to their place.
+    /// Counts pages that become free. SQLite may overwrite them with zeros (`PRAGMA secure_delete`), and move other
+    /// pages to their place (`PRAGMA auto_vacuum`).
     mutating func free(_ bytes: Double) {
         changed += measured.movesPages ? 2 * bytes : bytes
         freeBytes += bytes
@@ -73,8 +73,11 @@ struct PageCount {
     }
 
     /// Counts the old pages that a statement keeps: those of the table that it changes and, when the cache is full,
-    /// those that earlier statements have changed.
-    mutating func keep(_ bytes: Double) { kept = max(kept, bytes + min(changed, memory)) }
+    /// those that earlier statements have changed. With a rollback journal, only pages that have changed before.
+    mutating func keep(_ bytes: Double, of table: String = "") {
+        let more = measured.usesWAL ? bytes + min(changed, memory) : written.contains(table) ? bytes : 0
+        kept = max(kept, more)
+    }
 
     mutating func sort(_ entries: StoreMeasures.Entries) {
         // In memory, each entry takes a header too.
@@ -103,7 +106,8 @@ final class StoreMeasures {
     let pageSize: Double
     /// The bytes of the pages that are free.
     let freeBytes: Double
-    /// Whether the database has a pointer map, and pages that move.
+    let usesWAL: Bool
+    /// Whether other pages move to the place of free ones when a transaction ends.
     let movesPages: Bool
     private let storeSize: Double
     private let connection: Connection
@@ -114,8 +118,9 @@ final class StoreMeasures {
     init(_ connection: Connection, _ state: StoreState) throws {
         self.connection = connection
         (pageSize, storeSize) = (Double(max(state.pageSize, 1)), Double(state.size))
+        usesWAL = state.usesWAL
         freeBytes = Double(try connection.integer("PRAGMA main.freelist_count") ?? 0) * pageSize
-        movesPages = try connection.integer("PRAGMA main.auto_vacuum") ?? 0 != 0
+        movesPages = try connection.integer("PRAGMA main.auto_vacuum") == 1
     }
 
     /// The indexes that count as part of a table: none, those of its own text, or all.

@@ -24,12 +24,11 @@ extension SpaceRequirement {
             .records(in: folder),
         ]
         (work.fileSize, work.isPaced) = (work.pages &* work.pageSize, false)
-        let copied = Self.parts(copying: work, to: folder, temporary: temporary).map { part in
+        others[.into] = Self.parts(copying: work, to: folder, temporary: temporary).map { part in
             var part = part
             part.isElsewhere = !part.isTemporary
             return part
         }
-        others[.into] = copied + [.records(in: folder)]
     }
 
     /// Returns the parts of a migration of a copy in a folder, of which nothing is kept but the new store.
@@ -117,8 +116,10 @@ extension SpaceRequirement {
     ///
     /// - Parameters:
     ///   - migration: the migration of the first store.
+    ///   - isMirror: whether the first store has records of the second.
     package init(
-        mirroring store: StoreRecords, at second: String, by migration: Pass, _ system: any System
+        mirroring store: StoreRecords, at second: String, by migration: Pass, isMirror: Bool = true,
+        _ system: any System
     ) throws {
         var work = try ReadOnlyStore.read(store.store, system: system) { probe in
             try Work(copying: migration, over: probe.connection, MigrationOptions())
@@ -126,7 +127,7 @@ extension SpaceRequirement {
         try work.addExternalData(of: store, system)
         self.init(
             parts: Self.parts(copying: work, to: Path.folder(of: second), temporary: system.sortingFolder)
-                + [.records(in: Path.folder(of: store.store))])
+                + (isMirror ? [.records(in: Path.folder(of: store.store))] : []))
     }
 }
 

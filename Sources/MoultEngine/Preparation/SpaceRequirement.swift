@@ -172,7 +172,8 @@ package struct SpaceRequirement: Sendable, Equatable {
         }
         // A WAL holds the new pages, which then enlarge the store's own file. A rollback journal holds the old pages.
         let pages = (work.usesWAL ? left : max(old, left)) / max(work.pageSize, 1) &+ 1
-        let changed = hasCopy ? pages : min(work.changed ?? pages, pages)
+        let added = work.usesWAL ? 0 : work.growth / max(work.pageSize, 1)
+        let changed = hasCopy ? pages : min(max(0, (work.changed ?? .max) - added), pages)
         let log = Self.commitLog(pages: changed, pageSize: work.pageSize)
         let commit = Part(reason: "commit log", folder: folder, bytes: max(0, log &+ max(0, left &- work.fileSize)))
         parts.append(hasCopy ? commit.taken(.commit) : commit)

@@ -69,7 +69,7 @@ struct StoreGrowth: Sendable {
         case .dropColumn where statement.rows != 0:
             let size = try measured.size(name)
             // Until the statement ends, SQLite keeps the old pages.
-            count.keep(size)
+            count.keep(size, of: name)
             count.write(name, size)
             guard let table = plan.destination.table(named: name) else { return }
             try widen(table, by: missing(table, measured), &count)
