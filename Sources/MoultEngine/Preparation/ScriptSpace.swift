@@ -176,7 +176,7 @@ final class StoreMeasures {
     func missing(in table: String, columns: [String]) throws -> Double {
         if let known = lacking[table] { return known }
         let leaf = """
-            SELECT ncell, payload, mx_payload FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path LIMIT 1
+            SELECT ncell, payload, mx_payload FROM dbstat WHERE name = ? AND pagetype = 'leaf' LIMIT 1
             """
         let page = try connection.attempt {
             try connection.rows(leaf, [.text(table)]) { row in
