@@ -100,6 +100,7 @@ struct WayBackVerbTests {
             let migrated = try run("migrate", store)
             #expect(migrated.exit == 3 && migrated.errors.contains("use --frugal"), "\(migrated)")
             #expect(migrated.errors.contains("--backups FOLDER"), "\(migrated)")
+            #expect(!migrated.errors.contains("--deferred"), "\(migrated)")
             let doctor = try run("doctor", store)
             #expect(doctor.output.contains("insufficient-storage") && !doctor.output.contains("can be migrated"))
             let (plan, dry) = (try run("plan", store), try run("migrate", store, "--dry-run"))
@@ -109,9 +110,40 @@ struct WayBackVerbTests {
             let figures = [migrated.errors, doctor.output, plan.output, dry.output].map(figure)
             #expect(Set(figures).count == 1 && figures[0] != nil, "\(figures)")
         }
+        // Each way is followed to the letter, on a copy of the store.
+        let ways = [
+            ["--frugal"], ["--backups", moult.folder.path + "/backups"], ["--into", moult.folder.path + "/new.sqlite"],
+        ]
+        for way in ways {
+            let copy = "\(volume.path)/\(way[0].dropFirst(2)).sqlite"
+            try FileManager.default.copyItem(atPath: store, toPath: copy)
+            try volume.withRoom((room + frugal) / 2) {
+                let followed = try moult.run(Tool.path, ["migrate", copy] + way + forum)
+                #expect(followed.exit == 0, "\(way): \(followed)")
+            }
+        }
         try volume.withRoom(room + 4_096) {
             let (doctor, migrated) = (try run("doctor", store), try run("migrate", store))
             #expect(doctor.output.contains("can be migrated") && migrated.exit == 0, "\(doctor) \(migrated)")
+        }
+    }
+
+    @Test func `a refusal names deferred work where all of it can wait, which fits in the room that it says`() throws {
+        guard let volume = try SmallVolume(kilobytes: 32_000) else { return }
+        let moult = try store(attribute("name") + attribute("note"), attribute("name"))
+        let path = volume.path + "/a.sqlite"
+        _ = try SQLiteShell.run(
+            moult.folder.path + "/a.sqlite",
+            "INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT value + 100, 1, 1, hex(zeroblob(400)) FROM "
+                + "generate_series(1, 2000); UPDATE Z_PRIMARYKEY SET Z_MAX = 3000; PRAGMA wal_checkpoint(TRUNCATE)")
+        try FileManager.default.copyItem(atPath: moult.folder.path + "/a.sqlite", toPath: path)
+        try volume.withRoom(600_000) {
+            let way = ["migrate", path, "--accept-losses"] + model
+            let refused = try moult.run(Tool.path, way)
+            #expect(refused.exit == 3 && refused.errors.contains("use --deferred, which needs "), "\(refused)")
+            #expect(refused.errors.contains(" now and leaves slow work to moult finish"), "\(refused)")
+            let followed = try moult.run(Tool.path, way + ["--deferred"])
+            #expect(followed.exit == 0, "\(followed)")
         }
     }
 }

@@ -1,4 +1,6 @@
 import MoultBasics
+import MoultObjects
+import MoultStore
 import TestSupport
 import Testing
 
@@ -90,6 +92,62 @@ struct SpaceRequirementTests {
             remedy.hasPrefix("Free ")
                 && remedy.hasSuffix(" TMPDIR to a folder on another volume (11 MB of temporary files)."), "\(remedy)")
         for word in ["keepsBackup", "backupFolder", "into"] { #expect(!remedy.contains(word), "\(remedy)") }
+    }
+
+    /// One volume with so much room, and a folder on another one.
+    private struct Tight: ForwardingSystem {
+        let available: Int64
+        let other: String
+
+        func space(at path: String) throws -> VolumeSpace {
+            path.hasPrefix(other)
+                ? VolumeSpace(available: 1 << 40, volume: 2) : VolumeSpace(available: available, volume: 1)
+        }
+    }
+
+    @Test func `each way that a refusal names fits in the room that it says, and no other is named`() throws {
+        let folder = try ScratchFolder()
+        let (store, versions) = (folder.path + "/a.sqlite", try DeferrableVersions.make())
+        let maker = try StoreCreator(versions.versions[0])
+        try maker.make(at: store)
+        let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
+        try SampleData(seed: 1, count: 2_000, isHostile: false).fill(writer)
+        try writer.finish()
+        let other = try POSIXSystem().resolve(folder.path) + "/other"
+        try POSIXSystem().makeFolder(other)
+        func pass(_ system: any System, defersWork: Bool = false) throws -> Pass {
+            var options = PreparedMigration.Options(losses: .asTheVersionsSay())
+            options.defersWork = defersWork
+            let prepared = try PreparedMigration(store, versions: versions, options: options, system: system)
+            return try #require(try prepared.migration())
+        }
+        /// The room on the store's volume.
+        func needed(_ options: MigrationOptions = MigrationOptions(), defersWork: Bool = false) throws -> Int64 {
+            let system = Tight(available: 0, other: other)
+            let pass = try pass(system, defersWork: defersWork)
+            let space = try Migrator(options: options, system: system).needs(of: pass, on: store).space
+            return try #require(try space.volumes(system).first { $0.available == 0 }).needed
+        }
+        let ways: [(word: String, needed: Int64)] = [
+            ("RunOptions.keepsBackup = false", try needed(MigrationOptions(isFrugal: true))),
+            ("RunOptions.defersWork", try needed(defersWork: true)),
+            ("RunOptions.backupFolder", try needed(MigrationOptions(backupFolder: other))),
+        ]
+        let all = try needed()
+        #expect(ways[1].needed < ways[2].needed && ways[2].needed < all)
+        // The room that is said for deferred work has the pages of new tables too.
+        let rooms = [ways[0].needed - 1, ways[0].needed, ways[2].needed - 1, ways[2].needed, all - 1]
+        for available in rooms where available < all {
+            let system = Tight(available: available, other: other)
+            let pass = try pass(system)
+            let error = #expect(throws: MigrationError.self) { try Migrator(system: system).run(pass, on: store) }
+            #expect(error?.neededSpace == all && error?.freeSpace == available)
+            let remedy = error?.remedy ?? ""
+            for way in ways {
+                #expect(remedy.contains(way.word) == (way.needed <= available), "\(available): \(way), \(remedy)")
+            }
+            #expect(remedy.contains("write the new store on another volume: "), "\(remedy)")
+        }
     }
 
     @Test func `numbers beyond all measure do not trap`() {

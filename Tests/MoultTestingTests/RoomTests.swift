@@ -58,7 +58,7 @@ struct RoomTests {  // tier: long
                 if let migration = repair.migration { _ = try Migrator(system: system).run(migration, on: store) }
             },
         ]
-        return others
+        return try others + changes()
             + [(false, false), (true, false), (true, true), (false, true)].map { isWAL, isFrugal in
                 Kind(testDescription: "large\(isWAL ? ", WAL" : "")\(isFrugal ? ", frugal" : "")") { store in
                     try SampleStore.make(at: store, of: versions, count: 10_000)
@@ -68,6 +68,43 @@ struct RoomTests {  // tier: long
                     _ = try Migrator(options: MigrationOptions(isFrugal: isFrugal), system: system).run(prepared)
                 }
             }
+    }
+
+    /// A way to migrate.
+    private enum Way: String, CaseIterable { case plain, frugal, into, budget, deferred }
+
+    /// Each kind of change that takes room of its own, in each way.
+    private static func changes() throws -> [Kind] {
+        let item = "name String, rate Integer32, note String, box > Box.items"
+        let changes = [
+            ("an index", item.replacing("name String", with: "name String modifier=x indexed")),
+            ("a text for every row", item + ", mark String required =a.text.of.some.length"),
+            ("a removed attribute", item.replacing(", note String", with: "")),
+            ("numbers of another type", item.replacing("Integer32", with: "Double")),
+            ("pairs", item.replacing("box >", with: "box >>")),
+        ]
+        return try changes.flatMap { name, new in
+            let versions = try ModelVersions(
+                "Box = title String, items >> Item.box\nItem = \(item)",
+                "Box = title String, items >> Item.box\nItem = \(new)")
+            return Way.allCases.map { way in
+                Kind(testDescription: "large, \(name), \(way)") { store in
+                    try SampleStore.make(at: store, of: versions, count: 10_000)
+                    _ = try SQLiteShell.run(store, "PRAGMA journal_mode = DELETE")
+                } run: { store, system in
+                    var options = PreparedMigration.Options(losses: .asTheVersionsSay())
+                    options.defersWork = way == .deferred
+                    if way == .budget { options.choice = .normalised }
+                    let prepared = try PreparedMigration(store, versions: versions, options: options, system: system)
+                    let migrator = Migrator(options: MigrationOptions(isFrugal: way == .frugal), system: system)
+                    switch way {
+                    case .into: _ = try migrator.run(prepared, into: Path.folder(of: store) + "/new.sqlite")
+                    case .budget: _ = try migrator.run(prepared, within: .all)
+                    case .plain, .frugal, .deferred: _ = try migrator.run(prepared)
+                    }
+                }
+            }
+        }
     }
 
     /// A store of that kind in a folder of a volume, which the kind may empty.
@@ -109,8 +146,10 @@ struct RoomTests {  // tier: long
 
     /// What a run asks for that is refused before it begins.
     private static func needed(_ error: MigrationError) -> Int? {
-        guard error.code == .insufficientStorage else { return nil }
-        return AnnouncedRoom.bytes(after: "needs", in: error.message)
+        guard error.code == .insufficientStorage, AnnouncedRoom.bytes(after: "needs", in: error.message) != nil else {
+            return nil
+        }
+        return error.neededSpace.map { Int($0) }
     }
 
     @Test func `every kind of migration has enough with the room that it announces`() throws {
@@ -139,19 +178,22 @@ struct RoomTests {  // tier: long
         #expect(tried > kinds.count / 4, "\(tried) kinds announce anything")
     }
 
-    @Test func `a large run announces at most 1.7 times what it takes, and a constant`() throws {
-        // The blocks of the records, and the index of the log.
-        let constant = 400_000
+    @Test func `a large run announces at most 1.2 times what it takes, and a constant`() throws {
+        // The blocks of the records, the pages of the catalogue, and the index of the log.
+        let constant = 350_000
         var (tried, ratios): (Int, [String]) = (0, [])
         for kind in try Self.kinds.get() where kind.testDescription.hasPrefix("large") {
             guard let volume = try SmallVolume(kilobytes: 64_000) else { return }
             let store = try prepare(kind, on: volume)
             let error = try #require(try refusal(kind, store, on: volume), "\(kind.testDescription)")
             let needed = try #require(Self.needed(error), "\(kind.testDescription): \(error)")
-            // In tests, SQLite sorts in a folder elsewhere, so that the sorts would seem to take nothing.
-            guard !error.message.contains("sorting") else { continue }
+            // In tests, SQLite's temporary files are in a folder elsewhere, and would seem to take nothing.
+            guard !error.message.contains("sorting"), !error.message.contains("a statement changes") else { continue }
             tried += 1
-            var (least, enough) = (0, (needed - constant) * 10 / 17)
+            var (least, enough) = (0, (needed - constant) * 10 / 12)
+            // Deferred work takes only what is constant.
+            guard enough > 0 else { continue }
+            // Too little for one that takes as much as it announces.
             guard try fits(kind, in: enough) else { continue }
             while enough - least > needed / 50 {
                 let room = (least + enough) / 2
@@ -166,7 +208,8 @@ struct RoomTests {  // tier: long
         guard let volume = try SmallVolume(kilobytes: 64_000) else { return }
         let kind = try #require(try Self.kinds.get().first { $0.testDescription == "large, WAL" })
         let store = try prepare(kind, on: volume)
-        let needed = try #require(try announced(kind, store, on: volume))
+        let refusal = try #require(try refusal(kind, store, on: volume))
+        let needed = try #require(AnnouncedRoom.bytes(after: "needs", in: refusal.message))
         let boasting = Machine(temporaryFolder: volume.path + "/temporary", available: .max)
         // Of the room for the log, a run takes only what the rows need whose values change.
         for part in [1, 2, 3] {

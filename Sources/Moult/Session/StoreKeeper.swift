@@ -67,8 +67,9 @@ package struct StoreKeeper: Sendable {
 
     /// Rehearses a migration, which is refused for lack of space as the run itself is.
     private func rehearse(_ migration: Pass, _ observer: MigrationObserver) throws -> RehearsalOutcome {
-        let (migrator, operation) = (migrator, migration.operation)
-        try migrator.needs(of: migration, on: store).space.check(for: operation.work, offering: operation.ways, system)
+        let migrator = migrator
+        try migrator.needs(of: migration, on: store).space
+            .check(for: migration.operation.work, offering: migration.ways(migrator.options), system)
         return try migrator.rehearse(migration, on: store, observer)
     }
 

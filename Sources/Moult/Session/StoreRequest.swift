@@ -241,6 +241,9 @@ public struct RunOptions: Sendable, Hashable, Codable {
             patience: Int32(clamping: Int64(patience / .milliseconds(1))))
         options.maximumAttempts = maximumAttempts
         options.isSequential = isSequential
+        options.isPaced = budget != nil
+        if budget != nil || isInPlace || stopsAtEachVersion { options.excludedWays = [.deferred, .into] }
+        if makesRoom || defersWork { options.excludedWays.insert(.into) }
         return Migrator(options: options, system: system)
     }
 }

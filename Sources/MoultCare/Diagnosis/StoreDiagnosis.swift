@@ -171,7 +171,7 @@ struct DiagnosisContext {
                 let needs = try migrator.needs(of: migration, on: path)
                 var room = Room(sentence: SpaceRequirement.sentence(needs.volumes, of: "It"))
                 do {
-                    try needs.space.check(offering: migration.operation.ways, system)
+                    try needs.space.check(offering: migration.ways(migrator.options), system)
                 } catch let error as MigrationError where error.code == .insufficientStorage {
                     (room.error, room.fitsWithoutBackup) = (error, needs.space.isEnoughWithoutBackup(system))
                 }

@@ -60,8 +60,7 @@ extension MirroredStore {
     private func checkSpace(_ prepared: PreparedMigration) throws {
         guard let migration = try prepared.migration() else { return }
         if let refusal = migration.lossRefusal { throw refusal }
-        let state = try ReadOnlyStore.read(store, system: system) { try StoreState($0.connection) }
-        try SpaceRequirement(mirroring: sidecar, at: record.second, by: migration, on: state, system)
+        try SpaceRequirement(mirroring: sidecar, at: record.second, by: migration, system)
             .check(for: "The mirror", system)
     }
 

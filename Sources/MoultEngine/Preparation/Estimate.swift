@@ -187,11 +187,11 @@ extension Migrator {
     /// - Throws: what reading a damaged store throws.
     package func needs(of migration: Pass, on store: String) throws -> RunNeeds {
         try ReadOnlyStore.read(store, system: system) { probe in
-            let state = try StoreState(probe.connection)
-            let estimate = try Estimate(migration, over: probe.connection, size: state.size)
+            let estimate = try Estimate(
+                migration, over: probe.connection, size: StoreState(probe.connection).size)
             let space = try SpaceRequirement(
-                migration, on: state, StoreRecords(store: probe.path), options, backups: backups(of: probe.path).folder,
-                system)
+                migration, over: probe.connection, StoreRecords(store: probe.path), options,
+                backups: backups(of: probe.path).folder, isPaced: options.isPaced, system)
             return RunNeeds(seconds: estimate.total, space: space, volumes: try space.volumes(system))
         }
     }

@@ -40,7 +40,7 @@ package struct Pass: Sendable {
     /// The free pages of the store that are given back, once all else is done; nil to leave them.
     var freePages: FreePages?
     var isCompacted: Bool { freePages != nil }
-    /// The amount by which the store may grow; nil if it keeps its size.
+    /// The amount by which the store may grow; nil if it keeps its size, but for ``newBytes``.
     var growth: StoreGrowth?
     /// The most bytes by which a repair enlarges the store.
     var newBytes: Int64 = 0
@@ -84,11 +84,22 @@ package struct Pass: Sendable {
             && newExternalFiles.isEmpty
     }
 
-    /// The most bytes that are sorted at once; nil if only the size of the store bounds them, as with an app's code.
-    var sorted: Int64? {
-        guard policies == nil, steps.isEmpty, rules == nil, next == nil else { return nil }
-        let sorts = script.statements.contains { $0.kind == .createIndex }
-        return growth.map { $0.sorted(by: script) } ?? (sorts ? nil : 0)
+    /// Returns the other options of the pass's command that help when space is short.
+    package func ways(_ options: MigrationOptions) -> [SpaceRequirement.Way] {
+        operation.ways.filter { way in
+            !options.excludedWays.contains(way) && (way != .deferred || canBeDeferred)
+        }
+    }
+
+    private var canBeDeferred: Bool {
+        policies == nil && steps.isEmpty && rules == nil && ruleLog == nil && next == nil
+            && growth?.plan.canBeDeferred == true
+    }
+
+    /// Whether only the size of the store bounds what is sorted at once, as with an app's code.
+    var sortsUnknown: Bool {
+        guard policies == nil, steps.isEmpty, rules == nil, next == nil else { return true }
+        return growth == nil && script.statements.contains { $0.kind == .createIndex }
     }
 
     /// Reports the losses of the pass.
@@ -172,6 +183,10 @@ package struct MigrationOptions: Sendable {
     package var isSequential = false
     /// The number of keys in the first piece of a long statement, in a run with a budget.
     package var keysPerPiece: Int64 = 20_000
+    /// Whether the run has a budget.
+    package var isPaced = false
+    /// The options that the request excludes, although they would take less space.
+    package var excludedWays: Set<SpaceRequirement.Way> = []
     /// The request that the run is part of, for its journal; nil if none is to be kept.
     package var request: JSONValue?
 
@@ -258,7 +273,7 @@ extension Pass {
             preconditions: [UnchangedStore(binding: plan.binding, store: store)],
             verification: script.isInPlace ? Verification(CatalogueCheck(verification: check)) : Verification(of: check)
         )
-        growth = StoreGrowth(plan: plan, script)
+        growth = StoreGrowth(plan: plan)
         stepVerification = .plan(check)
     }
 }

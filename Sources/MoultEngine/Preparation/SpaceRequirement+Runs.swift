@@ -1,24 +1,48 @@
 import MoultBasics
+import MoultSQLite
 import MoultStore
 
 extension SpaceRequirement {
-    /// Computes the space for a migration of a store in the given state.
+    /// Computes the space for a migration of a store.
+    ///
+    /// - Parameter connection: the connection to the store.
     init(
-        _ migration: Pass, on state: StoreState, _ sidecar: StoreRecords, _ options: MigrationOptions,
+        _ migration: Pass, over connection: Connection, _ sidecar: StoreRecords, _ options: MigrationOptions,
         backups: String, isPaced: Bool = false, _ system: any System
     ) throws {
-        // Only the catalogue changes.
-        guard migration.script.needsBackup else {
-            self.init(parts: [])
-            return
-        }
-        var work = Work(
-            migration, on: state, fileSize: try system.status(of: sidecar.store)?.size ?? 0,
-            isFrugal: options.isFrugal, isPaced: isPaced)
+        var work = try Work(
+            migration, over: connection, options, fileSize: try system.status(of: sidecar.store)?.size ?? 0,
+            isPaced: isPaced)
         try work.addExternalData(of: sidecar, system)
-        self.init(
-            work, beside: sidecar, backups: backups,
-            temporary: options.temporaryFolder ?? system.sortingFolder)
+        let temporary = options.temporaryFolder ?? system.sortingFolder
+        self.init(work, beside: sidecar, backups: backups, temporary: temporary)
+        let folder = Path.folder(of: sidecar.store)
+        others[.deferred] = [
+            Part(
+                reason: "commit log", folder: folder,
+                bytes: Self.commitLog(pages: work.catalogue, pageSize: work.pageSize)),
+            .records(in: folder),
+        ]
+        (work.fileSize, work.isPaced) = (work.pages &* work.pageSize, false)
+        others[.into] = Self.parts(copying: work, to: folder, temporary: temporary).map { part in
+            var part = part
+            part.isElsewhere = !part.isTemporary
+            return part
+        }
+    }
+
+    /// Returns the parts of a migration of a copy in a folder, of which nothing is kept but the new store.
+    private static func parts(copying work: Work, to folder: String, temporary: String) -> [Part] {
+        var copied = work
+        (copied.isFrugal, copied.staysInStore) = (true, false)
+        let new = StoreRecords(store: Path.join(folder, "store"))
+        let run = SpaceRequirement(copied, beside: new, backups: folder, temporary: temporary)
+        // The mirror's mark in the copy's metadata is a separate transaction.
+        let mark = commitLog(pages: 8, pageSize: work.pageSize)
+        return run.parts + [
+            Part(reason: "copy of the store", folder: folder, bytes: work.pages &* work.pageSize &+ mark),
+            Part(reason: "copy of external data", folder: folder, bytes: work.externalSpace),
+        ]
     }
 
     /// Computes the space for a backup of a store, and for restoring another one over it.
@@ -50,10 +74,10 @@ extension SpaceRequirement {
     ///
     /// - Parameter isTemporary: whether it is the folder for temporary files.
     init(
-        rehearsing migration: Pass, on state: StoreState, in folder: String, isTemporary: Bool,
+        rehearsing migration: Pass, over connection: Connection, in folder: String, isTemporary: Bool,
         _ options: MigrationOptions, _ system: any System
-    ) {
-        let work = Work(migration, on: state, fileSize: state.size, isFrugal: true)
+    ) throws {
+        let work = try Work(copying: migration, over: connection, options)
         self.init(
             work, beside: StoreRecords(store: Path.join(folder, "store")), backups: folder,
             temporary: options.temporaryFolder ?? system.sortingFolder)
@@ -92,36 +116,45 @@ extension SpaceRequirement {
     ///
     /// - Parameters:
     ///   - migration: the migration of the first store.
-    ///   - state: the state of the first store.
+    ///   - isMirror: whether the first store has records of the second.
     package init(
-        mirroring store: StoreRecords, at second: String, by migration: Pass, on state: StoreState, _ system: any System
+        mirroring store: StoreRecords, at second: String, by migration: Pass, isMirror: Bool = true,
+        _ system: any System
     ) throws {
-        let folder = Path.folder(of: second)
-        let work = Work(migration, on: state, fileSize: state.size, isFrugal: true)
-        self.init(work, beside: StoreRecords(store: second), backups: folder, temporary: system.sortingFolder)
-        var copied = Work(pages: state.pageCount, pageSize: state.pageSize, fileSize: 0)
-        try copied.addExternalData(of: store, system)
-        // The mirror's mark in the copy's metadata is a separate transaction.
-        let mark = Self.commitLog(pages: 8, pageSize: state.pageSize)
-        parts += [
-            Part(reason: "copy of the store", folder: folder, bytes: state.size &+ mark),
-            Part(reason: "copy of external data", folder: folder, bytes: copied.externalSpace),
-            .records(in: Path.folder(of: store.store)),
-        ]
+        var work = try ReadOnlyStore.read(store.store, system: system) { probe in
+            try Work(copying: migration, over: probe.connection, MigrationOptions())
+        }
+        try work.addExternalData(of: store, system)
+        self.init(
+            parts: Self.parts(copying: work, to: Path.folder(of: second), temporary: system.sortingFolder)
+                + (isMirror ? [.records(in: Path.folder(of: store.store))] : []))
     }
 }
 
 extension SpaceRequirement.Work {
+    /// Creates the work of a migration of a copy, which is not kept.
+    fileprivate init(copying migration: Pass, over connection: Connection, _ options: MigrationOptions) throws {
+        var options = options
+        options.isFrugal = true
+        try self.init(
+            migration, over: connection, options, fileSize: StoreState(connection).size, isPaced: false)
+    }
+
     fileprivate init(
-        _ migration: Pass, on state: StoreState, fileSize: Int64, isFrugal: Bool, isPaced: Bool = false
-    ) {
+        _ migration: Pass, over connection: Connection, _ options: MigrationOptions, fileSize: Int64, isPaced: Bool
+    ) throws {
+        let state = try StoreState(connection)
+        let space = try migration.growth?.space(
+            of: migration.script, over: connection, state, memory: options.cacheSize)
+        let isFrugal = options.isFrugal
         self.init(
             pages: state.pageCount, pageSize: state.pageSize, fileSize: fileSize,
-            growth: migration.newBytes &+ (migration.growth?.bytes(of: state) ?? 0) &* (migration.next == nil ? 1 : 3)
+            growth: migration.newBytes &+ (space?.growth ?? 0) &* (migration.next == nil ? 1 : 3)
                 &+ (isPaced ? migration.policies?.bytesOfNotes(pageSize: state.pageSize) ?? 0 : 0),
-            sorted: migration.sorted, changed: migration.growth?.changedPages(by: migration.script, of: state),
-            freePages: migration.freePages?.count ?? 0, usesWAL: state.usesWAL, isFrugal: isFrugal,
-            isInPlace: migration.script.isInPlace,
+            sorted: migration.sortsUnknown ? nil : space?.sorted ?? 0, changed: space?.changed, kept: space?.kept ?? 0,
+            catalogue: space?.catalogue ?? 0,
+            freePages: migration.freePages?.count ?? 0, usesWAL: state.usesWAL,
+            needsBackup: migration.script.needsBackup, isFrugal: isFrugal, isInPlace: migration.script.isInPlace,
             staysInStore: migration.staysInStore && !isFrugal && !isPaced, keptCopies: migration.keptCopies,
             hasFurtherPasses: migration.next != nil, isPaced: isPaced, isCompacted: migration.isCompacted,
             isJournalled: isPaced || migration.policies != nil || !migration.steps.isEmpty)

@@ -15,6 +15,8 @@ package struct SpaceRequirement: Sendable, Equatable {
         var time = Time.whole
         /// Whether the folder is the one for temporary files, which the environment variable `TMPDIR` names.
         var isTemporary = false
+        /// Whether the part is on another volume, which a person has yet to name.
+        var isElsewhere = false
 
         /// The time during which a part is taken. What is taken only before the commit is free again when the commit
         /// begins.
@@ -45,15 +47,17 @@ package struct SpaceRequirement: Sendable, Equatable {
     }
 
     package var parts: [Part]
-    /// The space that the same run needs without a backup; nil if it keeps none anyway, or this is unknown.
-    private var frugal: [Part]?
+    /// The space that the same work needs in other ways; none if this is unknown.
+    var others: [Way: [Part]] = [:]
 
     package init(parts: [Part]) { self.parts = parts }
 
     /// A command-line option that reduces the space a run needs, if its command has it.
-    package enum Way: Sendable {
+    package enum Way: Sendable, CaseIterable {
         /// `--frugal`
         case frugal
+        /// `--deferred`
+        case deferred
         /// `--into`
         case into
     }
@@ -84,9 +88,15 @@ package struct SpaceRequirement: Sendable, Equatable {
         package var sorted: Int64?
         /// The most pages that change in the store itself; nil if all may.
         package var changed: Int64?
+        /// The most bytes of old pages that SQLite keeps in a temporary file until a statement on the store itself ends.
+        package var kept: Int64 = 0
+        /// The most pages that change when only the catalogue does.
+        package var catalogue: Int64 = 0
         /// The number of pages that are free.
         package var freePages: Int64 = 0
         package var usesWAL = true
+        /// Whether a change of the store itself begins with a backup.
+        package var needsBackup = true
         /// The number of external data files, and their bytes.
         package var externalFiles: Int64 = 0
         package var externalBytes: Int64 = 0
@@ -121,13 +131,13 @@ package struct SpaceRequirement: Sendable, Equatable {
         // The size of the new store after its free pages are given back.
         let left = work.isCompacted ? new &- min(work.freePages, work.pages) &* work.pageSize : new
         let hasCopy = !work.isInPlace && !work.staysInStore
-        parts =
-            work.isFrugal
-            ? [
-                Part(reason: "copy to read from", folder: backups, bytes: old)
-                    .taken(work.isPaced ? .whole : .beforeCommit)
-            ] : Self.backup(work, in: backups)
+        parts = !work.isFrugal && work.needsBackup ? Self.backup(work, in: backups) : []
         if hasCopy {
+            if work.isFrugal {
+                parts.append(
+                    Part(reason: "copy to read from", folder: backups, bytes: old)
+                        .taken(work.isPaced ? .whole : .beforeCommit))
+            }
             let copy = Part(reason: "working copy", folder: folder, bytes: new)
             parts += work.isCompacted ? [copy.taken(.beforeCommit)] : [copy]
             if work.hasFurtherPasses {
@@ -152,6 +162,9 @@ package struct SpaceRequirement: Sendable, Equatable {
             let sorting = Part.temporary("sorting of indexes", in: temporary, bytes: sorted)
             parts.append(hasCopy ? sorting.taken(.beforeCommit) : sorting)
         }
+        if work.staysInStore, work.kept > 0 {
+            parts.append(.temporary("pages that a statement changes", in: temporary, bytes: min(work.kept, new)))
+        }
         if work.keptCopies > 0 {
             let kept = new.multipliedReportingOverflow(by: Int64(work.keptCopies))
             let bytes = kept.overflow ? Int64.max : kept.partialValue
@@ -159,7 +172,8 @@ package struct SpaceRequirement: Sendable, Equatable {
         }
         // A WAL holds the new pages, which then enlarge the store's own file. A rollback journal holds the old pages.
         let pages = (work.usesWAL ? left : max(old, left)) / max(work.pageSize, 1) &+ 1
-        let changed = hasCopy ? pages : min(work.changed ?? pages, pages)
+        let added = work.usesWAL ? 0 : work.growth / max(work.pageSize, 1)
+        let changed = hasCopy ? pages : min(max(0, (work.changed ?? .max) - added), pages)
         let log = Self.commitLog(pages: changed, pageSize: work.pageSize)
         let commit = Part(reason: "commit log", folder: folder, bytes: max(0, log &+ max(0, left &- work.fileSize)))
         parts.append(hasCopy ? commit.taken(.commit) : commit)
@@ -167,7 +181,7 @@ package struct SpaceRequirement: Sendable, Equatable {
         guard !work.isFrugal else { return }
         var frugal = work
         (frugal.isFrugal, frugal.staysInStore) = (true, false)
-        self.frugal = SpaceRequirement(frugal, beside: sidecar, backups: backups, temporary: temporary).parts
+        others[.frugal] = SpaceRequirement(frugal, beside: sidecar, backups: backups, temporary: temporary).parts
     }
 
     /// Returns the parts of a backup of a store with its external data.
@@ -211,9 +225,11 @@ package struct SpaceRequirement: Sendable, Equatable {
     /// - Parameters:
     ///   - work: the work that needs the space.
     ///   - ways: the other options of its command.
-    /// - Throws: `insufficientStorage` with the needed space, the free space, and every option that helps, for the
-    ///   first volume that is too small.
-    package func check(for work: String = "The migration", offering ways: [Way] = [], _ system: any System) throws {
+    /// - Throws: `insufficientStorage` with the needed space, the free space, and every option with which the work
+    ///   fits, for the first volume that is too small.
+    package func check(
+        for work: String = "The migration", offering ways: @autoclosure () -> [Way] = [], _ system: any System
+    ) throws {
         guard let short = try volumes(system).first(where: { !$0.isEnough }) else { return }
         let place =
             short.all.allSatisfy(\.isTemporary) ? " in the folder for temporary files, \(short.folder)" : ""
@@ -221,44 +237,57 @@ package struct SpaceRequirement: Sendable, Equatable {
             .insufficientStorage,
             "\(work) needs \(Quantity.bytesNeeded(short.needed)) of free space\(place) (\(Self.list(short.parts))), and "
                 + "\(Quantity.bytesFree(short.available)) are free.", place: short.folder,
-            remedy: helpful(ways, on: short, system).reduce(
+            remedy: helpful(ways(), system).reduce(
                 "Free \(Quantity.bytesNeeded(short.needed - short.available)) more"
             ) { "\($0), or \($1)" } + ".")
         (error.neededSpace, error.freeSpace) = (short.needed, short.available)
         throw error
     }
 
-    /// Returns the options that would help.
-    private func helpful(_ ways: [Way], on short: Volume, _ system: any System) -> [Remedy] {
+    /// Returns the options with which all volumes are large enough, each with the space that it needs.
+    private func helpful(_ ways: [Way], _ system: any System) -> [Remedy] {
         var words: [Remedy] = []
-        /// Returns the space that the volume must have for the parts that stay on it.
-        func needed(_ isElsewhere: (Part) -> Bool) -> Int64 {
-            SpaceRequirement(parts: short.all.filter { !isElsewhere($0) }).total
+        /// Returns the space of a folder's volume in another way; nil if a volume is too small.
+        func needed(_ parts: [Part], in folder: String) -> String? {
+            guard let volumes = try? SpaceRequirement(parts: parts).volumes(system), volumes.allSatisfy(\.isEnough)
+            else { return nil }
+            let bytes = volumes.first { $0.all.contains { $0.folder == folder } }?.needed ?? 0
+            return Quantity.bytesNeeded(bytes)
         }
-        let kept = short.all.filter { $0.reason.hasPrefix("backup") }
-        if ways.contains(.frugal), let frugal, isEnoughWithoutBackup(system) {
-            let needed = SpaceRequirement(parts: frugal).total
-            words.append("use \(option: .frugal), which keeps no backup and needs \(Quantity.bytesNeeded(needed))")
+        /// Returns the space of some parts, if all volumes are large enough for the others.
+        func moved(_ isMoved: (Part) -> Bool) -> String? {
+            let gone = parts.filter(isMoved)
+            guard Self.sum(gone) > 0, needed(parts.filter { !isMoved($0) }, in: "") != nil else { return nil }
+            return Quantity.bytesNeeded(SpaceRequirement(parts: gone).total)
         }
-        let backups = Self.sum(kept)
-        if backups > 0, needed(kept.contains) <= short.available {
-            words.append(
-                "keep the backup on another volume: \(option: .backups("FOLDER")) (\(Quantity.bytesNeeded(backups)))")
+        let store = parts.last?.folder ?? ""
+        if ways.contains(.frugal), let parts = others[.frugal], let bytes = needed(parts, in: store) {
+            words.append("use \(option: .frugal), which keeps no backup and needs \(bytes)")
         }
-        let temporary = Self.sum(SpaceRequirement(parts: short.all.filter(\.isTemporary)).peak)
-        if temporary > 0, needed(\.isTemporary) <= short.available {
-            words.append(
-                "set TMPDIR to a folder on another volume (\(Quantity.bytesNeeded(temporary)) of temporary files)")
+        if ways.contains(.deferred), let parts = others[.deferred], let bytes = needed(parts, in: store) {
+            words.append("use \(option: .deferred), which needs \(bytes) now and leaves slow work to \(.finish)")
         }
-        if ways.contains(.into), !short.all.allSatisfy(\.isTemporary) {
-            words.append("write the new store on another volume: \(option: .into("FILE"))")
+        if let bytes = moved({ $0.reason.hasPrefix("backup") }) {
+            words.append("keep the backup on another volume: \(option: .backups("FOLDER")) (\(bytes))")
+        }
+        if let bytes = moved(\.isTemporary) {
+            words.append("set TMPDIR to a folder on another volume (\(bytes) of temporary files)")
+        }
+        if ways.contains(.into), let parts = others[.into] {
+            let there = SpaceRequirement(parts: parts.filter(\.isElsewhere)).total
+            if needed(parts.filter { !$0.isElsewhere }, in: "") != nil {
+                words.append(
+                    "write the new store on another volume: \(option: .into("FILE")) (\(Quantity.bytesNeeded(there)))")
+            }
         }
         return words
     }
 
     /// Whether the same run fits if it keeps no backup.
     package func isEnoughWithoutBackup(_ system: any System) -> Bool {
-        guard let frugal, let volumes = try? SpaceRequirement(parts: frugal).volumes(system) else { return false }
+        guard let frugal = others[.frugal], let volumes = try? SpaceRequirement(parts: frugal).volumes(system) else {
+            return false
+        }
         return volumes.allSatisfy(\.isEnough)
     }
 

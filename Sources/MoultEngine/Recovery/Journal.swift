@@ -153,7 +153,7 @@ extension StoreRun.Operation {
     /// The options of the command that help when space is short.
     package var ways: [SpaceRequirement.Way] {
         switch self {
-        case .migrate: [.frugal, .into]
+        case .migrate: [.frugal, .deferred, .into]
         case .validate: [.frugal]
         default: []
         }

@@ -150,8 +150,8 @@ extension Executor {
         if pace?.isResumed == true { return SpaceRequirement(parts: []) }
         try backups.makeFolder(sidecar.rights)
         let space = try SpaceRequirement(
-            migration, on: before, sidecar, options, backups: backups.folder, isPaced: pace != nil, system)
-        try space.check(for: migration.operation.work, offering: migration.operation.ways, system)
+            migration, over: lock.connection, sidecar, options, backups: backups.folder, isPaced: pace != nil, system)
+        try space.check(for: migration.operation.work, offering: migration.ways(options), system)
         return space
     }
 

@@ -32,9 +32,9 @@ extension Migrator {
             observer.report(.lock, 1, "\(finding.message) It stays next to the store.")
         }
         if let migration {
-            let state = try ReadOnlyStore.read(store, system: system) { try StoreState($0.connection) }
-            try SpaceRequirement(mirroring: StoreRecords(store: store), at: path, by: migration, on: state, system)
-                .check(for: "The migration", system)
+            try SpaceRequirement(
+                mirroring: StoreRecords(store: store), at: path, by: migration, isMirror: false, system
+            ).check(for: "The migration", system)
         }
         do {
             try copyStore(store, to: copy, observer.part(0...0.2))

@@ -289,9 +289,10 @@ extension Migrator {
         let before = try StoreState(probe.connection)
         let sidecar = StoreRecords(store: probe.path)
         let space = try SpaceRequirement(
-            migration, on: before, sidecar, options, backups: try backups(of: probe.path).folder, system)
+            migration, over: probe.connection, sidecar, options, backups: try backups(of: probe.path).folder,
+            isPaced: options.isPaced, system)
         try SpaceRequirement(
-            rehearsing: migration, on: before, in: folder, isTemporary: isTemporary, options, system
+            rehearsing: migration, over: probe.connection, in: folder, isTemporary: isTemporary, options, system
         ).check(for: "The rehearsal", system)
         let timings = PhaseTimings(system)
         let source = Path.join(folder, "source")

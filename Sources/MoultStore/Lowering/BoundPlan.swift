@@ -62,6 +62,14 @@ package struct BoundPlan: Sendable {
     /// Whether the store is changed in place and some work is deferred.
     package var isDeferred: Bool { deferral?.isPossible == true }
 
+    /// Whether all slow work could be deferred, if this was requested, and nothing would be lost at once.
+    package var canBeDeferred: Bool {
+        guard deferral == nil, losses.allSatisfy({ [.rows, .values, .links, .order].contains($0.kind) }) else {
+            return false
+        }
+        return Deferral(DeferredLowering(lowering, isUndoing: false), bytes: 0).isPossible
+    }
+
     /// - Parameters:
     ///   - mapping: the mapping from the version that created the store to `target`.
     ///   - source: the version that created the store.

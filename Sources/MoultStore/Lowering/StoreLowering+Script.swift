@@ -118,7 +118,8 @@ extension StoreLowering {
                         .update, name,
                         text: "UPDATE main.\(name: name) AS s SET \(set.joined(separator: ", "))\(condition)",
                         "Update \(list) of \(name).", rows: .counted(count),
-                        keys: .init(table: "main.\(name.quotedName)", hasCondition: hasLimit)))
+                        keys: .init(table: "main.\(name.quotedName)", hasCondition: hasLimit),
+                        columns: columns.map(\.column)))
             }
             return statements + alter.after
         case .rebuilt(let fills):

@@ -123,6 +123,8 @@ package struct StoreScript: Sendable, Equatable {
         package private(set) var rows: RowCount
         /// The table whose keys can limit the statement to some rows; nil if it cannot be limited.
         package private(set) var keys: Keys?
+        /// The columns that an update of a kept table writes.
+        package private(set) var columns: [String] = []
         /// Whether literals may contain an app's data: its metadata, or the SQL of its own indexes and triggers.
         package private(set) var holdsValues = false
 
@@ -134,8 +136,12 @@ package struct StoreScript: Sendable, Equatable {
             (self.sentence, self.rows, self.keys) = (sentence, rows, keys)
         }
 
-        init(_ kind: Kind, _ table: String, text: SQLText, _ sentence: String, rows: RowCount = 0, keys: Keys? = nil) {
+        init(
+            _ kind: Kind, _ table: String, text: SQLText, _ sentence: String, rows: RowCount = 0, keys: Keys? = nil,
+            columns: [String] = []
+        ) {
             self.init(kind, table, reads: text.reads, text.inlined, sentence, rows: rows, keys: keys)
+            self.columns = columns
         }
 
         /// The statement without values, for display by default.
