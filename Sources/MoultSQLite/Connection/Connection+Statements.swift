@@ -98,6 +98,16 @@ extension Connection {
         try execute("PRAGMA temp_store_directory = \(folder.quotedLiteral)")
     }
 
+    /// Runs `body` with a cache of so many KiB for the pages of `main`, unless another size has been set.
+    package func withCache<Result>(ofKibibytes size: Int, _ body: () throws -> Result) throws -> Result {
+        // SQLite's default. A negative size is in KiB.
+        let usual: Int64 = -2_000
+        guard try integer("PRAGMA main.cache_size") == usual else { return try body() }
+        try execute("PRAGMA main.cache_size = -\(size)")
+        defer { try? execute("PRAGMA main.cache_size = \(usual)") }
+        return try body()
+    }
+
     // MARK: - Transactions
 
     package enum TransactionKind: String, Sendable {
