@@ -18,7 +18,7 @@ extension DiagnosisCheck {
     /// them.
     static let rows = DiagnosisCheck(upTo: 0.85, readsAll: true) { site in
         guard let version = site.version, site.isSound else { return [] }
-        let audit = try WorkMeter.part(upTo: 0.9) {
+        let audit = try WorkMeter.part(upTo: 0.95) {
             try StoreAudit(site.path, model: version.model, requiring: version, full: true, system: site.system)
         }
         let found = try repairs(site, version, audit)

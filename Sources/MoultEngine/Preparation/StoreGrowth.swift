@@ -9,8 +9,32 @@ struct StoreGrowth: Sendable {
     private let rows: [String: Double]
     /// The tables that stay, and whose rows get new values.
     private let updated: Set<String>
-    /// The sources that the mappings give each attribute.
-    private let given: [String: [AttributeSource]]
+    /// The values that the mappings give the attributes of each name.
+    private let given: [String: Given]
+    /// The mappings to each entity.
+    private let mappings: [String?: [ResolvedEntityMapping]]
+
+    /// The number of rows of the largest old table.
+    private let largestTable: Double
+
+    /// The sources of all attributes of one name.
+    private struct Given {
+        /// Whether all of them are NULL.
+        var isNull = true
+        var hasExpression = false
+        /// The size of the largest value of the others.
+        var length = 0.0
+
+        mutating func add(_ source: AttributeSource) {
+            if source != .constant(nil) { isNull = false }
+            switch source {
+            // A number as text; a renamed attribute leaves its old column behind.
+            case .attribute(_, let ifNil): length = max(length, 24, ifNil.map(StoreGrowth.length) ?? 0)
+            case .constant(let value): length = max(length, value.map(StoreGrowth.length) ?? 0)
+            case .expression: hasExpression = true
+            }
+        }
+    }
 
     init(plan: BoundPlan, _ script: StoreScript) {
         self.plan = plan
@@ -22,8 +46,13 @@ struct StoreGrowth: Sendable {
         self.rows = rows
         let made = Set(script.statements.filter { $0.kind == .createTable }.map(\.table))
         updated = Set(script.statements.filter { $0.kind == .update && $0.rows != 0 }.map(\.table)).subtracting(made)
-        given = Dictionary(grouping: plan.mapping.entityMappings.flatMap(\.attributes), by: \.key)
-            .mapValues { $0.map(\.value) }
+        mappings = Dictionary(grouping: plan.mapping.entityMappings, by: \.destinationEntityName)
+        var given: [String: Given] = [:]
+        for (name, source) in plan.mapping.entityMappings.lazy.flatMap(\.attributes) {
+            given[name, default: Given()].add(source)
+        }
+        self.given = given
+        largestTable = plan.source.tables.map { rows[$0.name] ?? 0 }.max() ?? 0
     }
 
     /// Returns the most bytes by which the store can grow, without the data that app code writes.
@@ -55,7 +84,7 @@ struct StoreGrowth: Sendable {
                 most = max(most, 24 * pairs)
                 continue
             }
-            let indexes = plan.destination.indexes.filter { $0.table == statement.table }
+            let indexes = plan.destination.indexes(of: statement.table)
             let areNumeric = indexes.allSatisfy { form(of: $0, in: plan.destination) != nil }
             guard !indexes.isEmpty, areNumeric else { return nil }
             most = indexes.reduce(most) { max($0, entries(of: $1, 0)) }
@@ -66,10 +95,7 @@ struct StoreGrowth: Sendable {
 
     /// Returns the most pairs in a join table that relationships of another form fill; nil for any other table.
     private func newPairs(of table: String) -> Double? {
-        guard plan.source.joinTables.isEmpty, plan.destination.joinTables.contains(where: { $0.name == table }) else {
-            return nil
-        }
-        return largestTable
+        plan.source.joinTables.isEmpty && plan.destination.joinTable(named: table) != nil ? largestTable : nil
     }
 
     /// Returns the most pages that a script changes in the store itself; nil if it writes rows or frees pages, which are
@@ -83,8 +109,6 @@ struct StoreGrowth: Sendable {
     }
 
     private func rows(of table: EntityTable) -> Double { rows[table.name] ?? 0 }
-    /// The number of rows of the largest old table.
-    private var largestTable: Double { plan.source.tables.map(rows).max() ?? 0 }
 
     private var isRenumbered: Bool {
         plan.source.entityNumbers.contains { name, old in
@@ -118,8 +142,7 @@ struct StoreGrowth: Sendable {
             return ("\(table?.name ?? "").\(old)", filling)
         }
         func mapping(_ entity: String) -> (ResolvedEntityMapping, EntityDescription, EntityTable)? {
-            let all = plan.mapping.entityMappings.filter { $0.destinationEntityName == entity }
-            guard all.count == 1, let only = all.first,
+            guard let all = mappings[entity], all.count == 1, let only = all.first,
                 let old = only.sourceEntityName.flatMap(plan.source.model.entity),
                 let table = plan.source.table(for: old)
             else { return nil }
@@ -159,24 +182,13 @@ struct StoreGrowth: Sendable {
     /// Returns the size of a value, including the type byte in the row's header.
     private func width(of column: EntityTable.Column, _ row: Double) -> Double {
         if case .toOneEntity = column.role { return 4 }
-        if case .attribute(_, let name) = column.role, let given = given[name],
-            given.allSatisfy({ $0 == .constant(nil) })
-        {
-            return 1
-        }
+        if case .attribute(_, let name) = column.role, given[name]?.isNull == true { return 1 }
         guard column.type == "VARCHAR" || column.type == "BLOB" else { return 10 }
         guard case .attribute(let entity, let name) = column.role,
             let attribute = plan.destination.model.entity(entity)?.attribute(name), attribute.derivation == nil
         else { return row + 4 }
-        let given = (given[name] ?? []).map { source -> Double in
-            switch source {
-            // A number as text; a renamed attribute leaves its old column behind.
-            case .attribute(_, let ifNil): max(24, ifNil.map(Self.length) ?? 0)
-            case .constant(let value): value.map(Self.length) ?? 0
-            case .expression: row
-            }
-        }
-        return (given.max() ?? attribute.defaultValue.map(Self.length) ?? 0) + 4
+        guard let given = given[name] else { return (attribute.defaultValue.map(Self.length) ?? 0) + 4 }
+        return max(given.length, given.hasExpression ? row : 0) + 4
     }
 
     private static func length(_ value: AttributeValue) -> Double { Double("\(value)".utf8.count) }
@@ -233,11 +245,9 @@ struct StoreGrowth: Sendable {
             relationship.inverseName.map { (relationship.destinationEntityName, $0) }
         }
         return ([(owner.entity, owner.name)] + [inverse].compactMap { $0 }).contains { entity, name in
-            plan.mapping.entityMappings.contains { mapping in
-                guard let made = mapping.destinationEntityName.flatMap(model.entity),
-                    let declaring = model.entity(entity), model.isKind(made, of: declaring)
-                else { return false }
-                return (mapping.relationships[name] ?? .empty) != .empty
+            guard let declaring = model.entity(entity) else { return false }
+            return ([declaring] + model.descendants(of: declaring)).contains { made in
+                mappings[made.name]?.contains { ($0.relationships[name] ?? .empty) != .empty } == true
             }
         }
     }

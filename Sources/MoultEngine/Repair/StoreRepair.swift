@@ -68,7 +68,7 @@ package final class StoreRepair: Sendable {
             }
             let external = ExternalStorage(store: probe.path)
             // An audit through an index that does not match its table would report false findings.
-            let audit = try WorkMeter.part(upTo: 0.7) {
+            let audit = try WorkMeter.part(upTo: 0.9) {
                 try schema.hasIndexFaults
                     ? nil
                     : known
