@@ -96,12 +96,14 @@ package struct IndexFault: Sendable, Equatable {
     package static func all(_ connection: Connection, schema: String = "main") throws -> [IndexFault] {
         let indexes = try connection.catalogue(schema: schema).entries.filter { $0.kind == .index }
         var found: [(index: Catalogue.Entry, message: String)] = []
-        try connection.forEachRow("PRAGMA \(schema.quotedName).integrity_check(2147483647)") { row in
-            let message = row.text(0) ?? ""
-            if found.last.map({ message.isAbout($0.index) }) != true,
-                let index = indexes.first(where: message.isAbout), !found.contains(where: { $0.index == index })
-            {
-                found.append((index, message))
+        try connection.withIndexCache {
+            try connection.forEachRow("PRAGMA \(schema.quotedName).integrity_check(2147483647)") { row in
+                let message = row.text(0) ?? ""
+                if found.last.map({ message.isAbout($0.index) }) != true,
+                    let index = indexes.first(where: message.isAbout), !found.contains(where: { $0.index == index })
+                {
+                    found.append((index, message))
+                }
             }
         }
         return try found.map { fault in
@@ -128,6 +130,13 @@ package struct IndexFault: Sendable, Equatable {
             WHERE \(names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")) \
             GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1)
             """) ?? 0
+    }
+}
+
+extension Connection {
+    /// Runs a check that looks every row up in each of its indexes, with a cache that holds most of an index.
+    func withIndexCache<Result>(_ body: () throws -> Result) throws -> Result {
+        try withCache(ofKibibytes: 16_384, body)
     }
 }
 

@@ -13,6 +13,11 @@ extension StoreVerifier {
         return count > 0 ? count : nil
     }
 
+    /// Returns whether a clause selects any row, which is known at the first.
+    func exists(_ rows: String) throws -> Bool {
+        try connection.integer("SELECT EXISTS (SELECT 1 FROM \(rows))") == 1
+    }
+
     /// Returns the first keys of the rows that a clause selects; a pair may have none.
     func keys(_ rows: String, _ column: String = "Z_PK") throws -> Rows {
         let key = "r.\(column.quotedName)"
@@ -41,6 +46,32 @@ extension StoreVerifier {
             if withValues { found.values.append("\(row.integer(0)): \(row.text(1) ?? "NULL")") }
         }
         return found
+    }
+}
+
+extension Connection {
+    /// Returns whether a row of a table meets one of the conditions, reading the table once for as many of them as fit
+    /// into a statement.
+    ///
+    /// - Parameters:
+    ///   - table: its name as SQL. The conditions may call a row `r`.
+    ///   - conditions: SQL that no index is to be used for.
+    func hasRow(of table: String, meeting conditions: [String]) throws -> Bool {
+        var rest = conditions[...]
+        while !rest.isEmpty {
+            var length = 0
+            // A list of entity numbers may be long.
+            let part = rest.prefix { condition in
+                defer { length += condition.utf8.count }
+                return length < 100_000
+            }
+            rest = rest.dropFirst(part.count)
+            let isMet = part.map { "(\($0))" }.conditions(joinedBy: "OR")
+            if try integer("SELECT EXISTS (SELECT 1 FROM \(table) AS r NOT INDEXED WHERE \(isMet))") == 1 {
+                return true
+            }
+        }
+        return false
     }
 }
 

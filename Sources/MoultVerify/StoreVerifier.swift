@@ -18,12 +18,15 @@ package struct StoreVerifier {
     /// Whether to check a row with an invalid entity number as each entity of its table, to find the faults that it
     /// would have with a valid number.
     private let countsStrangers: Bool
+    /// Whether the indexes are known to match their tables, and every row is read: one pass over a table then answers for
+    /// several columns, and an index alone for its table. What is found so is looked for again, fault by fault.
+    private let trustsIndexes: Bool
 
     package init(
         _ connection: Connection, shape: StoreShape, schema: String = "main", withValues: Bool = false,
-        countsStrangers: Bool = false
+        countsStrangers: Bool = false, trustsIndexes: Bool = false
     ) {
-        (self.withValues, self.countsStrangers) = (withValues, countsStrangers)
+        (self.withValues, self.countsStrangers, self.trustsIndexes) = (withValues, countsStrangers, trustsIndexes)
         (self.connection, self.shape, self.schema) = (connection, shape, schema)
     }
 
@@ -60,25 +63,32 @@ package struct StoreVerifier {
     /// Runs SQLite's own check of the pages: `quick_check`, or `integrity_check`, which also compares indexes with
     /// tables.
     ///
-    /// - Parameters:
-    ///   - tables: the tables to check, with their indexes; nil for all pages.
-    ///   - known: the indexes that do not match their tables, if already known.
-    package func pages(
-        full: Bool = false, of tables: [String]? = nil, indexes known: [IndexFault]? = nil
-    ) throws -> [Finding] {
-        let check = full && known == nil ? "integrity_check" : "quick_check"
+    /// - Parameter tables: the tables to check, with their indexes; nil for all pages.
+    package func pages(full: Bool = false, of tables: [String]? = nil) throws -> [Finding] {
+        try pagesAndIndexes(full: full, of: tables).findings
+    }
+
+    /// Returns the findings of SQLite's own check, and the indexes that `integrity_check` finds not to match their
+    /// tables.
+    package func pagesAndIndexes(
+        full: Bool = true, of tables: [String]? = nil
+    ) throws -> (findings: [Finding], indexes: [IndexFault]) {
+        let check = full ? "integrity_check" : "quick_check"
         let messages = try (tables?.map(\.quotedName) ?? ["20"]).flatMap { limit in
-            try connection.rows("PRAGMA \(schema.quotedName).\(check)(\(limit))") { $0.text(0) ?? "" }
+            try connection.withIndexCache {
+                try connection.rows("PRAGMA \(schema.quotedName).\(check)(\(limit))") { $0.text(0) ?? "" }
+            }
         }
         let isWell = messages.allSatisfy { $0 == "ok" }
         // Damaged pages may end the check early, but are reported anyway.
-        let indexes = known ?? (full && !isWell ? (try? IndexFault.all(connection, schema: schema)) ?? [] : [])
+        let indexes = full && !isWell ? (try? IndexFault.all(connection, schema: schema)) ?? [] : []
         let others = messages.filter { message in message != "ok" && !indexes.contains { message.isAbout($0.index) } }
         let counts = others.isEmpty ? try IndexCount.differences(connection, schema: schema, of: tables) : []
         let damaged = counts.filter(\.isDamage)
         let faults = indexes.filter { fault in !damaged.contains { $0.index == fault.index.name } }
         let stale = counts.filter { count in !count.isDamage && !faults.contains { $0.index.name == count.index } }
-        return others.map { finding("damaged-page", .error, place: schema, $0, MigrationError.damagedStoreRemedy) }
+        let findings =
+            others.map { finding("damaged-page", .error, place: schema, $0, MigrationError.damagedStoreRemedy) }
             + damaged.map { finding("damaged-page", .error, place: $0.index, $0.message, $0.remedy) }
             + faults.map { fault in
                 finding(
@@ -86,6 +96,7 @@ package struct StoreVerifier {
                     "The index \(fault.index.name) does not match its table: searches by it miss rows or find others. "
                         + "SQLite says: \(fault.message).", "\(.repair) makes it again.")
             } + stale.map { finding("index-damaged", .error, place: $0.index, $0.message, $0.remedy) }
+        return (findings, indexes)
     }
 
     // MARK: - The catalogue
@@ -211,6 +222,9 @@ package struct StoreVerifier {
             let rows = """
                 \(table(reference.table)) AS r WHERE \(present)NOT EXISTS (SELECT 1 FROM \(table(reference.targetTable)) AS t WHERE \(target)\(agreement))
                 """
+            guard try mayLeadNowhere(reference, "\(table(reference.targetTable)) AS t WHERE \(target)") else {
+                return nil
+            }
             // A row of a join table has no key of its own.
             let key = reference.numbers.isEmpty ? reference.column : "Z_PK"
             return try violation(
@@ -221,16 +235,29 @@ package struct StoreVerifier {
         }
     }
 
+    /// Returns false if no row of any entity refers to nothing. An index of the column answers this in the order of the
+    /// keys; the entity of a row, which is in no index, would need the row itself.
+    ///
+    /// - Parameter target: the clause of the objects that a row may refer to.
+    private func mayLeadNowhere(_ reference: StoreShape.Reference, _ target: String) throws -> Bool {
+        guard trustsIndexes, reference.entityColumn == nil else { return true }
+        let (name, column) = (table(reference.table), reference.column.quotedName)
+        // A key of a join table is in many pairs.
+        let rows =
+            reference.numbers.isEmpty
+            ? "(SELECT DISTINCT \(column) FROM \(name)) AS r WHERE" : "\(name) AS r WHERE r.\(column) IS NOT NULL AND"
+        return try exists("\(rows) NOT EXISTS (SELECT 1 FROM \(target))")
+    }
+
     private func inverses() throws -> [Violation] {
         try shape.oneToOnes.compactMap { pair in
+            guard try mayDisagree(pair) else { return nil }
             let present = """
                 \(table(pair.table)) AS r WHERE r.\(pair.column.quotedName) IS NOT NULL \
                 AND \(isOf(pair.numbers, pair.table))
                 """
             if try isOneSided(pair, present) { return try oneSided(pair, present) }
-            let rows = """
-                \(present) AND NOT EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) AS t WHERE t.Z_PK = r.\(pair.column.quotedName) AND t.\(pair.inverseColumn.quotedName) = r.Z_PK)
-                """
+            let rows = "\(present) AND \(disagrees(pair))"
             return try violation(
                 count(rows), "inverse-disagrees", .error, place: pair.place, "object refers", plural: "objects refer",
                 "through \(pair.place) to an object that does not refer back.", "\(.repair) makes the two sides agree."
@@ -238,13 +265,26 @@ package struct StoreVerifier {
         }
     }
 
+    private func disagrees(_ pair: StoreShape.OneToOne) -> String {
+        """
+        NOT EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) AS t \
+        WHERE t.Z_PK = r.\(pair.column.quotedName) AND t.\(pair.inverseColumn.quotedName) = r.Z_PK)
+        """
+    }
+
+    /// Returns false if no row of any entity refers to an object that does not refer back.
+    private func mayDisagree(_ pair: StoreShape.OneToOne) throws -> Bool {
+        let rows = "\(table(pair.table)) AS r WHERE r.\(pair.column.quotedName) IS NOT NULL AND \(disagrees(pair))"
+        return try !trustsIndexes || exists(rows)
+    }
+
     /// Whether one side of a one-to-one relationship was never written: it is NULL in every row, and no object is
     /// referred to twice. Some of Apple's apps have such stores.
     private func isOneSided(_ pair: StoreShape.OneToOne, _ present: String) throws -> Bool {
         try connection.integer(
             """
-            SELECT NOT EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) WHERE \(pair.inverseColumn.quotedName) IS NOT NULL) \
-            AND NOT EXISTS (SELECT 1 FROM \(present) GROUP BY r.\(pair.column.quotedName) HAVING count(*) > 1)
+            SELECT CASE WHEN EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) WHERE \(pair.inverseColumn.quotedName) IS NOT NULL) \
+            THEN 0 ELSE NOT EXISTS (SELECT 1 FROM \(present) GROUP BY r.\(pair.column.quotedName) HAVING count(*) > 1) END
             """) == 1
     }
 
@@ -293,11 +333,14 @@ package struct StoreVerifier {
     }
 
     private func required() throws -> [Violation] {
-        try shape.required.compactMap { column in
-            let rows = """
-                \(table(column.table)) AS r WHERE r.\(column.column.quotedName) IS NULL \
-                AND \(isOf(column.numbers, column.table))
-                """
+        func isMissing(_ column: StoreShape.Column) -> String {
+            "r.\(column.column.quotedName) IS NULL AND \(isOf(column.numbers, column.table))"
+        }
+        let faulty = try Dictionary(grouping: shape.required, by: \.table).filter { name, columns in
+            try !trustsIndexes || connection.hasRow(of: table(name), meeting: columns.map(isMissing))
+        }
+        return try shape.required.filter { faulty[$0.table] != nil }.compactMap { column in
+            let rows = "\(table(column.table)) AS r WHERE \(isMissing(column))"
             return try violation(
                 count(rows), "required-missing", .error, place: column.place, "object has", plural: "objects have",
                 "no \(column.place), which is required.", "Give them a value."
@@ -309,6 +352,9 @@ package struct StoreVerifier {
         try shape.unique.compactMap { constraint in
             let columns = constraint.columns.map(\.quotedName).joined(separator: ", ")
             let present = constraint.columns.map { "\($0.quotedName) IS NOT NULL" }.conditions(joinedBy: "AND")
+            // An index of the columns alone answers for the rows of all entities.
+            let all = "\(table(constraint.table)) WHERE \(present) GROUP BY \(columns) HAVING count(*) > 1"
+            guard try !trustsIndexes || exists(all) else { return nil }
             let count = try connection.integer(
                 """
                 SELECT count(*) FROM (SELECT 1 FROM \(table(constraint.table)) AS r \

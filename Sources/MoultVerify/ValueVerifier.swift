@@ -51,12 +51,24 @@ package struct ValueVerifier {
     }
 
     /// Returns one finding for each column with faulty values, with their count and the first keys.
-    package func findings() throws -> [Finding] { try suspicious().compactMap(finding) }
+    package func findings() throws -> [Finding] {
+        try connection.register(Self.isUTF8)
+        return try suspicious().compactMap(finding)
+    }
 
-    /// Returns the columns with values to check, from one pass over each table.
+    /// The SQL function that is 1 for a text in UTF-8. `GLOB` and `length` read a text character by character, and end
+    /// at U+0000.
+    private static let isUTF8 = SQLiteFunction("moult_is_utf8", argumentCount: 1) { arguments in
+        .integer(arguments.cell(0).ownText.isUTF8 ? 1 : 0)
+    }
+
+    /// Returns the columns with values to check, from one pass over each table, and one more over a table that has any.
     private func suspicious() throws -> [Column] {
         var found: [Column] = []
         for (table, columns) in Dictionary(grouping: columns, by: \.table).sorted(by: { $0.key < $1.key }) {
+            guard try connection.hasRow(of: "main.\(table.quotedName)", meeting: columns.map(\.suspicion)) else {
+                continue
+            }
             for start in stride(from: 0, to: columns.count, by: Self.columnsAtOnce) {
                 let part = columns[start..<min(start + Self.columnsAtOnce, columns.count)]
                 let sums = part.map { "max(\($0.suspicion))" }.joined(separator: ", ")
@@ -116,8 +128,9 @@ extension ValueVerifier.Column {
 
     private func fault(_ name: String) -> String {
         switch form {
+        case .integer(.min ... .max): "typeof(\(name)) <> 'integer'"
         case .integer(let range):
-            "typeof(\(name)) <> 'integer' OR \(name) < \(Self.literal(range.lowerBound)) OR \(name) > \(range.upperBound)"
+            "typeof(\(name)) <> 'integer' OR \(name) < \(range.lowerBound) OR \(name) > \(range.upperBound)"
         case .boolean: "typeof(\(name)) <> 'integer' OR \(name) NOT IN (0, 1)"
         case .number: "typeof(\(name)) NOT IN ('integer', 'real')"
         // Beyond these bounds, a Decimal may not have the power of ten.
@@ -126,12 +139,7 @@ extension ValueVerifier.Column {
             typeof(\(name)) IN ('text', 'blob') \
             OR (typeof(\(name)) = 'real' AND \(name) <> 0 AND abs(\(name)) NOT BETWEEN 1e-100 AND 1e100)
             """
-        // Only bytes beyond ASCII can be invalid UTF-8; only the length shows what follows U+0000.
-        case .text:
-            """
-            typeof(\(name)) <> 'text' OR \(name) GLOB '*[^' || char(1) || '-' || char(127) || ']*' \
-            OR length(CAST(\(name) AS BLOB)) <> length(\(name))
-            """
+        case .text: "typeof(\(name)) <> 'text' OR NOT moult_is_utf8(\(name))"
         case .uuid: "typeof(\(name)) <> 'blob' OR length(\(name)) <> 16"
         case .bytes: "typeof(\(name)) <> 'blob'"
         case .externalBytes:
@@ -142,13 +150,10 @@ extension ValueVerifier.Column {
         }
     }
 
-    /// Returns a literal. SQLite reads the digits of the smallest integer as a REAL, because the sign is an operator.
-    private static func literal(_ number: Int64) -> String { number == .min ? "(\(number + 1) - 1)" : "\(number)" }
-
     /// Returns whether a value that meets the condition is faulty.
     fileprivate func isFault(_ cell: SQLiteCell, _ kind: String) -> Bool {
         switch form {
-        case .text where kind == "text": String(validating: cell.ownText, as: UTF8.self) == nil
+        case .text where kind == "text": !cell.ownText.isUTF8
         case .decimal where kind == "text": !Self.isDecimal(String(decoding: cell.ownText, as: UTF8.self))
         case .decimal where kind == "real": !Self.isDecimal(cell.real.description)
         default: true
@@ -181,5 +186,18 @@ extension ValueVerifier.Column {
             power = isNegative ? -Int(number) : Int(number)
         }
         return rest.isEmpty && (-128...127).contains(power - fraction.count)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether the bytes are UTF-8. Eight bytes of ASCII are seen at once.
+    fileprivate var isUTF8: Bool {
+        var place = 0
+        while place + 8 <= count, loadUnaligned(fromByteOffset: place, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 {
+            place += 8
+        }
+        while place < count, self[place] < 0x80 { place += 1 }
+        return place == count
+            || String(validating: UnsafeRawBufferPointer(rebasing: self[place...]), as: UTF8.self) != nil
     }
 }

@@ -287,14 +287,23 @@ struct SmallThingsTests {  // tier: long
                 toFile: moult.folder.path + "/User.csv", atomically: true, encoding: .utf8)
             return try moult("import", "forum.sqlite", "User.csv")
         }
-        let wrong = try take("31.1.2020")
-        #expect(wrong.exit == 2 && wrong.errors.contains("2020-01-31T09:05:00Z"), "\(wrong)")
-        for date in ["2020-01-31", "2020-01-31 09:05", "2020-01-31T09:05:00Z"] {
+        for date in [
+            "31.1.2020", "2020-01-3", "2020-01-31T", "2020-01-31Z", "2020-01-31 09", "2020-01-31T09:05:00.",
+            "2020-01-31 9:05",
+            "2020-01-31T09:05:00Zz", "2020-01-31x09:05",
+        ] {
+            let wrong = try take(date)
+            #expect(wrong.exit == 2 && wrong.errors.contains("2020-01-31T09:05:00Z"), "\(date) \(wrong)")
+        }
+        for date in [
+            "2020-01-31", "2020-01-31 09:05", "2020-01-31T09:05:00Z", "2020-01-31 09:05:07.25", "2020-01-31T09:05Z",
+        ] {
             #expect(try take(date).exit == 0, "\(date)")
         }
         let shown = try SQLiteShell.run(
             moult.folder.path + "/forum.sqlite",
             "SELECT datetime(ZJOINEDAT + 978307200, 'unixepoch') FROM ZUSER WHERE ZNAME = 'ann' ORDER BY Z_PK")
-        #expect(shown == "2020-01-31 00:00:00\n2020-01-31 09:05:00\n2020-01-31 09:05:00\n")
+        let days = ["00:00:00", "09:05:00", "09:05:00", "09:05:07", "09:05:00"].map { "2020-01-31 \($0)\n" }
+        #expect(shown == days.joined())
     }
 }

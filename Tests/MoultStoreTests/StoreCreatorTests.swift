@@ -57,6 +57,25 @@ struct StoreCreatorTests {
         }
     }
 
+    @Test func `the tables of a large model are in the catalogue as if each had been made alone`() throws {
+        let (folder, path) = (try ScratchFolder(), "/Large.sqlite")
+        let model = try ManagedObjectModel(
+            (0..<600).map { number in
+                "E\(number) = name String, next > E\((number + 1) % 600).last, last >> E\((number + 599) % 600).next"
+                    + (number == 0 ? ", all >> E1.none, none >> E599.all" : number == 1 ? ", none >> E0.all" : "")
+                    + (number == 599 ? ", all >> E0.none" : "")
+            }.joined(separator: "\n"))
+        let creator = try StoreCreator(ModelVersion(names: ["Large"], model: model))
+        #expect(creator.layout.tableGroups.count == 3 && creator.layout.joinTables.count == 2)
+        try creator.make(at: folder.path + path)
+        let names = ["integrity_check", "auto_vacuum", "freelist_count"]
+        #expect(
+            try SQLiteShell.run(folder.path + path, names.map { "PRAGMA \($0);" }.joined()) == "ok\n2\n0\n")
+        let made = try SQLiteShell.run(
+            folder.path + path, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY sql")
+        #expect(made.split(separator: "\n").map(String.init) == creator.layout.createStatements.sorted())
+    }
+
     @Test func `it carries its own model`() throws {
         let (folder, path) = try make()
         defer { withExtendedLifetime(folder) {} }

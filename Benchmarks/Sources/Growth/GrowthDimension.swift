@@ -2,7 +2,7 @@ import MoultModel
 
 /// What a store or its model has more of, and how much of it a size has.
 enum GrowthDimension: String, CaseIterable {
-    case rows, entities, attributes, versions, links, files
+    case rows, entities, attributes, versions, links, files, backups
 
     /// What the smallest of the three sizes has.
     private var base: Int {
@@ -13,6 +13,7 @@ enum GrowthDimension: String, CaseIterable {
         case .versions: 3
         case .links: 4_000
         case .files: 100
+        case .backups: 50
         }
     }
 
@@ -30,6 +31,7 @@ enum GrowthDimension: String, CaseIterable {
         case .versions: size.versions = count
         case .links: (size.rows, size.links) = (1_000, count)
         case .files: size.files = count
+        case .backups: size.backups = count
         }
         return size
     }
@@ -46,6 +48,7 @@ struct GrowthSize {
     /// Pairs of each many-to-many relationship.
     var links = 100
     var files = 0
+    var backups = 0
 }
 
 extension GrowthSize {

@@ -1,5 +1,6 @@
 import Foundation
 import MoultBasics
+import MoultEngine
 import MoultModel
 import MoultModelFiles
 import MoultSQLite
@@ -62,6 +63,7 @@ struct GrowthStore {
         let maker = try StoreCreator(ModelVersion(names: [names[0]], model: size.model(version: 0)))
         try maker.make(at: store)
         try fill(size, maker.layout)
+        for _ in 0..<size.backups { _ = try Migrator().backUp(store, version: names[0]) }
     }
 
     private func fill(_ size: GrowthSize, _ layout: StoreLayout) throws {
@@ -120,8 +122,8 @@ struct GrowthStore {
             _ = try? FileManager.default.removeItem(atPath: used)
         }
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-        for name in ["store.sqlite", ".store_SUPPORT"] where FileManager.default.fileExists(atPath: "\(folder)/\(name)")
-        {
+        for name in ["store.sqlite", ".store_SUPPORT", "store.sqlite.moult"]
+        where FileManager.default.fileExists(atPath: "\(folder)/\(name)") {
             try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(place)/\(name)")
         }
     }

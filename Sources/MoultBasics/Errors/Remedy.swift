@@ -69,6 +69,9 @@ package struct Remedy: Sendable, Hashable, CustomStringConvertible {
         return remedy
     }
 
+    /// Whether a sentence is a part of this one.
+    package func contains(_ part: Remedy) -> Bool { parts.contains(part.parts) }
+
     /// Returns the sentence with one part replaced by another.
     package func replacing(_ old: Remedy, with new: Remedy) -> Remedy {
         var remedy = self

@@ -18,11 +18,12 @@ extension DiagnosisCheck {
     /// them.
     static let rows = DiagnosisCheck(upTo: 0.85, readsAll: true) { site in
         guard let version = site.version, site.isSound else { return [] }
-        let (found, indexes) = try WorkMeter.part(upTo: 0.5) { try repairs(site, version) }
+        let audit = try WorkMeter.part(upTo: 0.95) {
+            try StoreAudit(site.path, model: version.model, requiring: version, full: true, system: site.system)
+        }
+        let found = try repairs(site, version, audit)
         // An audit counts files next to the store, whether or not a repair may touch them.
         let rules = Set(found.faults.map(\.rule)).subtracting([.externalFiles])
-        let audit = try StoreAudit(
-            site.path, model: version.model, requiring: version, full: true, indexes: indexes, system: site.system)
         // A separate check reports damaged side files.
         let elsewhere = [DamagedSideFiles.code, DamagedSideFiles.zeroedCode]
         let remarks = found.remarks.filter { !elsewhere.contains($0.code) }
@@ -38,16 +39,14 @@ extension DiagnosisCheck {
         return faults.filter { $0.rule != .externalFiles }.map { site.finding($0, schema[$0.place]) } + remarks + others
     }
 
-    /// Returns the faults that a repair would find, and the indexes that do not match their tables. Returns neither if
-    /// a repair must not or cannot touch the store; its rows and indexes are audited all the same.
+    /// Returns the faults that a repair would find; none if a repair must not or cannot touch the store.
     private static func repairs(
-        _ site: DiagnosisContext, _ version: ModelVersion
-    ) throws -> (found: RepairReport, indexes: [IndexFault]?) {
+        _ site: DiagnosisContext, _ version: ModelVersion, _ audit: StoreAudit
+    ) throws -> RepairReport {
         do {
-            let repair = try StoreRepair(site.path, at: version, system: site.system)
-            return (repair.found, repair.indexFaults)
+            return try StoreRepair(site.path, at: version, knowing: audit, system: site.system).found
         } catch let error as MigrationError where [.cloudKit, .deferredWork, .metadataInvalid].contains(error.code) {
-            return (RepairReport(), nil)
+            return RepairReport()
         }
     }
 
@@ -55,8 +54,7 @@ extension DiagnosisCheck {
     static let fewerRows = DiagnosisCheck(upTo: 0.9, readsAll: true) { site in
         guard let snapshot = site.snapshot, site.isSound else { return [] }
         let hashes = snapshot.hashes.entities.mapValues(\.base64)
-        let backups = try site.migrator.backups(of: site.path).list()
-        guard let backup = backups.last(where: { $0.manifest.versionHashes == hashes }) else { return [] }
+        guard let backup = try site.listed().backups.last(where: { $0.manifest.versionHashes == hashes }) else { return [] }
         let lost = try ChangedObjects.all(in: site.path, since: backup, site.system).filter { changed in
             changed.deleted > 10 && changed.deleted > 2 * changed.inserted
         }

@@ -246,13 +246,13 @@ extension DiagnosisCheck {
 
     static let backups = DiagnosisCheck(upTo: 1, readsAll: true) { site in
         let folder = try site.migrator.backups(of: site.path)
-        let (all, unreadable) = try folder.contents()
+        let (all, unreadable) = try site.listed()
         if let first = unreadable.first {
             return [
                 site.finding(
-                    "backup-unreadable", .warning, place: first.error.place,
+                    "backup-unreadable", .warning, place: first.place,
                     "\(unreadable.count) of \(Quantity.count(all.count + unreadable.count, "backup")) cannot be restored: "
-                        + first.error.message,
+                        + first.message,
                     "\(.verifyBackups, site.store), then \(.makeBackup, site.store)")
             ]
         }

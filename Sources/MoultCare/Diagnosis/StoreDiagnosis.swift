@@ -43,9 +43,11 @@ package struct StoreDiagnosis: Sendable {
                 if !isKnown { found.append(obstacle.finding) }
             }
         }
-        let damage = (try? site.remedyForDamage) ?? site.salvage
-        for position in found.indices {
-            found[position].advice = found[position].advice.replacing(MigrationError.damagedStoreRemedy, with: damage)
+        let general = MigrationError.damagedStoreRemedy
+        // Finding a sound backup reads it.
+        for position in found.indices where found[position].advice.contains(general) {
+            let damage = (try? site.remedyForDamage) ?? site.salvage
+            found[position].advice = found[position].advice.replacing(general, with: damage)
         }
         found = Self.onceForEachFault(found).map { $0.naming(store: site.name, at: site.path) }
         findings = found.unique().enumerated().sorted {
@@ -90,6 +92,8 @@ struct DiagnosisContext {
     let version: ModelVersion?
     /// The name of the version of the model that a damaged store has; nil if it is unknown.
     private let damagedVersion: String?
+    private let onceListed = Once<Result<(backups: [StoreBackup], unreadable: [MigrationError]), any Error>>()
+    private let onceVerified = Once<StoreBackup?>()
     private let onceExamined = Once<Result<PreparedMigration?, any Error>>()
     private let onceMeasured = Once<Result<Room, any Error>>()
 
@@ -213,10 +217,20 @@ struct DiagnosisContext {
         return version.name
     }
 
+    /// Returns the backups of the store, oldest first, and the errors of those with an unreadable manifest.
+    func listed() throws -> (backups: [StoreBackup], unreadable: [MigrationError]) {
+        try onceListed.value {
+            Result {
+                let (backups, unreadable) = try migrator.backups(of: path).contents()
+                return (backups, unreadable.map(\.error))
+            }
+        }.get()
+    }
+
     /// Returns the newest backup that matches its manifest.
     func newestGoodBackup() throws -> StoreBackup? {
-        let folder = try migrator.backups(of: path)
-        return try folder.list().last { (try? folder.verify($0)) != nil }
+        let (folder, backups) = (try migrator.backups(of: path), try listed().backups)
+        return onceVerified.value { backups.last { (try? folder.verify($0)) != nil } }
     }
 
     /// The store's path, quoted for a shell.

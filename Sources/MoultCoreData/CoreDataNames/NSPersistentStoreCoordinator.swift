@@ -27,6 +27,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     private init(_ base: PersistentStoreCoordinator) {
         self.base = base
         managedObjectModel = NSManagedObjectModel(base.managedObjectModel)
+        // The base coordinator has checked the model.
+        _ = try? managedObjectModel.frozen()
         super.init()
         register()
     }

@@ -10,6 +10,8 @@ struct StoreGrowth: Sendable {
     private let sources: [String: [String]]
     /// The sources that the mappings give each attribute.
     private let given: [String: [AttributeSource]]
+    /// The mappings to each entity.
+    private let mappings: [String?: [ResolvedEntityMapping]]
 
     init(plan: BoundPlan) {
         self.plan = plan
@@ -21,6 +23,7 @@ struct StoreGrowth: Sendable {
             sources[table.name, default: []].append(old)
         }
         self.sources = sources
+        mappings = Dictionary(grouping: plan.mapping.entityMappings, by: \.destinationEntityName)
         given = Dictionary(grouping: plan.mapping.entityMappings.flatMap(\.attributes), by: \.key)
             .mapValues { $0.map(\.value) }
     }
@@ -261,8 +264,7 @@ struct StoreGrowth: Sendable {
             return (table.name, old, filling)
         }
         func mapping(_ entity: String) -> (ResolvedEntityMapping, EntityDescription, EntityTable)? {
-            let all = plan.mapping.entityMappings.filter { $0.destinationEntityName == entity }
-            guard all.count == 1, let only = all.first,
+            guard let all = mappings[entity], all.count == 1, let only = all.first,
                 let old = only.sourceEntityName.flatMap(plan.source.model.entity),
                 let table = plan.source.table(for: old)
             else { return nil }

@@ -29,15 +29,18 @@ struct SchemaRepair: Sendable {
         !breaksReading && !(script.gaps.history.tables.isEmpty && script.gaps.history.columns.isEmpty)
     }
 
-    /// - Parameter connection: a connection to the store, for reading.
+    /// - Parameters:
+    ///   - connection: a connection to the store, for reading.
+    ///   - known: the indexes that do not match their tables; nil to look for them.
     /// - Throws: `storeCorrupted` if the entity of a table is unknown, or if a fault that the rules leave but could
     ///   repair, in the schema or an index, keeps the rows from being read.
     init(
-        _ snapshot: StoreSnapshot, model: ManagedObjectModel, _ rules: Set<RepairRule>, over connection: Connection
+        _ snapshot: StoreSnapshot, model: ManagedObjectModel, _ rules: Set<RepairRule>, over connection: Connection,
+        knowing known: [IndexFault]? = nil
     ) throws {
         var gaps = SchemaGaps()
         let layout = try StoreLayout(completing: snapshot, model: model, gaps: &gaps)
-        faults = try IndexFault.all(connection)
+        faults = try known ?? IndexFault.all(connection)
         if let fault = faults.first, !rules.contains(.indexes) {
             throw MigrationError(
                 .storeCorrupted,

@@ -32,8 +32,6 @@ package final class StoreRepair: Sendable {
     private let acceptedLosses: AcceptedLosses
     private let system: any System
 
-    /// The indexes that do not match their tables.
-    package var indexFaults: [IndexFault] { schema.faults }
     /// Whether missing tables or columns keep the rows from being read.
     package var leavesRows: Bool { schema.breaksReading }
 
@@ -44,16 +42,19 @@ package final class StoreRepair: Sendable {
     ///   - rules: the faults to look for.
     ///   - limit: the date before which persistent history is deleted, if the rules include it.
     ///   - acceptedLosses: the relationships of which the repair may clear most references.
+    ///   - known: an audit of the store, whose pages are sound; nil to make one.
     /// - Throws: `storeCorrupted` for damaged pages, which repairing rows cannot fix; `cloudKit` and `deferredWork` for
     ///   a store that must not be changed.
     package init(
         _ store: String, at version: ModelVersion, rules: Set<RepairRule> = RepairRule.byDefault,
         trimmingHistory limit: HistoryLimit? = nil, accepting acceptedLosses: AcceptedLosses = .none,
-        system: any System = POSIXSystem()
+        knowing known: StoreAudit? = nil, system: any System = POSIXSystem()
     ) throws {
         (self.store, binding, schema, unnamed, free, found) = try ReadOnlyStore.read(store, system: system) { probe in
             // An index that is the only evidence of rows is never rebuilt.
-            _ = try WorkMeter.part(upTo: 0.1) { try probe.connection.checkPages(place: probe.path) }
+            if known == nil {
+                _ = try WorkMeter.part(upTo: 0.1) { try probe.connection.checkPages(place: probe.path) }
+            }
             let snapshot = try StoreSnapshot(probe.connection)
             // Another process may have migrated the store since its version was looked up.
             guard ModelVersions(versions: [version]).position(matching: snapshot.hashes) != nil else {
@@ -62,15 +63,23 @@ package final class StoreRepair: Sendable {
             if !rules.isSubset(of: RepairRule.keepingRows) { try PreparedMigration.refuseToChangeObjects(snapshot) }
             let version = try version.held(by: snapshot.hashes)
             let schema = try WorkMeter.part(upTo: 0.3) {
-                try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
+                try SchemaRepair(
+                    snapshot, model: version.model, rules, over: probe.connection, knowing: known?.indexFaults)
             }
-            let size = try TableSizes.metered(over: probe.connection)
+            let external = ExternalStorage(store: probe.path)
+            // An audit through an index that does not match its table would report false findings.
+            let audit = try WorkMeter.part(upTo: 0.9) {
+                try schema.hasIndexFaults
+                    ? nil
+                    : known
+                        ?? StoreAudit(probe.connection, external, model: version.model, checksPages: false, on: system)
+            }
             let rows =
                 try schema.breaksReading
                 ? []
                 : Self.rows(
-                    probe.connection, probe.path, version.model, rules, schema.history, limit, size, system)
-            let external = ExternalStorage(store: probe.path)
+                    probe.connection, probe.path, version.model, rules, without: audit?.settled ?? [], schema.history,
+                    limit, system)
             let unnamed =
                 try rules.contains(.externalFiles)
                 ? external.unnamed(in: probe.connection, of: probe.path, on: system) : .init()
@@ -80,12 +89,7 @@ package final class StoreRepair: Sendable {
                 faults: schema.report.faults + schema.waiting.map(\.found) + rows + Self.finding(unnamed, external)
                     + (free.map { isWorthwhile ? [Self.finding($0, probe.path)] : [] } ?? []),
                 remarks: try schema.report.remarks + DamagedSideFiles.findings(beside: probe.path, system))
-            // An audit through an index that does not match its table would report false findings.
-            guard !schema.hasIndexFaults else {
-                return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, isWorthwhile ? free : nil, found)
-            }
-            let audit = try StoreAudit(probe.connection, external, model: version.model, checksPages: false, on: system)
-            found.remarks += found.remarks(of: audit, rules, handling: Set(found.faults.map(\.rule)))
+            if let audit { found.remarks += found.remarks(of: audit, rules, handling: Set(found.faults.map(\.rule))) }
             return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, isWorthwhile ? free : nil, found)
         }
         (self.version, self.rules, self.limit, self.system) = (version, rules, limit, system)
@@ -108,15 +112,18 @@ package final class StoreRepair: Sendable {
         return [finding]
     }
 
+    /// - Parameter settled: the rules whose faults an audit has not found. The history to delete is no fault.
     private static func rows(
         _ connection: Connection, _ path: String, _ model: ManagedObjectModel, _ rules: Set<RepairRule>,
-        _ history: HistoryGaps, _ limit: HistoryLimit?, _ size: Int64, _ system: any System
+        without settled: Set<RepairRule>, _ history: HistoryGaps, _ limit: HistoryLimit?, _ system: any System
     ) throws -> [RepairReport.Fault] {
+        let rules = rules.subtracting(limit == nil ? settled : settled.subtracting([.history]))
+        let size = try TableSizes.metered(over: connection)
         let objects = try ObjectStore(
             over: connection, model: model, external: ExternalStorage(store: path), isReadOnly: true, on: system)
         let search = RepairSearch(connection, objects)
         let faults = RepairFaults(objects.layout, rules, history, before: limit).all
-        return try WorkMeter.each(upTo: 0.7, faults.map { fault in (size, { [try search.finding(fault)] }) })
+        return try WorkMeter.each(faults.map { fault in (size, { [try search.finding(fault)] }) })
             .filter { $0.count > 0 }
     }
 

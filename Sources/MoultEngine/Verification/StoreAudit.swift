@@ -10,6 +10,10 @@ package struct StoreAudit: Sendable {
     package private(set) var findings: [Finding]
     /// Objects by entity, without those of its sub-entities.
     package let rowCounts: [String: Int64]
+    /// The indexes that do not match their tables; nil if the caller has checked the pages.
+    let indexFaults: [IndexFault]?
+    /// The rules whose faults the audit has looked for and not found.
+    let settled: Set<RepairRule>
 
     package var isSound: Bool { !findings.contains(where: \.isFault) }
 
@@ -18,12 +22,11 @@ package struct StoreAudit: Sendable {
     ///   - version: the version that the store had when it was looked up; nil to skip this check.
     ///   - full: whether to also look for reference cycles.
     ///   - withValues: whether findings include the values of the rows that they name.
-    ///   - indexes: the indexes that do not match their tables, if known.
     /// - Throws: `locked` if another process has migrated the store since its version was looked up; what reading an
     ///   unusable file throws.
     package init(
         _ store: String, model: ManagedObjectModel, requiring version: ModelVersion? = nil, full: Bool = false,
-        withValues: Bool = false, indexes: [IndexFault]? = nil, system: any System = POSIXSystem()
+        withValues: Bool = false, system: any System = POSIXSystem()
     ) throws {
         self = try ReadOnlyStore.read(store, system: system) { probe in
             if let version, let hashes = try StoreMetadata(from: probe.connection).hashes,
@@ -33,7 +36,7 @@ package struct StoreAudit: Sendable {
             }
             var audit = try Self(
                 probe.connection, ExternalStorage(store: probe.path), model: model, full: full, withValues: withValues,
-                indexes: indexes, on: system)
+                on: system)
             if audit.findings.contains(where: { $0.code == "damaged-page" }), let foreign = probe.foreignSideFile {
                 throw foreign
             }
@@ -49,10 +52,10 @@ package struct StoreAudit: Sendable {
 
     /// - Parameters:
     ///   - connection: a connection with the store as its schema `main`, which is only read.
-    ///   - checksPages: whether to check pages and indexes; false if the caller does.
+    ///   - checksPages: whether to check pages and indexes; false if the caller has found no fault in them.
     init(
         _ connection: Connection, _ external: ExternalStorage, model: ManagedObjectModel, full: Bool = false,
-        withValues: Bool = false, checksPages: Bool = true, indexes: [IndexFault]? = nil, on system: any System
+        withValues: Bool = false, checksPages: Bool = true, on system: any System
     ) throws {
         let snapshot = try StoreSnapshot(connection)
         let model = try ModelVersion(names: [""], model: model).held(by: snapshot.hashes).model
@@ -62,20 +65,23 @@ package struct StoreAudit: Sendable {
             // The rows cannot be read while parts are missing.
             findings = snapshot.findings + completed.findings
             rowCounts = try Self.rowCounts(snapshot, completed, without: gaps, over: connection)
+            (indexFaults, settled) = (nil, [])
             return
         }
         let layout = try StoreLayout(actual: snapshot, model: model)
         var shape = StoreShape(layout, withObjects: false)
         shape.history = StoreShape.history(of: layout).filter { gaps.history.isWhole($0.table) }
-        let verifier = StoreVerifier(connection, shape: shape, withValues: withValues)
+        let verifier = StoreVerifier(connection, shape: shape, withValues: withValues, trustsIndexes: true)
         let identity = Self.identity(snapshot)
         // Rows are looked up through indexes, so check these first.
         let rows = try TableSizes.metered(over: connection)
-        var found =
-            try checksPages
-            ? WorkMeter.each(upTo: 0.4, [(rows, { try verifier.pages(full: true, indexes: indexes) })]) : []
+        let pages =
+            try checksPages ? WorkMeter.each(upTo: 0.4, [(rows, { [try verifier.pagesAndIndexes()] })]).first : nil
+        var found = pages?.findings ?? []
         // Damaged pages make all further results doubtful, and may stop the reading.
-        if found.isEmpty {
+        let readsRows = found.isEmpty
+        let counts = full || !snapshot.metadata.hasDeferredWork
+        if readsRows {
             var pieces: [WorkMeter.Piece<Finding>] = [(1, { try verifier.structure() })]
             pieces += StoreVerifier.RowCheck.allCases.map { check in
                 (
@@ -94,7 +100,7 @@ package struct StoreAudit: Sendable {
                 (rows, { try EnumAudit(layout: layout, connection: connection, withValues: withValues).findings() }),
             ]
             // Values that deferred work has yet to compute are no fault.
-            if full || !snapshot.metadata.hasDeferredWork {
+            if counts {
                 pieces.append((rows, { try Self.wrongCounts(connection, layout, gaps.history) }))
             }
             // Without an identifier its objects cannot be read.
@@ -103,11 +109,26 @@ package struct StoreAudit: Sendable {
             }
             found = try WorkMeter.each(pieces)
         }
+        indexFaults = pages?.indexes
+        settled = readsRows ? Self.settled(by: found, counts: counts) : []
         // The gaps describe missing indexes better: another index may replace one.
         findings =
             snapshot.findings + [identity].compactMap { $0 }
             + layout.findings.filter { $0.code != "index-missing" } + gaps.findings + found
         rowCounts = try snapshot.rowCounts(in: layout, over: connection)
+    }
+
+    /// Returns the rules for whose faults the rows were searched, without those that repair one of the findings.
+    private static func settled(by found: [Finding], counts: Bool) -> Set<RepairRule> {
+        var rules: Set<RepairRule> = [
+            .history, .numbers, .dangling, .inverses, .duplicates, .orphans, .keyCounters,
+        ]
+        if counts { rules.insert(.counts) }
+        return found.reduce(into: rules) { rules, finding in
+            rules.subtract(RepairRule.repairing[finding.code] ?? [])
+            // A required value may be a relationship.
+            if finding.code == "required-missing" { rules.remove(.orphans) }
+        }
     }
 
     /// Returns the finding about a store whose identifier is not one; nil for any other store.

@@ -31,12 +31,7 @@ extension ObjectStore {
     /// Runs a save of many objects with a cache of 8 MiB, unless another size has been set. Pages that do not fit into
     /// the cache are written and read again during the save, above all those of indexes.
     private func withRoom<Result>(for count: Int, _ body: () throws -> Result) throws -> Result {
-        // SQLite's default. A negative size is in KiB.
-        let usual: Int64 = -2_000
-        guard count >= 1_000, try connection.integer("PRAGMA cache_size") == usual else { return try body() }
-        try connection.execute("PRAGMA cache_size = -8192")
-        defer { try? connection.execute("PRAGMA cache_size = \(usual)") }
-        return try body()
+        count >= 1_000 ? try connection.withCache(ofKibibytes: 8_192, body) : try body()
     }
 
     /// Returns the identities that new objects will have when they are saved, and reserves them.

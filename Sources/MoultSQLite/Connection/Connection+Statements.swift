@@ -98,6 +98,16 @@ extension Connection {
         try execute("PRAGMA temp_store_directory = \(folder.quotedLiteral)")
     }
 
+    /// Runs `body` with a cache of so many KiB for the pages of `main`, unless another size has been set.
+    package func withCache<Result>(ofKibibytes size: Int, _ body: () throws -> Result) throws -> Result {
+        // SQLite's default. A negative size is in KiB.
+        let usual: Int64 = -2_000
+        guard try integer("PRAGMA main.cache_size") == usual else { return try body() }
+        try execute("PRAGMA main.cache_size = -\(size)")
+        defer { try? execute("PRAGMA main.cache_size = \(usual)") }
+        return try body()
+    }
+
     // MARK: - Transactions
 
     package enum TransactionKind: String, Sendable {
@@ -144,6 +154,19 @@ extension Connection {
     /// - Throws: `unsupported` if this SQLite does not allow it; `dataConflict` if the object has changed.
     package func editSchema(_ sql: String) throws {
         let version = Int32(truncatingIfNeeded: try integer("PRAGMA main.schema_version") ?? 0)
+        try withWritableSchema {
+            try run(sql)
+            guard changes == 1 else {
+                throw MigrationError(
+                    .dataConflict, "The text of a table is not what it was when the migration was planned.",
+                    place: path, remedy: "Plan the migration again.")
+            }
+            try execute("PRAGMA main.schema_version = \(version &+ 1)")
+        }
+    }
+
+    /// Runs `body`, which may change the rows of the catalogue. This connection then reads the schema again.
+    private func withWritableSchema(_ body: () throws -> Void) throws {
         try execute("PRAGMA writable_schema = ON")
         // RESET also makes this connection discard the old schema.
         defer { try? execute("PRAGMA writable_schema = RESET") }
@@ -152,13 +175,32 @@ extension Connection {
                 .unsupported, "SQLite does not allow this connection to edit its schema.", place: path,
                 remedy: "Migrate with \(option: .normalise), which rebuilds the table.")
         }
-        try run(sql)
-        guard changes == 1 else {
-            throw MigrationError(
-                .dataConflict, "The text of a table is not what it was when the migration was planned.", place: path,
-                remedy: "Plan the migration again.")
+        try body()
+    }
+
+    /// Runs the statements that make tables with their indexes, inside the open transaction of an empty database.
+    ///
+    /// For each table and index, SQLite reads the whole catalogue and visits each table in memory, so that many would
+    /// take a time that grows with their square. The rows of the catalogue are therefore put aside after each group,
+    /// and all of them are put back at the end, tables first.
+    ///
+    /// - Parameter groups: statements, none of which names a table of an earlier group.
+    package func make(_ groups: [[String]]) throws {
+        try execute("CREATE TEMP TABLE moult_catalogue AS SELECT * FROM main.sqlite_master WHERE 0")
+        for group in groups {
+            for statement in group { try execute(statement) }
+            try withWritableSchema {
+                try execute(
+                    """
+                    INSERT INTO temp.moult_catalogue SELECT * FROM main.sqlite_master; DELETE FROM main.sqlite_master
+                    """)
+            }
         }
-        try execute("PRAGMA main.schema_version = \(version &+ 1)")
+        try withWritableSchema {
+            try execute(
+                "INSERT INTO main.sqlite_master SELECT * FROM temp.moult_catalogue ORDER BY type = 'index', rowid")
+        }
+        try execute("DROP TABLE temp.moult_catalogue")
     }
 
     /// Attaches another database under the given schema name.

@@ -66,7 +66,12 @@ package struct StoreCreator: Sendable {
         if layout.level.writesAheadLog { try connection.execute("PRAGMA journal_mode = WAL") }
         try connection.registerCoreDataStubs()
         try connection.transaction {
-            for statement in layout.createStatements { try connection.execute(statement) }
+            let groups = layout.tableGroups
+            if groups.count > 1 { try connection.make(groups) }
+            let made = groups.count > 1 ? Set(groups.joined()) : []
+            for statement in layout.createStatements where !made.contains(statement) {
+                try connection.execute(statement)
+            }
             for row in layout.primaryKeyRows { try connection.execute(row.insertStatement) }
             try metadata.write(to: connection)
             if layout.level.hasModelCache {

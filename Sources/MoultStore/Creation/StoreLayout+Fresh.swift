@@ -100,6 +100,14 @@ extension StoreLayout {
         }
     }
 
+    /// The statements of the tables and their indexes, in groups of at most a few hundred tables.
+    var tableGroups: [[String]] {
+        let all = tables.map { (name: $0.name, sql: $0.sql) } + joinTables.map { (name: $0.name, sql: $0.sql) }
+        return stride(from: 0, to: all.count, by: 250).map { start in
+            tablesWithIndexes([Array(all[start..<min(start + 250, all.count)])])
+        }
+    }
+
     private func tablesWithIndexes(_ groups: [[(name: String, sql: String)]]) -> [String] {
         let byTable = Dictionary(grouping: indexes, by: \.table)
         return groups.flatMap { $0.flatMap { table in [table.sql] + (byTable[table.name] ?? []).map(\.sql) } }

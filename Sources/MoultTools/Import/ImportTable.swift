@@ -30,22 +30,27 @@ struct ImportTable {
         var isNull: Bool { if case .json(.null) = self { true } else { false } }
     }
 
-    /// - Parameter isExact: whether an apostrophe before a formula is part of the text.
-    /// - Throws: `usage` with the line of invalid CSV or JSON Lines; any error from reading the file.
-    init(_ path: String, isExact: Bool, _ system: any System) throws {
+    /// - Parameters:
+    ///   - isExact: whether an apostrophe before a formula is part of the text.
+    ///   - names: by column, the property that it holds, if it has another name.
+    /// - Throws: `usage` with the line of invalid CSV or JSON Lines, or if two columns hold one property; any error from
+    ///   reading the file.
+    init(_ path: String, isExact: Bool, renaming names: [String: String], _ system: any System) throws {
         self.path = path
         let bytes = try system.read(path)
         if path.hasSuffix(".csv") {
             let csv = try CSVReader(bytes, place: path)
-            columns = csv.columns
+            try Self.check(csv.columns, path)
+            let columns = csv.columns.map { names[$0] ?? $0 }
+            try Self.check(columns, path)
+            self.columns = columns
             rows = csv.rows.map { row in
                 Row(
                     line: row.line,
                     values: Dictionary(
-                        zip(csv.columns, row.fields.map { Value($0, isExact: isExact) }),
+                        zip(columns, row.fields.map { Value($0, isExact: isExact) }),
                         uniquingKeysWith: { first, _ in first }))
             }
-            try checkColumns()
             return
         }
         var (columns, rows): ([String], [Row]) = ([], [])
@@ -63,32 +68,15 @@ struct ImportTable {
                 Row(
                     line: place + 1,
                     values: Dictionary(
-                        members.map { ($0.key, Value.json($0.value)) }, uniquingKeysWith: { first, _ in first })))
+                        members.map { (names[$0.key] ?? $0.key, Value.json($0.value)) },
+                        uniquingKeysWith: { first, _ in first })))
         }
+        columns = columns.map { names[$0] ?? $0 }
+        try Self.check(columns, path)
         (self.columns, self.rows) = (columns, rows)
     }
 
-    private init(path: String, columns: [String], rows: [Row]) {
-        (self.path, self.columns, self.rows) = (path, columns, rows)
-    }
-
-    /// Returns the table with the columns named after the properties that they hold, and after ``added``.
-    ///
-    /// - Throws: `usage` if two columns hold one property.
-    func renaming(_ names: [String: String]) throws -> ImportTable {
-        let names = names.merging(Self.added) { _, added in added }
-        let rows = rows.map { row in
-            Row(
-                line: row.line,
-                values: Dictionary(
-                    row.values.map { (names[$0] ?? $0, $1) }, uniquingKeysWith: { first, _ in first }))
-        }
-        let table = ImportTable(path: path, columns: columns.map { names[$0] ?? $0 }, rows: rows)
-        try table.checkColumns()
-        return table
-    }
-
-    private func checkColumns() throws {
+    private static func check(_ columns: [String], _ path: String) throws {
         let repeated = Dictionary(grouping: columns) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
         guard let name = repeated.first else { return }
         throw MigrationError(
@@ -153,11 +141,32 @@ extension DateText {
     /// Returns the text of a whole moment for the texts of a day (`2020-01-31`) and of a time without seconds or zone
     /// (`2020-01-31 09:05`, in UTC); any other text as it is.
     fileprivate static func whole(_ text: String) -> String {
-        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == "T" || $0 == " " }
-        guard let day = parts.first, day.wholeMatch(of: /[0-9]{4}-[0-9]{2}-[0-9]{2}/) != nil else { return text }
-        guard let clock = parts.dropFirst().first else { return "\(day)T00:00:00Z" }
-        guard let match = clock.wholeMatch(of: /([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]+)?)?Z?/) else { return text }
-        return "\(day)T\(match.1)\(match.2 ?? ":00")Z"
+        var rest = text.utf8[...]
+        guard rest.take("0000-00-00") else { return text }
+        let day = text[..<rest.startIndex]
+        guard let mark = rest.popFirst() else { return "\(day)T00:00:00Z" }
+        let start = rest.startIndex
+        guard " T".utf8.contains(mark), rest.take("00:00") else { return text }
+        let isWhole = rest.take(":00")
+        if isWhole, rest.take(".0") { while rest.take("0") {} }
+        let clock = text[start..<rest.startIndex]
+        _ = rest.take("Z")
+        return rest.isEmpty ? "\(day)T\(clock)\(isWhole ? "" : ":00")Z" : text
+    }
+}
+
+extension Substring.UTF8View {
+    /// Removes a beginning of the given form, in which 0 is any digit. Returns false, and removes nothing, if the text
+    /// begins otherwise.
+    fileprivate mutating func take(_ form: String) -> Bool {
+        var rest = self
+        for mark in form.utf8 {
+            guard let byte = rest.popFirst() else { return false }
+            let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+            guard mark == UInt8(ascii: "0") ? digits.contains(byte) : byte == mark else { return false }
+        }
+        self = rest
+        return true
     }
 }
 

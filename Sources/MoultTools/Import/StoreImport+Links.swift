@@ -5,28 +5,44 @@ import MoultStore
 
 /// The links between imported objects, and from them to existing objects.
 extension StoreImport {
-    func link(_ object: Object, _ row: ImportTable.Row, _ table: ImportTable) throws {
-        guard let entity = model.entity(object.entityName) else { return }
-        for relationship in model.relationships(of: entity) {
-            let name = relationship.name
-            if let value = row.values[name], !value.isNull {
-                if relationship.isToMany {
-                    guard case .json(.array(let keys)) = value else {
-                        throw wrong("\(name) is to-many, so it takes a list of keys.", table, row)
-                    }
-                    let objects = try keys.map { try destination(of: relationship, .json($0), row, table) }
-                    try object.setToMany(name, objects)
-                } else {
-                    try object.setToOne(name, try destination(of: relationship, value, row, table))
-                }
+    /// A relationship of the objects of a table, and the columns that name its destination by the value of an attribute.
+    struct Link {
+        let relationship: RelationshipDescription
+        let paths: [(column: String, attribute: String)]
+    }
+
+    /// Returns the relationships of an entity that a table has columns for.
+    func links(of entityName: String, in table: ImportTable) -> [Link] {
+        guard let entity = model.entity(entityName) else { return [] }
+        let attributes = Set(model.storedAttributes(of: entity).map(\.name))
+        return model.relationships(of: entity).compactMap { relationship in
+            let prefix = relationship.name + "."
+            let columns = table.columns.filter {
+                $0.hasPrefix(prefix) && $0 != prefix + "entity" && !attributes.contains($0)
             }
-            for (column, value) in row.values where column.hasPrefix(name + ".") && column != name + ".entity" {
-                guard !value.isNull, !model.storedAttributes(of: entity).contains(where: { $0.name == column }) else {
-                    continue
+            guard !columns.isEmpty || table.columns.contains(relationship.name) else { return nil }
+            return Link(
+                relationship: relationship,
+                paths: columns.map { ($0, String($0.dropFirst(prefix.count))) })
+        }
+    }
+
+    func link(_ object: Object, _ row: ImportTable.Row, _ table: ImportTable, _ link: Link) throws {
+        let (relationship, name) = (link.relationship, link.relationship.name)
+        if let value = row.values[name], !value.isNull {
+            if relationship.isToMany {
+                guard case .json(.array(let keys)) = value else {
+                    throw wrong("\(name) is to-many, so it takes a list of keys.", table, row)
                 }
-                let unique = String(column.dropFirst(name.count + 1))
-                try object.setToOne(name, try destination(of: relationship, where: unique, is: value, row, table))
+                let objects = try keys.map { try destination(of: relationship, .json($0), row, table) }
+                try object.setToMany(name, objects)
+            } else {
+                try object.setToOne(name, try destination(of: relationship, value, row, table))
             }
+        }
+        for (column, attribute) in link.paths {
+            guard let value = row.values[column], !value.isNull else { continue }
+            try object.setToOne(name, try destination(of: relationship, where: attribute, is: value, row, table))
         }
     }
 

@@ -87,9 +87,11 @@ package final class StoreImport {
         if try isSavedAlready(record) { return [:] }
         for file in files {
             let target = try target(of: file, entity)
-            var table = try ImportTable(file, isExact: isExact, system)
-            if case .objects(let entity) = target { table = try table.renaming(properties[entity.name] ?? [:]) }
-            tables.append((target, table))
+            var names: [String: String] = [:]
+            if case .objects(let entity) = target {
+                names = (properties[entity.name] ?? [:]).merging(ImportTable.added) { $1 }
+            }
+            tables.append((target, try ImportTable(file, isExact: isExact, renaming: names, system)))
         }
         // Each object is made, linked and saved.
         WorkMeter.expect(rows: 3 * Int64(tables.reduce(0) { $0 + ($1.target.isOfObjects ? $1.table.rows.count : 0) }))
@@ -97,9 +99,13 @@ package final class StoreImport {
         var next = origins.makeIterator()
         for (target, table) in tables {
             guard case .objects = target else { continue }
+            var links: [String: [Link]] = [:]
             for row in table.rows {
                 WorkMeter.current?.advance()
-                if let origin = next.next() { try link(origin.object, row, table) }
+                guard let object = next.next()?.object else { continue }
+                let own = links[object.entityName] ?? self.links(of: object.entityName, in: table)
+                links[object.entityName] = own
+                for link in own { try self.link(object, row, table, link) }
             }
         }
         for (target, table) in tables {
@@ -197,6 +203,7 @@ package final class StoreImport {
 
     private func insert(_ table: ImportTable, _ entity: EntityDescription) throws {
         try check(table.columns, of: entity, table)
+        var attributes: [String: [StoredAttribute]] = [:]
         for row in table.rows {
             WorkMeter.current?.advance()
             var entity = entity
@@ -207,7 +214,11 @@ package final class StoreImport {
                 entity = other
             }
             let object = try context.insert(entity.name, into: store)
-            for attribute in model.storedAttributes(of: entity) where attribute.description.derivation == nil {
+            let own =
+                attributes[entity.name]
+                ?? model.storedAttributes(of: entity).filter { $0.description.derivation == nil }
+            attributes[entity.name] = own
+            for attribute in own {
                 guard let value = row.values[attribute.name] else { continue }
                 let fitting = try self.value(value, attribute, table, row)
                 do {

@@ -52,10 +52,9 @@ struct IndexFaultTests {
             diagnosis.findings.filter { $0.code == "index-damaged" && $0.place == index && $0.severity == .error }.count
                 == 1)
         // What was found once is not looked for again.
-        let faults = try StoreRepair(library.path, at: library.version).indexFaults
-        #expect(faults.map(\.index.name) == [index])
-        let told = try StoreAudit(library.path, model: library.version.model, indexes: faults)
-        #expect(told.findings == plain.findings)
+        let told = try StoreRepair(library.path, at: library.version, knowing: plain).found
+        #expect(try told == StoreRepair(library.path, at: library.version).found)
+        #expect(told.faults.map(\.place) == [index])
         // What a rule looks up by the index would be wrong.
         #expect(throws: MigrationError.self) {
             try StoreRepair(library.path, at: library.version, rules: [.dangling])
