@@ -14,6 +14,8 @@ extension BackupFolder {
         let state: StoreState
         let rows: [String: Int64]
         let reason: StoreBackup.Manifest.Reason
+        /// The size and the digest, where the file was read again while it was copied.
+        var proof: Proof?
 
         var store: String { Path.join(folder, storeName) }
     }
@@ -91,16 +93,21 @@ extension BackupFolder {
         let createdAt = system.now.inMilliseconds
         let state = try StoreState(connection)
         let name = ".\(system.uniqueName())\(Self.draftSuffix)"
-        let draft = Draft(
+        var draft = Draft(
             folder: Path.join(folder, name), storeName: storeName, source: store,
             version: version.isEmpty ? state.unnamedVersion : version, createdAt: createdAt, state: state,
             rows: try connection.rowCounts(), reason: reason)
         try system.makeFolder(draft.folder, rights)
         do {
-            if try isInFileAlone && system.cloneOpenFile(store, to: draft.store, rights) {
-                guard !observer.isCancelled() else { throw Executor.cancelled(draft.store) }
-                observer.report(.backup, 1, bytes: try system.status(of: draft.store)?.size ?? 0)
-                try Self.compare(draft.store, with: PageDigests(connection), observer)
+            if isInFileAlone, let copy = try FileCopy(of: connection, to: draft.store, system) {
+                let isCloned = try system.cloneOpenFile(store, to: draft.store, rights)
+                if !isCloned { try system.makeFile(draft.store, rights) }
+                draft.proof = try copy.make(isCloned: isCloned) { done, all in
+                    observer.report(.backup, Double(done) / Double(max(all, 1)), bytes: done)
+                    return !observer.isCancelled()
+                }
+                // A small store is copied in one step, without a check for cancellation.
+                guard draft.proof != nil, !observer.isCancelled() else { throw Executor.cancelled(draft.store) }
             } else {
                 try copyPages(from: connection, to: draft.store, rights, observer)
             }
@@ -153,15 +160,15 @@ extension BackupFolder {
         guard !observer.isCancelled() else { throw Executor.cancelled(path) }
     }
 
-    /// Synchronises a draft that no connection writes to and computes its SHA-256, while SQLite checks it on another
-    /// core.
+    /// Synchronises a draft that no connection writes to and computes its SHA-256, unless that is known, while it is
+    /// checked on another core.
     func prove(_ draft: Draft, isSequential: Bool = false) throws -> Proof {
         let check = BackgroundWork(isSequential: isSequential) {
             try Self.checkSoundness(of: draft.store, for: draft.reason, place: draft.source)
         }
         let proof = Result {
             try system.synchronise(draft.store)
-            return try Proof(of: draft.store, system)
+            return try draft.proof ?? Proof(of: draft.store, system)
         }
         try check.wait()
         return try proof.get()

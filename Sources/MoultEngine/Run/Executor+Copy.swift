@@ -62,7 +62,7 @@ extension Executor {
         try journal.write(sidecar, system)
         let pages = try PageDigests(ofFile: path)
         try committing { try writePages(of: path) }
-        committed = (Result.success(pages), path)
+        committed = (pages, path)
     }
 
     private func writePages(of path: String) throws {
@@ -77,30 +77,38 @@ extension Executor {
         }
     }
 
-    /// Reads every page of the new store again, through the file system, and compares it with the verified pages.
+    /// Reads what was written to the store again, through the file system, and compares it: every page with the working
+    /// copy's, or, after a change of the store itself, the pages that were written.
+    ///
     /// Rewrites differing pages if the working copy still has them.
     ///
     /// - Throws: `verificationFailed` if a page still differs; errors from the file system.
     func proveCommit(_ backup: StoreBackup?, writingBack writesBack: Bool) throws {
-        /// Returns the first page that differs, or that SQLite reports as damaged.
-        func difference() throws -> Int? {
+        /// Returns what differs, or what SQLite reports as damaged.
+        func difference() throws -> String? {
             do {
+                guard let committed else {
+                    // Before the WAL is written back, which would copy a wrong page, and after it.
+                    if let file = try lock.connection.fileChangedOnTheWay() { return "a page in \(file)" }
+                    if writesBack { try lock.connection.writeBackLog(system, isProven: false) }
+                    return try lock.connection.fileChangedOnTheWay().map { "a page in \($0)" }
+                }
                 if writesBack { try lock.connection.writeBackLog(system, isProven: false) }
-                guard let pages = try committed?.pages.get() else { return nil }
-                return try PageDigests(lock.connection).firstDifference(from: pages)
+                return try PageDigests(lock.connection).firstDifference(from: committed.pages).map { "its page \($0)" }
             } catch let error as MigrationError where [.storeCorrupted, .notAStore].contains(error.code) {
-                return 1
+                return "its page 1"
             }
         }
-        guard try difference() != nil else { return }
+        guard var place = try difference() else { return }
         if let copy = committed?.copy {
             log.append("Run \(identifier): a page was not read as it was written. The new store is written again.")
             try writePages(of: copy)
+            guard let second = try difference() else { return }
+            place = second
         }
-        guard let page = try difference() else { return }
         throw MigrationError(
-            .verificationFailed,
-            "The new store was committed, but its page \(page) is not read as it was written.", place: sidecar.store,
+            .verificationFailed, "The new store was committed, but \(place) is not read as it was written.",
+            place: sidecar.store,
             remedy: "Check the disk and the memory of this machine. "
                 + (backup.map { "Then \(.rollback) puts the old store back, the backup \($0.name)." }
                     ?? "No backup was kept: \(.diagnose) says what helps."))
@@ -282,15 +290,14 @@ extension Executor {
         try timings.measure(.commit) {
             try committing {
                 do {
-                    try connection.execute("COMMIT")
+                    // The pages in a WAL are proven before they are written back.
+                    try connection.execute("PRAGMA wal_autocheckpoint = 0; COMMIT")
                 } catch {
                     if connection.isInTransaction { try? connection.execute("ROLLBACK") }
                     throw error
                 }
             }
         }
-        // The verification read the files. Only the first page has been written since, and it is in memory.
-        committed = (Result { try PageDigests(connection, again: false) }, nil)
         observer.report(.commit, 1, rows: observer.totalRows)
     }
 

@@ -22,8 +22,9 @@ final class Executor {
     var isCommitted = false
     /// Whether the state is unknown, because the disk failed during the commit and afterwards.
     var isUnsettled = false
-    /// The pages that the new store must have, and the working copy that holds them; nil until the commit.
-    var committed: (pages: Result<PageDigests, any Error>, copy: String?)?
+    /// The pages that the new store must have, and the working copy that holds them; nil without a working copy, and
+    /// until the commit.
+    var committed: (pages: PageDigests, copy: String)?
     var bytes: Int64 = 0
     /// The rows of the scripts that have run, and the objects that the app's code has written.
     var rows: Int64 = 0

@@ -135,15 +135,18 @@ extension Connection {
     ///
     /// - Throws: `inputOutput` if a byte differs.
     package func proveWrites() throws {
+        if let path = try fileChangedOnTheWay() { throw MigrationError.changedOnTheWay(path) }
+    }
+
+    /// Returns the file of which a byte differs from those that ``proveWrites()`` compares it with; nil if none does.
+    package func fileChangedOnTheWay() throws -> String? {
         var pointer: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &pointer) == SQLITE_OK,
             let file = WatchedFile.state(pointer)
-        else { return }
+        else { return nil }
         let states = [file, file.log].compactMap(\.self).filter { $0.written != nil }
         if !states.isEmpty, isInTransaction { _ = try flushPages() }
         for state in states { try check(state.proveWrites()) }
-        for state in states where state.written?.takeDifference() == true {
-            throw MigrationError.changedOnTheWay(state.path)
-        }
+        return states.filter { $0.written?.takeDifference() == true }.first?.path
     }
 }

@@ -1,0 +1,36 @@
+import CSQLite
+import MoultBasics
+
+/// The file of an open database, read and written past SQLite's cache.
+///
+/// It uses the connection's own descriptor: opening and closing the file another way would drop SQLite's locks on it.
+package struct DatabaseFile {
+    private let connection: Connection
+    private let file: UnsafeMutablePointer<sqlite3_file>
+    private let methods: sqlite3_io_methods
+
+    /// Nil if SQLite has no file of the database, as of one in memory.
+    package init?(_ connection: Connection) {
+        var pointer: UnsafeMutablePointer<sqlite3_file>?
+        guard sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_FILE_POINTER, &pointer) == SQLITE_OK,
+            let pointer, let methods = pointer.pointee.pMethods?.pointee
+        else { return nil }
+        (self.connection, file, self.methods) = (connection, pointer, methods)
+    }
+
+    /// Reads the bytes from an offset; those beyond the end of the file are zeros.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws {
+        let result = methods.xRead?(file, buffer.baseAddress, Int32(buffer.count), offset) ?? IOError.read
+        guard result == SQLITE_OK || result == IOError.shortRead else { throw error(result) }
+    }
+
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
+        let result = methods.xWrite?(file, bytes.baseAddress, Int32(bytes.count), offset) ?? IOError.write
+        guard result == SQLITE_OK else { throw error(result) }
+    }
+
+    private func error(_ result: Int32) -> any Error {
+        MigrationError.sqlite(
+            result, sqlite3_errstr(result).map { String(cString: $0) } ?? "unknown", place: connection.path)
+    }
+}
