@@ -184,10 +184,19 @@ extension BackupFolder {
     ) throws {
         let connection = try Connection(path, mode: .immutable)
         defer { connection.close() }
+        guard let fault = try PageCheck(connection).faults(limit: 1).faults.first else { return }
+        // SQLite says what it finds in its own words, and which index to make again.
         switch reason {
         case .migration, .finish: try connection.checkSoundness(place: place ?? path)
-        case .repair, .rollback, .move, .request, .imported: try connection.checkPages(place: place ?? path)
+        case .repair, .rollback, .move, .request, .imported:
+            try connection.checkPages(place: place ?? path)
+            guard fault.kind == .page else { return }
         }
+        throw MigrationError(
+            .storeCorrupted, "The database is damaged.", place: place ?? path,
+            remedy: fault.kind == .page
+                ? MigrationError.damagedStoreRemedy : "\(.repair, .only(["indexes"])) makes the index again.",
+            cause: "\(fault.tree): \(fault.message)")
     }
 
     /// Gives a verified draft its manifest and its name.
