@@ -48,10 +48,10 @@ public struct ManagedObjectModel: Sendable, Equatable {
         let composites = try CompositeTypes(composites)
         var contents = Contents(documentAttributes: documentAttributes, diagram: diagram)
         contents.entities = try entities.map { try composites.resolved($0.inNameOrder) }
-            .sorted { $0.name.precedesInByteOrder($1.name) }
-        contents.configurations = configurations.sorted { $0.name.precedesInByteOrder($1.name) }
+            .inByteOrder { $0.name }
+        contents.configurations = configurations.inByteOrder { $0.name }
         contents.composites = composites.inNameOrder
-        contents.fetchRequestTemplates = fetchRequestTemplates.sorted { $0.name.precedesInByteOrder($1.name) }
+        contents.fetchRequestTemplates = fetchRequestTemplates.inByteOrder { $0.name }
         for (position, entity) in contents.entities.enumerated() {
             contents.positions[entity.name] = position
             if let parent = entity.superentityName { contents.children[parent, default: []].append(entity.name) }
@@ -122,12 +122,12 @@ public struct ManagedObjectModel: Sendable, Equatable {
 
     /// Returns the attributes of an entity, including inherited ones, ordered by name in byte order.
     public func attributes(of entity: EntityDescription) -> [AttributeDescription] {
-        lineage(of: entity).flatMap(\.attributes).sorted { $0.name.precedesInByteOrder($1.name) }
+        lineage(of: entity).flatMap(\.attributes).inByteOrder { $0.name }
     }
 
     /// Returns the relationships of an entity, including inherited ones, ordered by name in byte order.
     public func relationships(of entity: EntityDescription) -> [RelationshipDescription] {
-        lineage(of: entity).flatMap(\.relationships).sorted { $0.name.precedesInByteOrder($1.name) }
+        lineage(of: entity).flatMap(\.relationships).inByteOrder { $0.name }
     }
 
     /// Returns the attribute of that name that `entity` declares or inherits. For a leaf of a composite attribute, the
