@@ -90,7 +90,8 @@ let package = Package(
     // Mutex is a part of these systems and later ones. Scripts/check-apple reads the sources for each of them.
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11)],
     products: [
-        .library(name: "Moult", targets: ["Moult", "MoultCare"]),
+        .library(name: "Moult", targets: ["Moult"]),
+        .library(name: "MoultCare", targets: ["MoultCare"]),
         .library(name: "MoultTools", targets: ["MoultTools"]),
         .library(name: "MoultCoreData", targets: ["MoultCoreData"]),
         .library(name: "MoultNSCoreData", targets: ["MoultNSCoreData"]),
@@ -129,7 +130,7 @@ let package = Package(
         module("MoultTools", moult + ["MoultCare", "MoultTesting"]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
         module("MoultTesting", engine),
-        module("MoultCoreData", moult + ["MoultCare"], exclude: systemsNames("CoreDataNames")),
+        module("MoultCoreData", moult, exclude: systemsNames("CoreDataNames")),
         // Core Data's own names alone, of those of MoultCoreData. Empty on Apple's systems, which have Core Data.
         module("MoultNSCoreData", ["MoultCoreData"]),
         // The macros; a test of the plugin itself would make SwiftPM build every module twice.
@@ -224,7 +225,7 @@ let package = Package(
             tools + [
                 "MoultCoreData", "MoultNSCoreData", "MoultData", "moult-browse", "moult-benchmarks", "TestSupport",
             ]),
-        tests("MoultCoreDataTests", moult + ["MoultCoreData", "TestSupport"]),
+        tests("MoultCoreDataTests", moult + ["MoultCare", "MoultCoreData", "TestSupport"]),
         tests("MoultNSCoreDataTests", ["MoultNSCoreData", "MoultData", "TestSupport"]),
         tests("MoultDataTests", moult + ["MoultCoreData", "MoultData", "TestSupport"]),
         // Source as SwiftData's users write it, changed only in its import.

@@ -30,10 +30,11 @@ package struct IndexCount: Sendable, Equatable {
             WHERE m.type = 'table' AND NOT i.partial ORDER BY m.rowid, i.seq
             """, [.text(schema)]
         ) { (table: $0.text(0) ?? "", index: $0.text(1) ?? "") }
-        return try Dictionary(grouping: indexes.filter { tables.contains($0.table) }, by: \.table)
-            .sorted { $0.key < $1.key }.flatMap { table, indexes in
-                try differences(connection, "\(name).\(table.quotedName)", table, indexes.map(\.index))
-            }
+        let byTable: [String: [(table: String, index: String)]] = Dictionary(
+            grouping: indexes.filter { tables.contains($0.table) }, by: \.table)
+        return try byTable.sorted { $0.key < $1.key }.flatMap { table, indexes in
+            try differences(connection, "\(name).\(table.quotedName)", table, indexes.map(\.index))
+        }
     }
 
     private static func differences(

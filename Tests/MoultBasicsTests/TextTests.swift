@@ -29,6 +29,15 @@ import Testing
         #expect([3, 1, 3, 2, 1].unique() == [3, 1, 2])
     }
 
+    /// The order is that of Python's `sorted(names, key=lambda name: name.encode())`.
+    @Test func `names are ordered by their bytes, and equal ones stay as they were`() {
+        #expect(
+            ["b", "é", "a", "Z", "e\u{301}", ""].inByteOrder().map { Array($0.utf8) }
+                == ["", "Z", "a", "b", "e\u{301}", "é"].map { Array($0.utf8) })
+        let pairs = [(name: "b", place: 0), (name: "a", place: 1), (name: "b", place: 2)]
+        #expect(pairs.inByteOrder { $0.name }.map(\.place) == [1, 0, 2])
+    }
+
     @Test func `a sentence asks for the nearest word, and is empty if none is near`() {
         #expect(Suggestion.sentence(for: "Usre", among: ["Post", "User"]) == " Did you mean User?")
         #expect(Suggestion.sentence(for: "Car", among: ["Post", "User"]).isEmpty && Suggestion.sentence(nil).isEmpty)

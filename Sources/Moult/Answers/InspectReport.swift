@@ -41,7 +41,7 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
         (self.snapshot, self.recognition) = (snapshot, recognition)
         names = recognition.position.map { versions.versions[$0].names } ?? []
         isUnnamed = recognition.position.map { versions.versions[$0].isUnnamed } ?? false
-        self.counts = counts.sorted { $0.key.precedesInByteOrder($1.key) }
+        self.counts = counts.inByteOrder { $0.key }
     }
 
     /// The name of the store's version; nil if it matches none.

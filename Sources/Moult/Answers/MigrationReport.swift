@@ -300,7 +300,7 @@ extension InstanceCounts {
     }
 
     private static func sorted(_ counts: [String: Int64]) -> [(key: String, value: Int64)] {
-        counts.sorted { $0.key.precedesInByteOrder($1.key) }
+        counts.inByteOrder { $0.key }
     }
 
     private static func document(_ counts: [String: Int64]) -> JSONValue {

@@ -162,7 +162,7 @@ package struct ChangelogReport: Sendable {
         return lines + [
             "", "## \(heading(first))", "",
             "The first version, with \(Quantity.count(entities.count, "entity", plural: "entities")): "
-                + "\(entities.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", ")).",
+                + "\(entities.inByteOrder().joined(separator: ", ")).",
         ]
     }
 

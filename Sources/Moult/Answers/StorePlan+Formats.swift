@@ -14,7 +14,7 @@ extension StorePlan {
             .init(
                 "entities",
                 .array(
-                    rowCounts.sorted { $0.key.precedesInByteOrder($1.key) }.map {
+                    rowCounts.inByteOrder { $0.key }.map {
                         ["name": .string($0.key), "rows": .integer($0.value)]
                     })),
             .init("tables", .array(tables.map(\.document))), .init("bytes", .integer(bytes)),

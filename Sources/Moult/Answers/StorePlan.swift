@@ -234,7 +234,7 @@ extension StorePlan.Edge {
         (losesData, mayFail) = (edge.losesData, edge.mayFail)
         var policies: [String] = []
         if case .registered(_, let mapping) = edge.means {
-            policies = Set(mapping.entityMappings.compactMap(\.policy)).sorted { $0.precedesInByteOrder($1) }
+            policies = Set(mapping.entityMappings.compactMap(\.policy)).inByteOrder()
         }
         self.policies = policies
         let stage = edge.stage.map { StorePlan.Change(sentence: $0.sentence, isStage: true) }

@@ -34,7 +34,7 @@ public struct ValidationReport: Sendable {
         return fixes.rules.last?.present ?? ruleFindings
     }
 
-    private var counts: [(key: String, value: Int64)] { rowCounts.sorted { $0.key.precedesInByteOrder($1.key) } }
+    private var counts: [(key: String, value: Int64)] { rowCounts.inByteOrder { $0.key } }
 
     package var document: JSONValue {
         .object(

@@ -11,7 +11,7 @@ import MoultStore
 ///
 /// This is the only caller of the engine for everything that migrates a store. The command line, the library, the
 /// containers, the mirror and the fleet make requests.
-package struct StoreSession: Sendable {
+package final class StoreSession: Sendable {
     /// The in-memory parts that a request needs: the contents of its files, and an app's code.
     package struct Context: Sendable {
         /// The versions that the store may have, oldest first.

@@ -4,6 +4,18 @@ import Synchronization
     import CSwiftRuntime
 #endif
 
+/// A large value that all copies of its owner share, so that the owner is one word: copying a struct of many strings and
+/// arrays costs code and time for each of them, at every place that copies it.
+package final class Shared<Value: Sendable>: Sendable {
+    package let value: Value
+
+    package init(_ value: Value) { self.value = value }
+}
+
+extension Shared: Equatable where Value: Equatable {
+    package static func == (one: Shared, other: Shared) -> Bool { one === other || one.value == other.value }
+}
+
 /// A value that is computed on first use and shared by all copies of its owner. It must depend on nothing but the
 /// owner, so that equal owners have equal values.
 package final class Once<Value: Sendable>: Sendable, Equatable {

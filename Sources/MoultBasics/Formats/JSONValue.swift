@@ -60,7 +60,7 @@ extension JSONValue {
 
     /// Creates an object with its keys in byte order.
     package init(sorted values: [String: JSONValue]) {
-        self = .object(values.map(Member.init).sorted { $0.key.precedesInByteOrder($1.key) })
+        self = .object(values.map(Member.init).inByteOrder { $0.key })
     }
 
     /// The same document with the keys of every object in byte order.
@@ -69,7 +69,7 @@ extension JSONValue {
         case .array(let elements):
             .array(elements.map(\.sortedByKey))
         case .object(let members):
-            .object(members.map { Member($0.key, $0.value.sortedByKey) }.sorted { $0.key.precedesInByteOrder($1.key) })
+            .object(members.map { Member($0.key, $0.value.sortedByKey) }.inByteOrder { $0.key })
         default: self
         }
     }

@@ -107,7 +107,7 @@ struct ArchiveEncoder {
         if let known { return known }
         let classes = objects.indices.contains(classNumber) ? objects[classNumber]["$classes"]?.array : nil
         let named = encoding.fields(of: classes?.compactMap(\.string) ?? []).filter { fields[$0] != nil }
-        let others = Set(fields.keys).subtracting(named + ["$class"]).sorted { $0.precedesInByteOrder($1) }
+        let others = Set(fields.keys).subtracting(named + ["$class"]).inByteOrder()
         let encoded = named + others + (fields["$class"] != nil ? ["$class"] : [])
         layoutsOfClass[classNumber, default: []].append(layouts.count)
         layouts.append(
@@ -125,7 +125,7 @@ extension PropertyList {
         case .uid(let number): body(number)
         case .array(let elements): for element in elements { element.forEachReference(body) }
         case .dictionary(let entries):
-            for (_, value) in entries.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            for (_, value) in entries.inByteOrder(of: { $0.key }) {
                 value.forEachReference(body)
             }
         default: break

@@ -93,7 +93,7 @@ private struct ArchiveLayout {
         case .uid(let old): add(reference: encoder.number(of: old))
         case .array(let elements): addArray(elements) { $0.add($1, isObject: false) }
         case .dictionary(let entries):
-            addDictionary(entries.keys.sorted { $0.precedesInByteOrder($1) }) {
+            addDictionary(entries.keys.inByteOrder()) {
                 $0.add(entries[$1] ?? .null, isObject: false)
             }
         default: append(.leaf(value))

@@ -176,7 +176,7 @@ private struct ReadableReader {
             return .array(values)
         case .dictionary(let entries):
             var pairs: [(JSONValue, JSONValue)] = []
-            for (key, element) in entries.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            for (key, element) in entries.inByteOrder(of: { $0.key }) {
                 guard let value = value(element, depth: depth + 1) else { return nil }
                 pairs.append((.string(key), value))
             }

@@ -21,7 +21,7 @@ extension POSIXSystem {
     }
 
     package func list(_ folder: String) throws -> [String] {
-        try entries(of: folder) { name, _ in name }.sorted { $0.precedesInByteOrder($1) }
+        try entries(of: folder) { name, _ in name }.inByteOrder()
     }
 
     /// Maps the name and type (`man 3 readdir`) of each entry, except the folder itself and its parent.
@@ -120,7 +120,7 @@ extension POSIXSystem {
     /// folder does not record the type.
     package func entries(of folder: String) throws -> [FolderEntry] {
         try entries(of: folder) { FolderEntry(name: $0, kind: kind($1, Path.join(folder, $0))) }
-            .sorted { $0.name.precedesInByteOrder($1.name) }
+            .inByteOrder { $0.name }
     }
 
     /// `man 3 readdir`: DT_REG, DT_DIR and DT_LNK; some file systems answer DT_UNKNOWN.
@@ -161,7 +161,7 @@ extension POSIXSystem {
         defer { globfree(&found) }
         guard glob(pattern, 0, nil, &found) == 0, let paths = found.gl_pathv else { return [] }
         return (0..<Int(found.gl_pathc)).compactMap { paths[$0].map { String(cString: $0) } }
-            .sorted { $0.precedesInByteOrder($1) }
+            .inByteOrder()
     }
 
     /// The network name of this machine.

@@ -124,3 +124,19 @@ package enum Suggestion {
         return rows[left.count][right.count]
     }
 }
+
+extension Sequence {
+    /// Returns the elements ordered by the bytes of a name; those with equal names stay as they were.
+    ///
+    /// Only positions are sorted: a sort of its own for each type and closure is a kilobyte of code at every call.
+    package func inByteOrder(of name: (Element) -> String) -> [Element] {
+        let elements = Array(self)
+        let names = elements.map(name)
+        return names.indices.sorted { names[$0].precedesInByteOrder(names[$1]) }.map { elements[$0] }
+    }
+}
+
+extension Sequence<String> {
+    /// Returns the names ordered by their bytes.
+    package func inByteOrder() -> [String] { inByteOrder { $0 } }
+}

@@ -89,7 +89,7 @@ package struct BugReportBundle {
     private func storeFacts() throws -> [(String, String)] {
         try ReadOnlyStore.read(sidecar.store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
-            let hashes = snapshot.hashes.entities.sorted { $0.key.precedesInByteOrder($1.key) }
+            let hashes = snapshot.hashes.entities.inByteOrder { $0.key }
             let metadata: JSONValue = [
                 "framework": snapshot.metadata.framework.map { JSONValue($0) } ?? .null,
                 "identifiers": JSONValue(snapshot.metadata.versionIdentifiers),
@@ -101,7 +101,7 @@ package struct BugReportBundle {
                         ["number": JSONValue(row.number), "name": .string(row.name), "max": .integer(row.max)]
                     }),
             ]
-            let counts = try probe.connection.rowCounts().sorted { $0.key.precedesInByteOrder($1.key) }
+            let counts = try probe.connection.rowCounts().inByteOrder { $0.key }
             let rows = JSONValue.object(counts.map { .init($0.key, .integer($0.value)) })
             return [
                 ("schema.sql", schema(snapshot)), ("metadata.json", metadata.indented + "\n"),

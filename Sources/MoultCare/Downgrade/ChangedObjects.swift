@@ -36,7 +36,7 @@ public struct ChangedObjects: Sendable, Hashable {
             try connection.attach(backup.store, as: "backup", mode: .immutable)
             defer { try? connection.detach("backup") }
             let before = try named(entities(connection, schema: "backup"), by: renamed)
-            return try Set(now.keys).union(before.keys).sorted { $0.precedesInByteOrder($1) }.compactMap { name in
+            return try Set(now.keys).union(before.keys).inByteOrder().compactMap { name in
                 let changed = try changes(of: name, now[name], before[name], connection)
                 return changed.inserted + changed.updated + changed.deleted == 0 ? nil : changed
             }

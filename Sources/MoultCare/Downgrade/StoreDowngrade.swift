@@ -10,7 +10,7 @@ import MoultVerify
 /// The way of a store back to an older version: the reverse mapping if no value would be lost, otherwise a backup of
 /// that version, with a list of the changes since.
 package struct StoreDowngrade: Sendable {
-    package enum Way: Sendable {
+    package indirect enum Way: Sendable {
         /// The store already is of that version.
         case none
         /// The columns and tables that a deferred migration has left are used again, in the store itself, after a

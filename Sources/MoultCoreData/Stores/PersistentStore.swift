@@ -40,12 +40,12 @@ public final class PersistentStore: @unchecked Sendable {
     }
 
     /// Whether the store can be closed without losing changes; false while it is being opened.
-    var canRetire: Bool { store.coordinator?.canRetire(store) ?? false }
+    package var canRetire: Bool { store.coordinator?.canRetire(store) ?? false }
 
     /// Closes the store, so that this process can migrate it.
     ///
     /// - Returns: false if unsaved changes would be lost; the store then stays open.
-    func retire() -> Bool {
+    package func retire() -> Bool {
         guard let coordinator = store.coordinator, coordinator.retire(store) else { return false }
         entry.withLock { $0 = nil }
         return true
@@ -57,44 +57,4 @@ public final class PersistentStore: @unchecked Sendable {
     }
 }
 
-/// The registry of the files that this process has open as stores.
-///
-/// Reading a store opens and closes its files, which would release the locks of this process's own connections to it. A
-/// store in the registry is therefore never probed.
-final class OpenStoreRegistry: Sendable {
-    static let shared = OpenStoreRegistry()
-
-    private struct Holder: @unchecked Sendable { weak var store: PersistentStore? }
-
-    private let holders = Mutex<[String: [ObjectIdentifier: Holder]]>([:])
-
-    func contains(_ path: String) -> Bool { holders.withLock { $0[path] != nil } }
-
-    /// Closes a store before its migration, wherever this process has it open.
-    ///
-    /// - Returns: false if unsaved changes would be lost; the store then stays open.
-    func retire(_ path: String) -> Bool {
-        let open = holders.withLock { $0[path]?.values.compactMap(\.store) ?? [] }
-        guard open.allSatisfy(\.canRetire) else { return false }
-        return open.allSatisfy { $0.retire() } && !contains(path)
-    }
-
-    /// The entry of one store, removed when it is deallocated.
-    final class Entry: Sendable {
-        private let path: String
-
-        init(_ path: String, _ store: PersistentStore) {
-            self.path = path
-            let id = ObjectIdentifier(self)
-            OpenStoreRegistry.shared.holders.withLock { $0[path, default: [:]][id] = Holder(store: store) }
-        }
-
-        deinit {
-            let id = ObjectIdentifier(self)
-            OpenStoreRegistry.shared.holders.withLock { holders in
-                holders[path]?[id] = nil
-                if holders[path]?.isEmpty ?? false { holders[path] = nil }
-            }
-        }
-    }
-}
+extension PersistentStore: OpenStoreRegistry.Member {}

@@ -1,6 +1,7 @@
 import MoultBasics
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultSQLite
 import MoultStore
 

@@ -1,6 +1,7 @@
 import Foundation
 import MoultBasics
 import MoultEngine
+import MoultObjects
 import MoultSQLite
 import MoultStore
 

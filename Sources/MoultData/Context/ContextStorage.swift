@@ -216,7 +216,7 @@ final class ContextStorage {
     /// which may be outdated.
     private func link(_ object: Object, _ values: NamedValues) throws {
         guard !values.isEmpty else { return }
-        let sorted = values.sorted { $0.name.precedesInByteOrder($1.name) }
+        let sorted = values.inByteOrder { $0.name }
         for case (let name, .toMany(let models?)) in sorted where !models.isEmpty {
             for model in models { try object.add(try self.object(model), to: name) }
         }

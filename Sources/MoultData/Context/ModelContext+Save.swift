@@ -72,7 +72,7 @@ extension ContextStorage {
             faults = []
             throw fault
         }
-        let found = refusals.values.flatMap { $0.sorted { $0.key.precedesInByteOrder($1.key) }.map(\.value) }
+        let found = refusals.values.flatMap { $0.inByteOrder { $0.key }.map(\.value) }
         guard let first = found.first else { return }
         guard found.count > 1 else { throw SwiftDataError(.modelValidationFailure, first) }
         throw SwiftDataError(

@@ -86,7 +86,7 @@ extension ResolvedPlan {
     mutating func reportUndecodable(_ edge: PlanEdge) {
         guard edge.code.will == nil else { return }
         let (older, newer) = (schemas[edge.older], schemas[edge.older + 1])
-        for (entity, model) in newer.types.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+        for (entity, model) in newer.types.inByteOrder(of: { $0.key }) {
             guard let before = older.types[entity], !edge.transforms.contains(where: { $0.oldName == entity }) else {
                 continue
             }
@@ -172,7 +172,7 @@ enum StoredJSON {
                 (table.name, Set(try connection.columns(of: table.name).map(\.name)))
             }
         ) { first, _ in first }
-        for (entity, model) in types.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+        for (entity, model) in types.inByteOrder(of: { $0.key }) {
             for property in model.schemaMetadata.properties where property.isInJSON {
                 let column = "Z" + (property.declared.originalName ?? property.name).uppercased()
                 guard let type = withoutOptionals(property.valueType) as? any Decodable.Type else { continue }

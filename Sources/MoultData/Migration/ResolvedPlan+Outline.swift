@@ -45,7 +45,7 @@ extension ResolvedPlan {
                 remedy:
                     "Give each version a type of its own, such as \(types[users[0].version]).\(last.type), and never "
                     + "edit that of a released version.")
-        }.sorted { $0.place.precedesInByteOrder($1.place) }
+        }.inByteOrder { $0.place }
     }
 
     /// An attribute with a value type.

@@ -58,7 +58,7 @@ final class TransformRun {
         model.persistentBackingData = backing
         for part in parts {
             if let refusal = part.refusals.values.first { throw refusal }
-            for (key, value) in part.values.sorted(by: { $0.name.precedesInByteOrder($1.name) }) {
+            for (key, value) in part.values.inByteOrder(of: { $0.name }) {
                 switch value {
                 case .attribute(let value): backing.setAttribute(key, value)
                 case .toOne(let destination): if destination != nil { backing.setToOne(key, destination) }

@@ -95,7 +95,7 @@ extension Schema {
     func fetchedEntity(_ model: any PersistentModel.Type) throws -> String {
         let name = ModelProperties.of(model).entityName
         if types[name].map({ $0 == model }) == true { return name }
-        let known = types.keys.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", ")
+        let known = types.keys.inByteOrder().joined(separator: ", ")
         throw MigrationError(
             .usage, "\(String(reflecting: model)) is not a model of this schema.", place: name,
             remedy: "Name it among the models of the container; those are: \(known).")

@@ -36,7 +36,7 @@ extension Schema {
     ///
     /// - Throws: an error with code `unsupported`, with the reason for every such entity.
     public func checkMappings() throws(MigrationError) {
-        let reasons = unknownMappings.sorted { $0.key.precedesInByteOrder($1.key) }
+        let reasons = unknownMappings.inByteOrder { $0.key }
         guard !reasons.isEmpty else { return }
         throw MigrationError(
             .unsupported,
@@ -123,7 +123,7 @@ extension ManagedObjectModel {
         guard !configurations.isEmpty else { return self }
         return try ManagedObjectModel(
             entities: entities,
-            configurations: configurations.sorted { $0.key.precedesInByteOrder($1.key) }.map { name, held in
+            configurations: configurations.inByteOrder { $0.key }.map { name, held in
                 Configuration(name: name, entityNames: entities.map(\.name).filter(held.contains))
             }, versionIdentifiers: versionIdentifiers, documentAttributes: documentAttributes)
     }

@@ -92,7 +92,7 @@ extension Schema.Entity {
     }
 
     private func replace(_ isOld: (any SchemaProperty) -> Bool, with new: [Property]) {
-        own = own.filter { !isOld($0.described) } + new.sorted { $0.name.precedesInByteOrder($1.name) }
+        own = own.filter { !isOld($0.described) } + new.inByteOrder { $0.name }
     }
 
     /// The class's own attributes, by name.

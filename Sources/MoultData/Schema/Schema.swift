@@ -24,7 +24,7 @@ public final class Schema: Sendable {
         builder.linkLineages()
         self.version = version
         self.types = builder.types
-        entities = builder.entities.values.sorted { $0.name.precedesInByteOrder($1.name) }
+        entities = builder.entities.values.inByteOrder { $0.name }
         entitiesByName = builder.entities
         faults = builder.faults
     }
@@ -32,7 +32,7 @@ public final class Schema: Sendable {
     init(entities: [Entity], version: Version) {
         self.version = version
         types = [:]
-        self.entities = entities.sorted { $0.name.precedesInByteOrder($1.name) }
+        self.entities = entities.inByteOrder { $0.name }
         entitiesByName = Dictionary(entities.map { ($0.name, $0) }) { first, _ in first }
         faults = Self.faults(of: entities)
     }
@@ -193,7 +193,7 @@ extension Schema {
 extension Schema: Codable {
     /// - Throws: `EncodingError` for a class without a name that can be looked up, such as a class in a function.
     public func encode(to encoder: any Encoder) throws {
-        let models = try types.sorted { $0.key.precedesInByteOrder($1.key) }.map { name, type in
+        let models = try types.inByteOrder { $0.key }.map { name, type in
             guard let mangled = _mangledTypeName(type) else {
                 throw EncodingError.invalidValue(
                     type, .init(codingPath: encoder.codingPath, debugDescription: "The class of \(name) has no name."))

@@ -141,8 +141,8 @@ extension SchemaBuilder {
     }
 
     private mutating func pairNamed() {
-        for (entity, inverses) in namedInverses.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
-            for (name, path) in inverses.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+        for (entity, inverses) in namedInverses.inByteOrder(of: { $0.key }) {
+            for (name, path) in inverses.inByteOrder(of: { $0.key }) {
                 guard let relationship = entities[entity]?.relationshipsByName[name] else { continue }
                 let place = "\(entity).\(name)"
                 guard let (owner, inverse) = property(path, of: relationship.destination) else {
@@ -198,7 +198,7 @@ extension SchemaBuilder {
 
     /// Pairs relationships without an inverse if each of two entities has exactly one that refers to the other.
     private mutating func pairObvious() {
-        let names = entities.keys.sorted { $0.precedesInByteOrder($1) }
+        let names = entities.keys.inByteOrder()
         for entity in names {
             for other in names where entity.precedesInByteOrder(other) {
                 let there = open(from: entity, to: other)

@@ -227,7 +227,7 @@ extension StoreBackup.Manifest {
     }
 
     private func object(_ values: [String: JSONValue]) -> JSONValue {
-        .object(values.sorted { $0.key.precedesInByteOrder($1.key) }.map { .init($0.key, $0.value) })
+        .object(values.inByteOrder { $0.key }.map { .init($0.key, $0.value) })
     }
 }
 

@@ -63,7 +63,7 @@ struct RegisteredCode: StepAction {
         guard let code = registry.steps[name] else { throw MigrationError.codeMissing([name]) }
         let deleted = try site.withObjects(of: model, noting: ledger.reads(forPass: position), code.execute)
         ledger.add(
-            deleted.sorted { $0.key.precedesInByteOrder($1.key) }.map { entity, count in
+            deleted.inByteOrder { $0.key }.map { entity, count in
                 MigrationLoss(.rows, .byCode, entity: entity, count: count, detail: "the step \(name)")
             })
     }
@@ -213,7 +213,7 @@ extension InstanceCounts {
     /// The objects that a policy has dropped, and the links that cannot be kept for the objects that it made.
     fileprivate var losses: [MigrationLoss] {
         guard let entityName else { return [] }
-        let links = lostLinks.sorted { $0.key.precedesInByteOrder($1.key) }.map { name, count in
+        let links = lostLinks.inByteOrder { $0.key }.map { name, count in
             MigrationLoss(
                 .links, .byCode, entity: entityName, property: name, count: count,
                 detail: "what the policy \(policy) has made has no place for \(count == 1 ? "it" : "them")")
@@ -223,7 +223,7 @@ extension InstanceCounts {
 
     private func droppedObjects(_ entityName: String) -> MigrationLoss? {
         guard dropped > 0 else { return nil }
-        let known = quarantined > 0 ? [] : reasons.sorted { $0.key.precedesInByteOrder($1.key) }
+        let known = quarantined > 0 ? [] : reasons.inByteOrder { $0.key }
         let reasons = known.map { "\($0.value) × \($0.key)" }.joined(separator: ", ")
         return MigrationLoss(
             .rows, .byCode, entity: entityName, count: dropped,

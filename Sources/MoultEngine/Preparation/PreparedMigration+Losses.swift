@@ -183,7 +183,7 @@ package enum LossPolicy: Sendable, Hashable {
 ///
 /// A property in both versions that a stage drops without any code reading it is refused, unless the loss is declared.
 /// An inferred edge without code loses such values only if an answer says so.
-struct LossCheck: Sendable {
+final class LossCheck: Sendable {
     let pass: MigrationPass
     /// The position of the pass in the plan.
     let position: Int

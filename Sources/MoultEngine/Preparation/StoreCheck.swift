@@ -53,7 +53,7 @@ struct KeptVersion: Sendable {
 }
 
 /// The verification that steps have left a valid store of the version.
-enum StepVerification: Sendable {
+indirect enum StepVerification: Sendable {
     case none
     /// Verified against the plan of the pass.
     case plan(StoreVerification)

@@ -232,7 +232,7 @@ struct RepairFaults {
 
     private func strangers(_ table: EntityTable) -> RepairFault {
         let numbers = layout.numbers(inTable: table.name)
-        let entities = numbers.compactMap(layout.entityName(number:)).sorted { $0.precedesInByteOrder($1) }
+        let entities = numbers.compactMap(layout.entityName(number:)).inByteOrder()
             .compactMap(layout.model.entity)
         return RepairFault(
             rule: .numbers, place: table.name,

@@ -181,7 +181,7 @@ struct VerificationPiece: StoreCheck {
     let question: Question
 
     /// The questions that a verification asks.
-    enum Question: Sendable {
+    indirect enum Question: Sendable {
         case structure(StoreVerification)
         case rows(MigrationExpectation.Rows, keys: ClosedRange<Int64>?, MigrationExpectation)
         case own(MigrationExpectation.Own, MigrationExpectation)

@@ -79,7 +79,7 @@ extension EntityDescription {
     public var properties: [any PropertyDescription] {
         get {
             let all: [any PropertyDescription] = attributes + relationships + fetchedProperties
-            return all.sorted { $0.name.precedesInByteOrder($1.name) }
+            return all.inByteOrder { $0.name }
         }
         set {
             attributes = newValue.compactMap { $0 as? AttributeDescription }.inNameOrder
@@ -118,7 +118,7 @@ extension EntityDescription {
 extension Array where Element: PropertyDescription {
     var inNameOrder: Self {
         let isInOrder = zip(self, dropFirst()).allSatisfy { !$1.name.precedesInByteOrder($0.name) }
-        return isInOrder ? self : sorted { $0.name.precedesInByteOrder($1.name) }
+        return isInOrder ? self : inByteOrder { $0.name }
     }
 
     /// Returns the property of that name: by binary search in name order, as in every model; one by one while an entity

@@ -6,25 +6,38 @@ import MoultBasics
 /// parents, and a duplicate name, so that no later code has to check again.
 public struct ManagedObjectModel: Sendable, Equatable {
     /// The entities, ordered by name in byte order.
-    public let entities: [EntityDescription]
+    public var entities: [EntityDescription] { contents.value.entities }
     /// The named subsets of entities, ordered by name.
-    public let configurations: [Configuration]
+    public var configurations: [Configuration] { contents.value.configurations }
     /// The named composite types of a model source, ordered by name. Attributes contain their elements themselves.
-    public let composites: [CompositeDescription]
+    public var composites: [CompositeDescription] { contents.value.composites }
     /// The stored fetch requests, ordered by name.
-    public let fetchRequestTemplates: [FetchRequestTemplate]
+    public var fetchRequestTemplates: [FetchRequestTemplate] { contents.value.fetchRequestTemplates }
     /// The version identifiers, as in `NSStoreModelVersionIdentifiers` of a store; `[""]` if a model file has none.
     public var versionIdentifiers: [String]
     /// The attributes of a model file that describe the file and not the model, by name (its tools, its use with
     /// CloudKit or SwiftData). They are not part of the fingerprint.
-    public let documentAttributes: [String: String]
+    public var documentAttributes: [String: String] { contents.value.documentAttributes }
     /// The frame of each entity in the model editor's diagram: x, y, width and height in points, separated by spaces.
     /// Found only in a source, and not part of the fingerprint.
-    public let diagram: [String: String]
+    public var diagram: [String: String] { contents.value.diagram }
 
-    private let positions: [String: Int]
-    private let children: [String: [String]]
-    let hashes = Once<VersionHashes>()
+    private struct Contents: Sendable, Equatable {
+        var entities: [EntityDescription] = []
+        var configurations: [Configuration] = []
+        var composites: [CompositeDescription] = []
+        var fetchRequestTemplates: [FetchRequestTemplate] = []
+        var documentAttributes: [String: String] = [:]
+        var diagram: [String: String] = [:]
+        var positions: [String: Int] = [:]
+        var children: [String: [String]] = [:]
+        let hashes = Once<VersionHashes>()
+    }
+
+    private let contents: Shared<Contents>
+    private var positions: [String: Int] { contents.value.positions }
+    private var children: [String: [String]] { contents.value.children }
+    var hashes: Once<VersionHashes> { contents.value.hashes }
 
     /// - Throws: `MigrationError` with code `modelInvalid`, which names the entity and property at fault.
     public init(
@@ -33,39 +46,30 @@ public struct ManagedObjectModel: Sendable, Equatable {
         documentAttributes: [String: String] = [:], diagram: [String: String] = [:]
     ) throws {
         let composites = try CompositeTypes(composites)
-        self.entities = try entities.map { try composites.resolved($0.inNameOrder) }
-            .sorted { $0.name.precedesInByteOrder($1.name) }
-        self.configurations = configurations.sorted { $0.name.precedesInByteOrder($1.name) }
-        self.composites = composites.inNameOrder
-        self.fetchRequestTemplates = fetchRequestTemplates.sorted { $0.name.precedesInByteOrder($1.name) }
-        (self.versionIdentifiers, self.documentAttributes) = (versionIdentifiers, documentAttributes)
-        self.diagram = diagram
-        var positions: [String: Int] = [:]
-        var children: [String: [String]] = [:]
-        for (position, entity) in self.entities.enumerated() {
-            positions[entity.name] = position
-            if let parent = entity.superentityName { children[parent, default: []].append(entity.name) }
+        var contents = Contents(documentAttributes: documentAttributes, diagram: diagram)
+        contents.entities = try entities.map { try composites.resolved($0.inNameOrder) }
+            .inByteOrder { $0.name }
+        contents.configurations = configurations.inByteOrder { $0.name }
+        contents.composites = composites.inNameOrder
+        contents.fetchRequestTemplates = fetchRequestTemplates.inByteOrder { $0.name }
+        for (position, entity) in contents.entities.enumerated() {
+            contents.positions[entity.name] = position
+            if let parent = entity.superentityName { contents.children[parent, default: []].append(entity.name) }
         }
-        self.positions = positions
-        self.children = children
+        (self.contents, self.versionIdentifiers) = (Shared(contents), versionIdentifiers)
         try checkInvariants()
     }
 
     /// Creates a model of entities that may be incomplete, such as one without the destination of a relationship. It
     /// serves only for their version hashes.
     package init(incomplete entities: [EntityDescription]) {
-        self.entities = entities.map(\.inNameOrder)
-        (configurations, composites, fetchRequestTemplates) = ([], [], [])
-        (versionIdentifiers, documentAttributes, diagram, children) = ([""], [:], [:], [:])
-        positions = Dictionary(entities.enumerated().map { ($1.name, $0) }) { first, _ in first }
+        let positions = Dictionary(entities.enumerated().map { ($1.name, $0) }) { first, _ in first }
+        contents = Shared(Contents(entities: entities.map(\.inNameOrder), positions: positions))
+        versionIdentifiers = [""]
     }
 
     /// Creates an empty model, to be filled by ``setEntities(_:)``.
-    public init() {
-        (entities, configurations, composites, fetchRequestTemplates) = ([], [], [], [])
-        (versionIdentifiers, documentAttributes, diagram) = ([""], [:], [:])
-        (positions, children) = ([:], [:])
-    }
+    public init() { (contents, versionIdentifiers) = (Shared(Contents()), [""]) }
 
     /// Returns the entity of that name; nil if there is none.
     public func entity(_ name: String) -> EntityDescription? { positions[name].map { entities[$0] } }
@@ -118,12 +122,12 @@ public struct ManagedObjectModel: Sendable, Equatable {
 
     /// Returns the attributes of an entity, including inherited ones, ordered by name in byte order.
     public func attributes(of entity: EntityDescription) -> [AttributeDescription] {
-        lineage(of: entity).flatMap(\.attributes).sorted { $0.name.precedesInByteOrder($1.name) }
+        lineage(of: entity).flatMap(\.attributes).inByteOrder { $0.name }
     }
 
     /// Returns the relationships of an entity, including inherited ones, ordered by name in byte order.
     public func relationships(of entity: EntityDescription) -> [RelationshipDescription] {
-        lineage(of: entity).flatMap(\.relationships).sorted { $0.name.precedesInByteOrder($1.name) }
+        lineage(of: entity).flatMap(\.relationships).inByteOrder { $0.name }
     }
 
     /// Returns the attribute of that name that `entity` declares or inherits. For a leaf of a composite attribute, the

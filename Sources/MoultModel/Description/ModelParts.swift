@@ -97,7 +97,7 @@ struct CompositeTypes {
     init(_ composites: [CompositeDescription]) throws {
         byName = Dictionary(composites.map { ($0.name, $0) }) { first, _ in first }
         inNameOrder = []
-        for composite in composites.sorted(by: { $0.name.precedesInByteOrder($1.name) }) {
+        for composite in composites.inByteOrder(of: { $0.name }) {
             var left = Self.elementLimit
             inNameOrder.append(
                 CompositeDescription(

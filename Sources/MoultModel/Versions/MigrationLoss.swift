@@ -251,7 +251,7 @@ extension AcceptedLosses: Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if let places {
-            try container.encode(places.sorted { $0.precedesInByteOrder($1) })
+            try container.encode(places.inByteOrder())
         } else {
             try container.encode("all")
         }

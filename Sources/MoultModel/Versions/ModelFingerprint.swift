@@ -24,7 +24,7 @@ package struct ModelFingerprint: Sendable, Hashable {
         whole.list(model.configurations) { $0.add($1) }
         whole.list(model.composites) { $0.add($1) }
         whole.list(model.fetchRequestTemplates) { $0.add($1) }
-        whole.add(model.versionIdentifiers.sorted { $0.precedesInByteOrder($1) })
+        whole.add(model.versionIdentifiers.inByteOrder())
         bytes = whole.digest
     }
 }
@@ -67,7 +67,7 @@ struct CanonicalBytes {
     mutating func add(_ texts: [String]) { list(texts) { $0.add($1) } }
 
     mutating func add(_ entries: [String: String]) {
-        list(entries.sorted { $0.key.precedesInByteOrder($1.key) }) { bytes, entry in
+        list(entries.inByteOrder { $0.key }) { bytes, entry in
             bytes.add(entry.key)
             bytes.add(entry.value)
         }
@@ -86,7 +86,7 @@ struct CanonicalBytes {
         list(entity.attributes) { $0.add($1) }
         list(entity.relationships) { $0.add($1) }
         list(entity.fetchedProperties) { $0.add($1) }
-        list(entity.fetchIndexes.sorted { $0.name.precedesInByteOrder($1.name) }) { $0.add($1) }
+        list(entity.fetchIndexes.inByteOrder { $0.name }) { $0.add($1) }
         addSet(entity.compoundIndexes)
         addSet(entity.uniquenessConstraints)
         add(entity.renamingIdentifier, unless: entity.name)
@@ -182,13 +182,13 @@ struct CanonicalBytes {
 
     mutating func add(_ configuration: Configuration) {
         add(configuration.name)
-        add(configuration.entityNames.sorted { $0.precedesInByteOrder($1) })
+        add(configuration.entityNames.inByteOrder())
         add(configuration.usedWithCloudKit)
     }
 
     mutating func add(_ composite: CompositeDescription) {
         add(composite.name)
-        list(composite.elements.sorted { $0.name.precedesInByteOrder($1.name) }) { $0.add($1) }
+        list(composite.elements.inByteOrder { $0.name }) { $0.add($1) }
     }
 
     mutating func add(_ request: FetchRequestTemplate) {

@@ -39,7 +39,7 @@ package struct VersionHashes: Sendable, Equatable {
     /// The value of `NSStoreModelVersionHashesDigest`: SHA-512 over names and hashes, in name order.
     package var digest: [UInt8] { Digest.sha512(sorted.flatMap { Array($0.key.utf8) + $0.value }) }
 
-    private var sorted: [(key: String, value: [UInt8])] { entities.sorted { $0.key.precedesInByteOrder($1.key) } }
+    private var sorted: [(key: String, value: [UInt8])] { entities.inByteOrder { $0.key } }
 
     /// Whether a store with these hashes opens with the other's model: equal names, equal hashes.
     package func isCompatible(with other: VersionHashes) -> Bool { entities == other.entities }
@@ -105,10 +105,10 @@ private struct EntityHasher {
         for relationship in model.relationships(of: entity) where !relationship.isTransient {
             properties.append((relationship.name, hash(of: relationship, in: entity)))
         }
-        for property in properties.sorted(by: { $0.name.precedesInByteOrder($1.name) }) { bytes += property.hash }
+        for property in properties.inByteOrder(of: { $0.name }) { bytes += property.hash }
         bytes += Array((entity.versionHashModifier ?? "").utf8)
         let constraints = entity.uniquenessConstraints.map { $0.joined(separator: ".") }
-        for constraint in constraints.sorted(by: { $0.precedesInByteOrder($1) }) { bytes += Array(constraint.utf8) }
+        for constraint in constraints.inByteOrder() { bytes += Array(constraint.utf8) }
         return bytes
     }
 

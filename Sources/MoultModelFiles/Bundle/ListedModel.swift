@@ -56,7 +56,7 @@ package struct ListedModel: Sendable, Hashable {
             }
             if let name = place.version { models[position].add(name, path) } else { models[position].mark = path }
         }
-        return models.filter { !$0.files.isEmpty }.map(\.sorted).sorted { $0.path.precedesInByteOrder($1.path) }
+        return models.filter { !$0.files.isEmpty }.map(\.sorted).inByteOrder { $0.path }
     }
 
     /// Adds the file of a version. Of two files of a version, the one that says more about it stays.

@@ -195,7 +195,7 @@ enum ModelFolder {
     static func entries(of path: String) throws -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
-                .sorted { $0.precedesInByteOrder($1) }.map { path + "/" + $0 }
+                .inByteOrder().map { path + "/" + $0 }
         } catch {
             throw MigrationError(
                 .fileNotReadable, "The folder cannot be read.", place: path, remedy: "Check its permissions.",

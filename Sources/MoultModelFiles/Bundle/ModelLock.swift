@@ -111,7 +111,7 @@ extension ModelLock {
 
     /// The contradiction in a lock that was edited or merged by hand, with a text of its line; nil if there is none.
     private var contradiction: (what: String, line: String)? {
-        for (model, versions) in models.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+        for (model, versions) in models.inByteOrder(of: { $0.key }) {
             let names = versions.map(\.name)
             if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
                 return ("has the version \(twice) of \(model) twice", "\"name\": \"\(twice)\"")
@@ -123,7 +123,7 @@ extension ModelLock {
                 )
             }
         }
-        for (model, name) in current.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+        for (model, name) in current.inByteOrder(of: { $0.key }) {
             guard models[model]?.contains(where: { $0.name == name }) != true else { continue }
             return ("names \(name) as the current version of \(model), and does not have that version", "\"current\"")
         }
@@ -199,7 +199,7 @@ extension ModelLock {
     }
 
     private static func list(_ names: [String], _ what: String) -> String? {
-        names.isEmpty ? nil : "\(names.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", ")) \(what)"
+        names.isEmpty ? nil : "\(names.inByteOrder().joined(separator: ", ")) \(what)"
     }
 
     private static let format = 1

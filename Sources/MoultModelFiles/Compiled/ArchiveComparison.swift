@@ -18,7 +18,7 @@ package struct ArchiveComparison: Sendable {
     /// - Throws: `propertyListInvalid` if the bytes are not an archive, `modelInvalid` if it has no model.
     package init(_ old: [UInt8], _ new: [UInt8]) throws(MigrationError) {
         let (old, new) = (try ArchiveText(old).values, try ArchiveText(new).values)
-        let places = Set(old.keys).union(new.keys).sorted { $0.precedesInByteOrder($1) }
+        let places = Set(old.keys).union(new.keys).inByteOrder()
         differences = places.compactMap { place in
             old[place] == new[place] ? nil : Difference(place: place, old: old[place]?.text, new: new[place]?.text)
         }

@@ -27,7 +27,7 @@ struct ModelArchiveReader {
             entities: entities,
             configurations: (root["NSConfigurations"]?.entries ?? []).map { name, members in
                 let names = (members.elements ?? []).compactMap { $0["NSEntityName"]?.string }
-                return Configuration(name: name, entityNames: names.sorted { $0.precedesInByteOrder($1) })
+                return Configuration(name: name, entityNames: names.inByteOrder())
             },
             fetchRequestTemplates: (root["NSFetchRequestTemplates"]?.entries ?? []).map { name, request in
                 FetchRequestTemplate(
@@ -36,7 +36,7 @@ struct ModelArchiveReader {
                     options: options(of: request, place: name))
             },
             versionIdentifiers: (root["NSVersionIdentifiers"]?.elements ?? []).compactMap(\.string)
-                .sorted { $0.precedesInByteOrder($1) })
+                .inByteOrder())
     }
 
     // MARK: Entities

@@ -96,7 +96,7 @@ struct ModelArchiveWriter {
 
     mutating func userInfo(_ entries: [String: String]) -> PropertyList {
         if entries.isEmpty, let emptyUserInfo { return emptyUserInfo }
-        let sorted = entries.sorted { $0.key.precedesInByteOrder($1.key) }
+        let sorted = entries.inByteOrder { $0.key }
         let reference = builder.dictionary(sorted.map { ($0.key, userInfoValue($0.value, for: $0.key)) })
         if entries.isEmpty { emptyUserInfo = reference }
         return reference

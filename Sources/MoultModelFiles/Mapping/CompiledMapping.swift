@@ -196,7 +196,7 @@ private struct MappingArchiveWriter {
 
     private mutating func userInfo(_ entries: [String: String]) -> PropertyList {
         guard !entries.isEmpty else { return Self.null }
-        let sorted = entries.sorted { $0.key.precedesInByteOrder($1.key) }
+        let sorted = entries.inByteOrder { $0.key }
         return builder.dictionary(sorted.map { ($0.key, builder.string($0.value)) })
     }
 

@@ -215,7 +215,7 @@ struct MappingDocumentReader {
                 throw document.invalid("\(name) is mapped twice.", in: object)
             }
         }
-        return properties.sorted { $0.key.precedesInByteOrder($1.key) }.map { ($0.key, $0.value) }
+        return properties.inByteOrder { $0.key }.map { ($0.key, $0.value) }
     }
 
     private func storedExpression(of object: Object, named name: String) throws -> Expression? {

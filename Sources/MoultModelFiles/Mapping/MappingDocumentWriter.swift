@@ -166,7 +166,7 @@ private struct MappingDocumentWriter {
     private func userInfo(_ entries: [String: String]) -> String? {
         guard !entries.isEmpty else { return nil }
         var builder = KeyedArchive.Builder()
-        let sorted = entries.sorted { $0.key.precedesInByteOrder($1.key) }
+        let sorted = entries.inByteOrder { $0.key }
         let root = builder.dictionary(sorted.map { ($0.key, builder.string($0.value)) }, isMutable: true)
         return .lines(of: builder.archive(root: root))
     }

@@ -140,7 +140,7 @@ extension ManagedObjectModel {
         ]
         let known = order.compactMap { key in attributes[key].map { (key: key, value: $0) } }
         let others = attributes.filter { !order.contains($0.key) }
-        return known + others.sorted { $0.key.precedesInByteOrder($1.key) }
+        return known + others.inByteOrder { $0.key }
     }
 }
 

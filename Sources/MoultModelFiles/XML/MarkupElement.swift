@@ -106,7 +106,7 @@ struct MarkupWriter {
     mutating func userInfo(_ entries: [String: String]) throws {
         guard !entries.isEmpty else { return }
         try element("userInfo", []) { writer in
-            for (key, value) in entries.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            for (key, value) in entries.inByteOrder(of: { $0.key }) {
                 try writer.element("entry", [("key", key), ("value", value)])
             }
         }

@@ -130,7 +130,7 @@ extension MarkupWriter {
     fileprivate mutating func fetchRequest(
         _ name: String, entity: String?, _ predicate: String?, _ options: [String: String]
     ) throws {
-        let sorted = options.sorted { $0.key.precedesInByteOrder($1.key) }
+        let sorted = options.inByteOrder { $0.key }
         try element(
             "fetchRequest",
             [("name", name), ("entity", entity), ("predicateString", predicate)]

@@ -214,7 +214,7 @@ private struct ElementsWriter {
     private mutating func number(_ value: Int) -> PropertyList { builder.leaf(.integer(Int64(value))) }
 
     private mutating func userInfo(_ entries: [String: String]) -> PropertyList {
-        let sorted = entries.sorted { $0.key.precedesInByteOrder($1.key) }
+        let sorted = entries.inByteOrder { $0.key }
         return builder.dictionary(sorted.map { ($0.key, builder.string($0.value)) }, isMutable: true)
     }
 

@@ -335,7 +335,7 @@ extension MergeConflictError.Conflict: CustomStringConvertible {
         }
         guard let storedVersion else { return "\(object) was changed here, and its row is gone from the store." }
         // The conflict holds the values, for callers that need them; the description may end up in a log.
-        let names = ours.keys.filter { ours[$0] != stored[$0] }.sorted { $0.precedesInByteOrder($1) }
+        let names = ours.keys.filter { ours[$0] != stored[$0] }.inByteOrder()
             .joined(separator: ", ")
         return "\(object) was changed here over version \(expectedVersion ?? 0), and the store holds version "
             + "\(storedVersion) (\(names))."

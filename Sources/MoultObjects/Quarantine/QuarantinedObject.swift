@@ -85,7 +85,7 @@ extension QuarantineWriter {
     package func add(_ ids: [ObjectID], of store: ObjectStore, reason: String, by origin: String) throws {
         let snapshots = try store.snapshots(of: ids)
         for (entityName, snapshots) in Dictionary(grouping: snapshots, by: \.id.entityName)
-            .sorted(by: { $0.key.precedesInByteOrder($1.key) })
+            .inByteOrder(of: { $0.key })
         {
             let shape = try store.columns(of: entityName).shape
             let lists = try shape.properties.map { property -> [ObjectID: [ObjectID]]? in

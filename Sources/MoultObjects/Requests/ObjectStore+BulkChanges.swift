@@ -17,7 +17,7 @@ extension ObjectStore {
         _ fetch: ObjectFetch, set assignments: [String: Expression], author: String? = nil, contextName: String? = nil
     ) throws -> [ObjectID] {
         let entity = try columns(of: fetch.entityName)
-        let names = assignments.keys.sorted { $0.precedesInByteOrder($1) }
+        let names = assignments.keys.inByteOrder()
         let targets = try names.map { try BulkTarget($0, of: entity) }
         var computed = fetch
         computed.columns = [.init(Self.objectColumn, .evaluatedObject)]
@@ -113,7 +113,7 @@ private struct BulkDeletion {
     {
         var links: [(ObjectID, RelationshipDescription, ObjectID)] = []
         let groups = Dictionary(grouping: objects, by: \.entityName)
-        for (entityName, owners) in groups.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+        for (entityName, owners) in groups.inByteOrder(of: { $0.key }) {
             guard let entity = store.model.entity(entityName) else { continue }
             for relationship in store.model.relationships(of: entity).filter(isIncluded)
             where store.layout.storage(ofRelationship: relationship.name, in: entity) != nil {

@@ -122,7 +122,7 @@ package final class ObjectWriter {
     package func insert(_ entity: String, _ values: [String: PropertyValue], key: Int64? = nil) throws
         -> ObjectReference
     {
-        let names = values.keys.sorted { $0.precedesInByteOrder($1) }
+        let names = values.keys.inByteOrder()
         return try inserter(entity, names).insert(names.map { values[$0] ?? .attribute(nil) }, key: key)
     }
 

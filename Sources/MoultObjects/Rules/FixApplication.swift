@@ -55,7 +55,7 @@ struct FixApplication {
     // MARK: - Values
 
     private func set(_ values: [String: Expression], _ ids: [ObjectID], _ outcome: inout RuleFixOutcome) throws {
-        let names = values.keys.sorted { $0.precedesInByteOrder($1) }
+        let names = values.keys.inByteOrder()
         let shown = Array(ids.prefix(RuleFinding.exampleLimit - outcome.examples.count))
         let before = try texts(names, of: shown)
         for name in names { try noteOtherEnds(name, of: ids) }

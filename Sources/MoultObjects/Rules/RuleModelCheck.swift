@@ -71,7 +71,7 @@ package struct RuleModelCheck {
         switch fix {
         case .set(let values):
             if values.isEmpty { report("The fix sets nothing.") }
-            for (name, expression) in values.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            for (name, expression) in values.inByteOrder(of: { $0.key }) {
                 checkSettable(name, of: entity)
                 check(expression, of: entity)
             }
@@ -152,10 +152,10 @@ package struct RuleModelCheck {
     private mutating func check(
         paths: Set<String>, variables: Set<String>, _ format: String, of entity: EntityDescription
     ) {
-        for name in variables.sorted(by: { $0.precedesInByteOrder($1) }) {
+        for name in variables.inByteOrder() {
             report("$\(name) has no value in \(format).")
         }
-        for path in paths.sorted(by: { $0.precedesInByteOrder($1) }) {
+        for path in paths.inByteOrder() {
             if let fault = fault(in: path, of: entity) { report("\(fault) in \(format).") }
         }
     }

@@ -149,7 +149,7 @@ struct RuleViolations {
         let expressions: [Expression]
         switch rule.kind {
         case .predicate(let predicate):
-            let names = predicate.keyPaths.sorted { $0.precedesInByteOrder($1) }
+            let names = predicate.keyPaths.inByteOrder()
             expressions = names.filter { isPlain($0, of: entity) }.map { .keyPath($0) }
         case .count(let attribute, let expression): expressions = [.keyPath(attribute), expression]
         case .unique(let names): expressions = names.map { .keyPath($0) }

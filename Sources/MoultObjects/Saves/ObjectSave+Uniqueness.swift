@@ -11,7 +11,7 @@ extension ObjectSave {
     func checkUniqueness() throws {
         let runs = changes.inserted.lazy.map(\.id).entityRuns + updates.lazy.map(\.id).entityRuns
         let roots = Set(runs.compactMap { writer.columns(of: $0.name)?.root })
-        for root in roots.sorted(by: { $0.precedesInByteOrder($1) }) {
+        for root in roots.inByteOrder() {
             for (number, constraint) in store.uniqueColumns(of: root).enumerated() {
                 let candidates = try UniqueCandidates(constraint, number: number, writer)
                 for (insertion, key) in zip(changes.inserted, insertedKeys) { try add(insertion, key, to: candidates) }

@@ -152,7 +152,7 @@ extension ObjectStore {
         try writing {
             let roots = Set(layout.entityNumbers.keys.compactMap { model.entity($0).map { model.root(of: $0).name } })
             var changes = ObjectChanges()
-            for root in roots.sorted(by: { $0.precedesInByteOrder($1) }) {
+            for root in roots.inByteOrder() {
                 let ids = try fetchIDs(ObjectFetch(entityName: root))
                 changes.deleted += ids.map { ObjectChanges.Deletion(id: $0, version: nil) }
             }

@@ -149,7 +149,7 @@ private final class ChangeDecoder {
             case .toMany: names.formUnion(shape.toManyNames)
             }
         }
-        return names.sorted { $0.precedesInByteOrder($1) }
+        return names.inByteOrder()
     }
 
     private func shape(_ number: Int64) -> Shape? {

@@ -194,7 +194,7 @@ package final class ObjectStore {
         throw MigrationError(
             .usage, "The store holds no objects of \(entityName).", place: entityName,
             remedy:
-                "Use one of: \(layout.entityNumbers.keys.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", "))."
+                "Use one of: \(layout.entityNumbers.keys.inByteOrder().joined(separator: ", "))."
         )
     }
 

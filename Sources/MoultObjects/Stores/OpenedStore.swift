@@ -57,7 +57,7 @@ struct OpenedStore {
             return one != other && expected.uncertain[name] == nil
         }
         guard !different.isEmpty else { return }
-        let list = different.sorted { $0.precedesInByteOrder($1) }.map { name in
+        let list = different.inByteOrder().map { name in
             stored.entities[name] == nil
                 ? "\(name) (not in the store)" : expected.entities[name] == nil ? "\(name) (not in the model)" : name
         }

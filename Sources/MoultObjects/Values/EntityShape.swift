@@ -40,7 +40,7 @@ package final class EntityShape: Sendable {
         let relationships = model.relationships(of: entity).map {
             Property.relationship($0, inverse: model.inverse(of: $0))
         }
-        properties = (stored + others + relationships).sorted { $0.name.precedesInByteOrder($1.name) }
+        properties = (stored + others + relationships).inByteOrder { $0.name }
         positions = Dictionary(properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         let names = positions.map { (name: $0, position: $1) }.sorted { $0.name.utf8.count < $1.name.utf8.count }
         let longest = names.last?.name.utf8.count ?? 0

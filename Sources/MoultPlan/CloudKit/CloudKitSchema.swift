@@ -12,7 +12,7 @@ package struct CloudKitSchema: Sendable, Equatable {
     package init() {}
 
     /// The record types in the order of an export.
-    package var typesInOrder: [RecordType] { types.values.sorted { $0.name.precedesInByteOrder($1.name) } }
+    package var typesInOrder: [RecordType] { types.values.inByteOrder { $0.name } }
 
     /// A record type: its fields, and who may read and write its records.
     package struct RecordType: Sendable, Equatable {
@@ -25,7 +25,7 @@ package struct CloudKitSchema: Sendable, Equatable {
         package init(_ name: String) { self.name = name }
 
         /// The names of the fields in the order of an export.
-        package var fieldNames: [String] { fields.keys.sorted { $0.precedesInByteOrder($1) } }
+        package var fieldNames: [String] { fields.keys.inByteOrder() }
     }
 
     /// A field of a record type.

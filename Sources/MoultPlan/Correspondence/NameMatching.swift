@@ -84,7 +84,7 @@ struct NameMatching {
                 sources[name] = old
                 taken.insert(old)
             } else {
-                ambiguities[name] = possible.sorted { $0.precedesInByteOrder($1) }
+                ambiguities[name] = possible.inByteOrder()
             }
         }
     }

@@ -22,10 +22,10 @@ struct RenameCandidates {
         positions = (Self.positions(pair.source), Self.positions(pair.destination))
         removedAttributes = pair.source.attributes.values
             .filter { !matched.contains($0.name) && $0.isStored && $0.derivation == nil }
-            .sorted { $0.name.precedesInByteOrder($1.name) }
+            .inByteOrder { $0.name }
         removedRelationships = pair.source.relationships.values
             .filter { !matched.contains($0.name) && !$0.isTransient }
-            .sorted { $0.name.precedesInByteOrder($1.name) }
+            .inByteOrder { $0.name }
     }
 
     /// Returns the candidates of each added property that has any, ordered by name.
@@ -46,7 +46,7 @@ struct RenameCandidates {
                 }
             )
         }
-        return (attributes + relationships).filter { !$0.1.isEmpty }.sorted { $0.0.precedesInByteOrder($1.0) }
+        return (attributes + relationships).filter { !$0.1.isEmpty }.inByteOrder { $0.0 }
             .map { (name: $0.0, candidates: $0.1) }
     }
 
@@ -88,7 +88,7 @@ struct RenameCandidates {
     }
 
     private static func positions(_ entity: ResolvedEntity) -> [String: Int] {
-        let names = entity.attributes.keys.sorted { $0.precedesInByteOrder($1) }
+        let names = entity.attributes.keys.inByteOrder()
         return Dictionary(names.enumerated().map { ($1, $0 + 1) }) { first, _ in first }
     }
 
@@ -101,7 +101,7 @@ struct RenameCandidates {
         let new = signatures(added)
         let common = old.intersection(new).count
         guard common > 0, common * 2 >= max(old.count, new.count) else { return nil }
-        let lost = old.subtracting(new).map(\.name).sorted { $0.precedesInByteOrder($1) }
+        let lost = old.subtracting(new).map(\.name).inByteOrder()
         return Question.Candidate(
             name: removed.name,
             evidence: [

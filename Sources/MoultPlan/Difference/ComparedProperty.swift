@@ -17,7 +17,7 @@ extension [String: String] {
     var listed: String? {
         isEmpty
             ? nil
-            : sorted { $0.key.precedesInByteOrder($1.key) }.map { "\($0.key) = \($0.value)" }.joined(separator: ", ")
+            : inByteOrder { $0.key }.map { "\($0.key) = \($0.value)" }.joined(separator: ", ")
     }
 }
 

@@ -32,7 +32,7 @@ extension Differ {
     }
 
     private func sortedOrigins(of id: PropertyID) -> [PropertyID] {
-        (origins[id] ?? []).sorted { $0.text.precedesInByteOrder($1.text) }
+        (origins[id] ?? []).inByteOrder { $0.text }
     }
 
     private func isHashed(_ attribute: AttributeDescription?) -> Bool {

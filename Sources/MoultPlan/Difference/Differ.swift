@@ -47,7 +47,7 @@ struct Differ {
         let names = correspondence.destination.names
         let removed = correspondence.source.names.filter { correspondence.entityDestinations[$0] == nil }
         // The names of each version are already in order.
-        return removed.isEmpty ? names : Set(removed + names).sorted { $0.precedesInByteOrder($1) }
+        return removed.isEmpty ? names : Set(removed + names).inByteOrder()
     }
 
     mutating func report(_ change: ModelChange) { changes.append(change) }
@@ -215,7 +215,7 @@ extension Differ {
     ) {
         let before = Dictionary(old.map { (name($0), text($0)) }) { first, _ in first }
         let after = Dictionary(new.map { (name($0), text($0)) }) { first, _ in first }
-        for member in Set(before.keys).union(after.keys).sorted(by: { $0.precedesInByteOrder($1) }) {
+        for member in Set(before.keys).union(after.keys).inByteOrder() {
             let (was, becomes) = (before[member], after[member])
             guard was != becomes else { continue }
             let kind = was == nil ? kinds.added : becomes == nil ? kinds.removed : kinds.changed
@@ -240,7 +240,7 @@ extension Differ {
                         .map { $0 != Set(configuration.entityNames) } == true
                 }.map(\.name))
         ) { configuration in
-            configuration.entityNames.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", ")
+            configuration.entityNames.inByteOrder().joined(separator: ", ")
                 + (configuration.usedWithCloudKit ? " with CloudKit" : "")
         }
         compareLists(

@@ -274,7 +274,7 @@ extension Inference {
                     pair.source.relationships[old]?.inverseName != oldInverse
                 else { continue }
                 let places = ["\(name).\(relationship.name)", "\(relationship.destinationEntityName).\(inverse)"]
-                let ordered = places.sorted { $0.precedesInByteOrder($1) }
+                let ordered = places.inByteOrder()
                 refuse(
                     .inversesDisagree, ordered[0],
                     "\(ordered[0]) and \(ordered[1]) become each other's inverse and were not before.",
@@ -291,7 +291,7 @@ extension Inference {
         for merged in mapping.mergedHierarchies(from: source, to: destination) {
             let former = correspondence.pair(merged.root)?.source.rootName
             if let former, merged.members.keys.contains(former) { continue }
-            let names = merged.members.values.compactMap(\.first).sorted { $0.precedesInByteOrder($1) }
+            let names = merged.members.values.compactMap(\.first).inByteOrder()
             refuse(
                 .hierarchiesMerged, merged.root,
                 "\(names.joined(separator: " and ")) now have the common root \(merged.root), and had none before.",

@@ -78,7 +78,7 @@ struct Inference {
         if correspondence.isSame(destination.name) { mapping.attributes = destination.same.attributes }
         // In order, because refusals and questions are listed as they occur.
         let open = destination.attributes.keys.filter { mapping.attributes[$0] == nil }
-        for name in open.sorted(by: { $0.precedesInByteOrder($1) }) {
+        for name in open.inByteOrder() {
             guard let attribute = destination.attributes[name], attribute.isStored, attribute.derivation == nil
             else { continue }
             mapping.attributes[attribute.name] =
@@ -88,7 +88,7 @@ struct Inference {
                     .constant(attribute.defaultValue)
                 }
         }
-        for name in destination.relationships.keys.sorted(by: { $0.precedesInByteOrder($1) }) {
+        for name in destination.relationships.keys.inByteOrder() {
             guard let relationship = destination.relationships[name], !relationship.isTransient else { continue }
             mapping.relationships[relationship.name] =
                 if let pair {

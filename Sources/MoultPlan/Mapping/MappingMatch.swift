@@ -92,7 +92,7 @@ private struct MappingSide {
         hashes.filter { name, hash in
             guard let actual = version.hashes.entities[name] else { return true }
             return hash != nil && hash != actual
-        }.keys.sorted { $0.precedesInByteOrder($1) }
+        }.keys.inByteOrder()
     }
 
     /// Returns the reason why the nearest version does not fit.

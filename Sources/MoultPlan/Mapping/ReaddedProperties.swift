@@ -71,7 +71,7 @@ extension ReaddedProperties {
         _ gone: [String: RemovedProperties.Property], of entity: ResolvedEntity, along edge: ResolvedEntityMapping,
         into mapping: inout ResolvedEntityMapping
     ) throws(MigrationError) {
-        for (name, removed) in gone.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+        for (name, removed) in gone.inByteOrder(of: { $0.key }) {
             let declaring = entity.declaringEntity(of: name)
             switch removed.value {
             case .attribute(let old, let source):

@@ -116,7 +116,7 @@ extension ResolvedMapping {
             hierarchies[root, default: MergedHierarchy(root: root, members: [:])]
                 .members[source.root(of: old).name, default: []].append(new.name)
         }
-        return hierarchies.values.filter { $0.members.count > 1 }.sorted { $0.root.precedesInByteOrder($1.root) }
+        return hierarchies.values.filter { $0.members.count > 1 }.inByteOrder { $0.root }
     }
 
     /// Returns the entities of the source whose objects move into another hierarchy, where they get new keys.
@@ -142,7 +142,7 @@ extension ResolvedEntityMapping {
         case (let source?, let destination?):
             let properties = attributes.map { ($0.key, $0.value.text) } + relationships.map { ($0.key, $0.value.text) }
             return ["\(destination) from \(source)\(condition)"]
-                + properties.sorted { $0.0.precedesInByteOrder($1.0) }.map { "  \($0.0) \($0.1)" }
+                + properties.inByteOrder { $0.0 }.map { "  \($0.0) \($0.1)" }
         }
     }
 }

@@ -85,7 +85,7 @@ extension CarriedData {
             return Entity(old: entity.name, new: new.name, properties: properties)
         }
         let policies = Set(mapping.entityMappings.compactMap(\.policy))
-        code = policies.sorted { $0.precedesInByteOrder($1) }
+        code = policies.inByteOrder()
     }
 
     /// Returns, by source entity, the entity mapping that takes all of its objects with their keys.

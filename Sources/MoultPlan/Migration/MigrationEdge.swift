@@ -13,7 +13,7 @@ package struct MigrationEdge: Sendable, Equatable {
     let correspondence: EntityMatching
 
     /// The means by which the edge is migrated.
-    package enum Means: Sendable, Equatable {
+    package indirect enum Means: Sendable, Equatable {
         /// An inferred mapping, also for a stage that has code but no mapping of its own.
         case inferred(ResolvedMapping)
         case registered(RegisteredStage, ResolvedMapping)

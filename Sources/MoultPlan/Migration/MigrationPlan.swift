@@ -125,7 +125,7 @@ extension ResolvedMapping {
     /// The readable lines with every value in full, so that two blobs of equal length differ.
     package var digestLines: [String] {
         let values = entityMappings.flatMap { mapping in
-            mapping.attributes.sorted { $0.key.precedesInByteOrder($1.key) }.compactMap { name, source in
+            mapping.attributes.inByteOrder { $0.key }.compactMap { name, source in
                 source.value.map { "\(mapping.destinationEntityName ?? "").\(name) \($0.bytes.hexadecimal)" }
             }
         }
@@ -159,7 +159,7 @@ extension Finding {
 
     /// Returns the codes of the plan findings that a rule covers.
     package static func codes(ofRule rule: String) -> [String] {
-        rules.filter { $0.value == rule }.keys.sorted { $0.precedesInByteOrder($1) }
+        rules.filter { $0.value == rule }.keys.inByteOrder()
     }
 
     private static let rules: [String: String] = {

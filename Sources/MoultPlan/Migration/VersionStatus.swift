@@ -132,7 +132,7 @@ extension ModelVersions {
         guard let best = ranked.min(by: { ($0.count, -$0.position) < ($1.count, -$1.position) }) else { return nil }
         let version = versions[best.position]
         let known = version.hashes.entities
-        func sorted(_ names: some Sequence<String>) -> [String] { names.sorted { $0.precedesInByteOrder($1) } }
+        func sorted(_ names: some Sequence<String>) -> [String] { names.inByteOrder() }
         return VersionStatus.Nearest(
             version: version.name, position: best.position, added: sorted(store.keys.filter { known[$0] == nil }),
             missing: sorted(known.keys.filter { store[$0] == nil }),

@@ -189,7 +189,7 @@ struct QuestionList {
     }
 
     private mutating func askAboutIdentifiers(_ ambiguous: [String: [String]], in pair: EntityMatching.Pair) {
-        for (name, candidates) in ambiguous.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+        for (name, candidates) in ambiguous.inByteOrder(of: { $0.key }) {
             let declaring = pair.destination.declaringEntity(of: name)
             askWhich(
                 .ambiguousIdentifier, entity: declaring, property: name,

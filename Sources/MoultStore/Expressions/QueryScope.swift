@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 
 /// A generator of table aliases for one statement: `t0`, `t1`, ….
@@ -72,7 +73,8 @@ package final class QueryScope {
 /// A row that represents an object: the place of its key, and its entity according to the model.
 package struct RowReference {
     package let scope: QueryScope
-    package let entity: EntityDescription
+    private let description: Shared<EntityDescription>
+    package var entity: EntityDescription { description.value }
     /// `"t0".Z_PK`, or the foreign key that leads to the row.
     package let key: SQLText
     /// The alias of the row; nil if the row itself has not been joined.
@@ -81,7 +83,7 @@ package struct RowReference {
 
     package init(_ scope: QueryScope, _ entity: EntityDescription, alias: String, mayBeNull: Bool = false) {
         self.scope = scope
-        self.entity = entity
+        description = Shared(entity)
         key = "\(name: alias).Z_PK"
         ownAlias = alias
         self.mayBeNull = mayBeNull
@@ -89,7 +91,7 @@ package struct RowReference {
 
     package init(_ scope: QueryScope, _ entity: EntityDescription, foreignKey: SQLText) {
         self.scope = scope
-        self.entity = entity
+        description = Shared(entity)
         key = foreignKey
         ownAlias = nil
         mayBeNull = true

@@ -6,7 +6,7 @@ extension Catalogue {
     /// sorted by name, because they are dropped and recreated while rows are written.
     package var digest: [UInt8] {
         let others = entries.filter { $0.kind != .trigger }
-        let triggers = entries.filter { $0.kind == .trigger }.sorted { $0.name.precedesInByteOrder($1.name) }
+        let triggers = entries.filter { $0.kind == .trigger }.inByteOrder { $0.name }
         return Digest.sha256(
             (others + triggers).flatMap { entry in
                 [entry.kind.rawValue, entry.name, entry.tableName, entry.sql ?? ""].flatMap { Array($0.utf8) + [0] }

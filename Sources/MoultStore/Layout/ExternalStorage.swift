@@ -199,7 +199,7 @@ extension ExternalStorage {
         var files = try files(on: system)
         guard !files.isEmpty, let others = namesOfOthers(than: store, on: system) else { return Unnamed() }
         for name in try Self.names(in: connection).union(others) { files[name] = nil }
-        return Unnamed(names: files.keys.sorted { $0.precedesInByteOrder($1) }, bytes: files.values.reduce(0, +))
+        return Unnamed(names: files.keys.inByteOrder(), bytes: files.values.reduce(0, +))
     }
 
     /// Returns the existing files, among some that a store no longer refers to, that no other store with the same
@@ -207,7 +207,7 @@ extension ExternalStorage {
     package func droppable(_ names: Set<String>, of store: String, on system: any System) throws -> [String] {
         guard !names.isEmpty, let others = namesOfOthers(than: store, on: system) else { return [] }
         return try names.subtracting(others).filter { try system.exists(Path.join(folder, $0)) }
-            .sorted { $0.precedesInByteOrder($1) }
+            .inByteOrder()
     }
 
     /// Returns whether another store next to the store shares its folder of external data.

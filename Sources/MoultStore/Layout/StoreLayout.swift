@@ -6,67 +6,84 @@ import MoultModel
 /// A new layout (``init(model:framework:history:)``) is the one Core Data itself would create for a model. The layout
 /// of an existing store is read from its catalogue, where columns may have any order.
 package struct StoreLayout: Sendable, Equatable {
-    package let model: ManagedObjectModel
-    package let level: FrameworkLevel
+    package var model: ManagedObjectModel { contents.value.model }
+    package var level: FrameworkLevel { contents.value.level }
     /// The `Z_ENT` numbers by entity name, including abstract entities.
-    package let entityNumbers: [String: Int]
+    package var entityNumbers: [String: Int] { contents.value.entityNumbers }
     /// The tables of the root entities, in the order of their numbers.
-    package let tables: [EntityTable]
-    package let joinTables: [JoinTable]
-    package private(set) var indexes: [IndexDefinition] = []
-    package private(set) var triggers: [TriggerDefinition] = []
-    package private(set) var virtualTables: [VirtualTable] = []
+    package var tables: [EntityTable] { contents.value.tables }
+    package var joinTables: [JoinTable] { contents.value.joinTables }
+    package var indexes: [IndexDefinition] { contents.value.indexes }
+    package var triggers: [TriggerDefinition] { contents.value.triggers }
+    package var virtualTables: [VirtualTable] { contents.value.virtualTables }
     /// Whether the store has the tables of persistent history.
-    package private(set) var hasHistory = false
+    package var hasHistory: Bool { contents.value.hasHistory }
     /// The findings recorded when the layout was created, except those about its indexes.
-    package private(set) var noticed: [Finding] = []
-    /// The numbers of the entities in an existing store; nil for a new layout, which has the indexes of its model.
-    private var actualNumbering: EntityNumbering?
+    package var noticed: [Finding] { contents.value.noticed }
 
-    private let tablePositions: [String: Int]
-    private let numbersByTable: [String: [Int]]
-    /// Lookups by table name and by entity number.
-    private let places: [String: Int]
-    private let joinPlaces: [String: Int]
-    private var indexesByTable: [String: [IndexDefinition]] = [:]
-    private let entityNames: [Int: String]
-    private let storages: Once<[RelationshipReference: RelationshipStorage]>
+    private struct Contents: Sendable, Equatable {
+        let model: ManagedObjectModel
+        let level: FrameworkLevel
+        let entityNumbers: [String: Int]
+        let tables: [EntityTable]
+        let joinTables: [JoinTable]
+        var indexes: [IndexDefinition] = []
+        var triggers: [TriggerDefinition] = []
+        var virtualTables: [VirtualTable] = []
+        var hasHistory = false
+        var noticed: [Finding] = []
+        /// The numbers of the entities in an existing store; nil for a new layout, which has the indexes of its model.
+        var actualNumbering: EntityNumbering?
+        let tablePositions: [String: Int]
+        let numbersByTable: [String: [Int]]
+        /// Lookups by table name and by entity number.
+        let places: [String: Int]
+        let joinPlaces: [String: Int]
+        var indexesByTable: [String: [IndexDefinition]] = [:]
+        let entityNames: [Int: String]
+        let storages = Once<[RelationshipReference: RelationshipStorage]>()
+    }
+
+    private let contents: Shared<Contents>
 
     package init(
         model: ManagedObjectModel, level: FrameworkLevel, entityNumbers: [String: Int], tables: [EntityTable],
         joinTables: [JoinTable]
     ) {
-        (self.model, self.level, self.entityNumbers) = (model, level, entityNumbers)
-        (self.tables, self.joinTables) = (tables, joinTables)
         let byRoot = Dictionary(
             tables.enumerated().map { ($1.rootEntityName, $0) }, uniquingKeysWith: { first, _ in first })
-        tablePositions = byRoot
-        places = Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        joinPlaces = Dictionary(joinTables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        entityNames = Dictionary(entityNumbers.map { ($1, $0) }, uniquingKeysWith: { $0 < $1 ? $0 : $1 })
         var numbersByTable: [String: [Int]] = [:]
         for (name, number) in entityNumbers.sorted(by: { $0.value < $1.value }) {
             guard let entity = model.entity(name), let place = byRoot[model.root(of: entity).name] else { continue }
             numbersByTable[tables[place].name, default: []].append(number)
         }
-        self.numbersByTable = numbersByTable
-        storages = Once()
+        contents = Shared(
+            Contents(
+                model: model, level: level, entityNumbers: entityNumbers, tables: tables, joinTables: joinTables,
+                tablePositions: byRoot, numbersByTable: numbersByTable,
+                places: Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first }),
+                joinPlaces: Dictionary(
+                    joinTables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first }),
+                entityNames: Dictionary(
+                    entityNumbers.map { ($1, $0) }, uniquingKeysWith: { $0 < $1 ? $0 : $1 })))
     }
+
+    private init(_ contents: Contents) { self.contents = Shared(contents) }
 
     /// Returns the same tables with the other objects of the store.
     func with(
         indexes: [IndexDefinition], triggers: [TriggerDefinition], virtualTables: [VirtualTable], hasHistory: Bool,
         noticed: [Finding], actualNumbering: EntityNumbering? = nil
     ) -> StoreLayout {
-        var layout = self
-        layout.indexes = indexes
-        layout.indexesByTable = Dictionary(grouping: indexes, by: \.table)
-        layout.triggers = triggers
-        layout.virtualTables = virtualTables
-        layout.hasHistory = hasHistory
-        layout.noticed = noticed
-        layout.actualNumbering = actualNumbering
-        return layout
+        var contents = contents.value
+        contents.indexes = indexes
+        contents.indexesByTable = Dictionary(grouping: indexes, by: \.table)
+        contents.triggers = triggers
+        contents.virtualTables = virtualTables
+        contents.hasHistory = hasHistory
+        contents.noticed = noticed
+        contents.actualNumbering = actualNumbering
+        return StoreLayout(contents)
     }
 
     /// Returns the same layout with other tables.
@@ -75,25 +92,25 @@ package struct StoreLayout: Sendable, Equatable {
             model: model, level: level, entityNumbers: entityNumbers, tables: tables, joinTables: joinTables
         ).with(
             indexes: indexes, triggers: triggers, virtualTables: virtualTables, hasHistory: hasHistory,
-            noticed: noticed, actualNumbering: actualNumbering)
+            noticed: noticed, actualNumbering: contents.value.actualNumbering)
     }
 
     package var framework: Int { level.number }
 
     /// Findings for parts that Core Data writes in an unknown way, and for extra or missing parts of an existing store.
-    package var findings: [Finding] { noticed + (actualNumbering.map(indexFindings) ?? []) }
+    package var findings: [Finding] { noticed + (contents.value.actualNumbering.map(indexFindings) ?? []) }
 
     // MARK: - Lookups
 
     /// Returns the table with the rows of `entity`, which is that of its root entity.
     package func table(for entity: EntityDescription) -> EntityTable? {
-        tablePositions[model.root(of: entity).name].map { tables[$0] }
+        contents.value.tablePositions[model.root(of: entity).name].map { tables[$0] }
     }
 
-    package func table(named name: String) -> EntityTable? { places[name].map { tables[$0] } }
-    package func joinTable(named name: String) -> JoinTable? { joinPlaces[name].map { joinTables[$0] } }
+    package func table(named name: String) -> EntityTable? { contents.value.places[name].map { tables[$0] } }
+    package func joinTable(named name: String) -> JoinTable? { contents.value.joinPlaces[name].map { joinTables[$0] } }
 
-    package func indexes(of table: String) -> [IndexDefinition] { indexesByTable[table] ?? [] }
+    package func indexes(of table: String) -> [IndexDefinition] { contents.value.indexesByTable[table] ?? [] }
 
     package func table(forEntity name: String) -> EntityTable? { model.entity(name).flatMap(table(for:)) }
 
@@ -108,9 +125,10 @@ package struct StoreLayout: Sendable, Equatable {
     /// Returns the storage of a relationship, declared or inherited; nil if it is not stored.
     package func storage(ofRelationship name: String, in entity: EntityDescription) -> RelationshipStorage? {
         guard let declaring = model.declaringEntity(of: name, in: entity) else { return nil }
-        return storages.value {
+        return contents.value.storages.value {
             RelationshipStorage.all(
-                of: model, joinTables: joinTables, tables: { root in tablePositions[root].map { tables[$0] } })
+                of: model, joinTables: joinTables,
+                tables: { root in contents.value.tablePositions[root].map { tables[$0] } })
         }[RelationshipReference(entity: declaring.name, name: name)]
     }
 
@@ -120,11 +138,11 @@ package struct StoreLayout: Sendable, Equatable {
     }
 
     /// Returns the numbers of all entities with rows in a table, ascending.
-    package func numbers(inTable name: String) -> [Int] { numbersByTable[name] ?? [] }
+    package func numbers(inTable name: String) -> [Int] { contents.value.numbersByTable[name] ?? [] }
 
     /// Returns the names of all entities with rows in a table.
     func entities(inTable name: String) -> [String] { numbers(inTable: name).compactMap(entityName(number:)) }
 
     /// Returns the entity with the given number in `Z_ENT`.
-    package func entityName(number: Int) -> String? { entityNames[number] }
+    package func entityName(number: Int) -> String? { contents.value.entityNames[number] }
 }

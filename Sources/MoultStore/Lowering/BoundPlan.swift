@@ -5,7 +5,7 @@ import MoultSQLite
 
 /// A mapping bound to one store, with its cost there, the findings from its rows, and the state that the store must
 /// still have when the plan runs.
-package struct BoundPlan: Sendable {
+package final class BoundPlan: Sendable {
     /// The state of the store when the plan was made. A plan is refused if the store has changed since.
     package struct Binding: Sendable, Hashable {
         package var storeUUID: String

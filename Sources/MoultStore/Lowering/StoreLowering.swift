@@ -39,17 +39,27 @@ struct StoreLowering: Sendable {
 
     /// An entity mapping that migrates rows, resolved on both sides.
     struct RowSource: Sendable {
-        let mapping: ResolvedEntityMapping
-        let source: EntityDescription
-        let destination: EntityDescription
-        let sourceNumber: Int
-        let destinationNumber: Int
+        fileprivate struct Sides: Sendable {
+            let mapping: ResolvedEntityMapping
+            let source: EntityDescription
+            let destination: EntityDescription
+            let sourceNumber: Int
+            let destinationNumber: Int
+        }
+
+        fileprivate let sides: Shared<Sides>
         /// The SQL of the mapping's expressions and predicate, over a row `s` of the source's table.
         var values: MappedValues
         /// The mapping's position among all mappings.
         let position: Int
         /// The number added to the keys of its objects.
         var shift: Int64 = 0
+
+        var mapping: ResolvedEntityMapping { sides.value.mapping }
+        var source: EntityDescription { sides.value.source }
+        var destination: EntityDescription { sides.value.destination }
+        var sourceNumber: Int { sides.value.sourceNumber }
+        var destinationNumber: Int { sides.value.destinationNumber }
     }
 
     /// The entity mappings that take objects, including those with policies.
@@ -116,8 +126,10 @@ struct StoreLowering: Sendable {
         var lowered = mapping
         // A policy creates the values, but the contribution still determines which objects it takes.
         if mapping.policy != nil { (lowered.attributes, lowered.predicate) = ([:], nil) }
+        let sides = RowSource.Sides(
+            mapping: mapping, source: old, destination: new, sourceNumber: oldNumber, destinationNumber: number)
         return RowSource(
-            mapping: mapping, source: old, destination: new, sourceNumber: oldNumber, destinationNumber: number,
+            sides: Shared(sides),
             values: try MappedValues(
                 lowered, old, new, from: source, to: destination, schema: schema, number: position),
             position: position)

@@ -122,7 +122,7 @@ final class DiskModel {
         contents: (DiskFile) -> [UInt8]
     ) throws {
         // Sorted, so that a seed means the same everywhere.
-        for (name, entry) in folder.surviving(keeps).sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+        for (name, entry) in folder.surviving(keeps).inByteOrder(of: { $0.key }) {
             let inner = Path.join(path, name)
             switch entry {
             case .file(let file): try system.write(contents(file), to: inner)

@@ -220,7 +220,7 @@ package struct AnonymousReport: ToolAnswer {
     }
 
     package var document: JSONValue {
-        let names = outcome.objects.keys.sorted { $0.precedesInByteOrder($1) }
+        let names = outcome.objects.keys.inByteOrder()
         return [
             "format": 1, "path": .string(path), "seed": JSONValue(Int(clamping: outcome.seed)),
             "entities": .array(names.map { ["name": .string($0), "rows": .integer(outcome.objects[$0] ?? 0)] }),

@@ -37,7 +37,7 @@ final class AnonymousTables: @unchecked Sendable {
         for (column, count) in zip(columns, unchanged) where count > 0 {
             kept.append((column.place, column.rule, count))
         }
-        return kept.sorted { $0.place.precedesInByteOrder($1.place) }
+        return kept.inByteOrder { $0.place }
     }
 
     // MARK: - Tables
@@ -58,7 +58,7 @@ final class AnonymousTables: @unchecked Sendable {
     /// - Parameter others: tables to rewrite although none of their values gets a stand-in.
     func replace(and others: Set<String>) throws {
         let tables = Set(rows.filter { !$0.columns.isEmpty || others.contains($0.table) }.map(\.table))
-        let sorted = tables.sorted { $0.precedesInByteOrder($1) }
+        let sorted = tables.inByteOrder()
         let pieces = try sorted.map { table -> WorkMeter.Piece<Void> in
             let size = try connection.integer("SELECT count(*) FROM main.\(table.quotedName)") ?? 0
             return (size, { [try self.replace(table)] })

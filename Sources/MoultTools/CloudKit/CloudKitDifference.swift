@@ -100,7 +100,7 @@ struct CloudKitChange: Sendable {
             .map { CloudKitChange(.roles, $0, "The role \($0) is new.") }
         let removed = old.roles.filter { !new.roles.contains($0) }
             .map { CloudKitChange(.roles, $0, "The role \($0) is not in the newer schema.") }
-        let names = Set(old.types.keys).union(new.types.keys).sorted { $0.precedesInByteOrder($1) }
+        let names = Set(old.types.keys).union(new.types.keys).inByteOrder()
         return added + removed
             + names.flatMap { name -> [CloudKitChange] in
                 switch (old.types[name], new.types[name]) {
@@ -119,7 +119,7 @@ struct CloudKitChange: Sendable {
     private static func all(
         from old: CloudKitSchema.RecordType, to new: CloudKitSchema.RecordType
     ) -> [CloudKitChange] {
-        let names = Set(old.fields.keys).union(new.fields.keys).sorted { $0.precedesInByteOrder($1) }
+        let names = Set(old.fields.keys).union(new.fields.keys).inByteOrder()
         let fields = names.flatMap { field -> [CloudKitChange] in
             let name = "\(new.name).\(field)"
             return switch (old.fields[field], new.fields[field]) {

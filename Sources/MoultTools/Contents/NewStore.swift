@@ -23,7 +23,7 @@ package struct NewStore: ToolAnswer {
         let maker = try StoreCreator(
             version, framework: framework ?? FrameworkLevel.newest.number, history: history, experimental: experimental)
         objects = try maker.makeWhole(at: path) { part in try sample.map { try $0.fill(part, maker.layout) } ?? [:] }
-            .sorted { $0.key.precedesInByteOrder($1.key) }
+            .inByteOrder { $0.key }
         (self.path, self.version) = (path, version.name)
         (self.framework, uuid, findings) = (maker.layout.framework, maker.metadata.uuid, maker.layout.findings)
     }

@@ -24,7 +24,7 @@ extension ObjectReader {
 
     /// Returns the to-many relationships of an entity, inherited ones included, by name.
     package func joins(of entity: String) -> [JoinContents] {
-        contents.joins(of: entity).sorted { $0.relationship.precedesInByteOrder($1.relationship) }
+        contents.joins(of: entity).inByteOrder { $0.relationship }
     }
 
     /// Returns the destination entity of a to-one relationship; nil for any other column.

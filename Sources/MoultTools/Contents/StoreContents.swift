@@ -79,7 +79,7 @@ extension EntityContents {
         for relationship in layout.model.relationships(of: entity) where !relationship.isToMany {
             properties += Self.toOne(relationship, of: entity, in: layout)
         }
-        columns += properties.sorted { $0.name.precedesInByteOrder($1.name) }
+        columns += properties.inByteOrder { $0.name }
         self.init(
             name: entity.name, table: table.name, numbers: numbers,
             sharesTable: numbers != layout.numbers(inTable: table.name), columns: columns.distinct)
@@ -225,7 +225,7 @@ extension StoreContents {
             names.min { $0.key < $1.key }.map { contents($0.value, table, names) }
         }
         return (
-            alone.sorted { $0.name.precedesInByteOrder($1.name) }, whole.sorted { $0.name.precedesInByteOrder($1.name) }
+            alone.inByteOrder { $0.name }, whole.inByteOrder { $0.name }
         )
     }
 }

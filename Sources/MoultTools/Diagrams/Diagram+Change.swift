@@ -151,7 +151,7 @@ extension Diagram {
         for (number, version) in plan.versionNames.enumerated() {
             var own: [String: Int] = [:]
             let model = number == 0 ? plan.from.model : nil
-            for name in shown[number].sorted(by: { $0.precedesInByteOrder($1) }) {
+            for name in shown[number].inByteOrder() {
                 own[name] = boxes.count
                 let changes = number == 0 ? [] : steps[number - 1].first { $0.newer == name }?.changes ?? []
                 boxes.append(Box(name, changes: changes, rows: model.flatMap { _ in rows[name] }, group: version))

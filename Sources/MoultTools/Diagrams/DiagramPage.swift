@@ -30,7 +30,7 @@ extension Diagram {
         let templates: [HTML] = zip(boxes, pictures).enumerated().map { number, part in
             "<template data-name=\"\(addresses[number])\" data-title=\"\(part.0.title)\">\(HTML(markup: part.1))</template>\n"
         }
-        let names = boxes.enumerated().sorted { $0.element.title.precedesInByteOrder($1.element.title) }
+        let names = boxes.enumerated().inByteOrder { $0.element.title }
         let items: [HTML] = names.map { number, box in
             "<li><a href=\"#\(addresses[number])\"><bdi>\(box.title)</bdi></a></li>"
         }

@@ -30,7 +30,7 @@ package struct Coexistence: Sendable {
         let unspeakable = Set(try ModelDiff(from: model, to: best).hashed.map(Place.init))
         let source = SwiftDataSource(form)
         let names = Set(model.hashes.entities.keys).union(types.hashes.entities.keys)
-        entities = names.sorted { $0.precedesInByteOrder($1) }.map { name in
+        entities = names.inByteOrder().map { name in
             let isEqual = model.hashes.entities[name] == types.hashes.entities[name]
             let uncertain = model.hashes.uncertain[name] ?? types.hashes.uncertain[name]
             var reasons = uncertain.map { [Self.uncertainty($0, of: name)] } ?? []

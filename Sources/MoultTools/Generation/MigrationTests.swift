@@ -87,7 +87,7 @@ package struct MigrationTests: Sendable {
     }
 
     private func lines(with blocks: [PairBlock]) -> String {
-        let modules = Set(imports + ["MoultTesting", "Testing"]).sorted { $0.precedesInByteOrder($1) }
+        let modules = Set(imports + ["MoultTesting", "Testing"]).inByteOrder()
         let head =
             [
                 "//", "//  \(fileName)", "//",
@@ -130,7 +130,7 @@ extension CarriedData.Entity {
     fileprivate var place: String { old == new ? old : "\(old) as \(new)" }
 
     fileprivate var propertyPlaces: [String] {
-        properties.sorted { $0.key.precedesInByteOrder($1.key) }.map { name, former in
+        properties.inByteOrder { $0.key }.map { name, former in
             let (before, after) = ("\(old).\(former)", "\(new).\(name)")
             return before == after ? before : "\(before) as \(after)"
         }

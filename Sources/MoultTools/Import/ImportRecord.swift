@@ -76,7 +76,7 @@ package struct ImportReport {
     /// - Throws: any error from ``StoreImport/run(_:entity:)``.
     package init(_ path: String, entity: String?, isExact: Bool, into store: String, versions: ModelVersions) throws {
         run = try StoreImport(into: store, at: try versions.version(ofStore: store), isExact: isExact)
-        objects = try run.run(path, entity: entity).sorted { $0.key.precedesInByteOrder($1.key) }
+        objects = try run.run(path, entity: entity).inByteOrder { $0.key }
         self.store = store
     }
 

@@ -59,7 +59,7 @@ package struct LintRelease: Sendable {
         let own = lock.versions(of: bundle.path)
         // The lock file lists a renamed bundle under its old name.
         let moved = lock.models.filter { !ModelLock.isModel(named: $0.key, besideModelAt: bundle.path) }
-            .sorted { $0.key.precedesInByteOrder($1.key) }
+            .inByteOrder { $0.key }
             .filter { likeness($0.value) > 0 }.max { likeness($0.value) < likeness($1.value) }
         guard let versions = own ?? moved?.value else { return nil }
         source = place

@@ -79,7 +79,7 @@ extension LintReport {
     private func picture(limit: Int) -> [String] {
         guard let lastStep else { return [] }
         let changes = lastStep.diff.hashed.filter { $0.entity != nil }
-        let entities = Set(changes.compactMap(\.entity)).sorted { $0.precedesInByteOrder($1) }
+        let entities = Set(changes.compactMap(\.entity)).inByteOrder()
         guard !entities.isEmpty else { return [] }
         let classes = entities.prefix(limit).enumerated().flatMap { number, entity in
             ["    class e\(number)[\"\(entity.inDiagram)\"] {"]

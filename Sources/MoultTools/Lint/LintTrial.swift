@@ -40,7 +40,7 @@ struct LintTrial {
 
     /// The files that have changed.
     var files: [(path: String, old: [UInt8], new: [UInt8])] {
-        contents.sorted { $0.key.precedesInByteOrder($1.key) }.compactMap { name, bytes in
+        contents.inByteOrder { $0.key }.compactMap { name, bytes in
             guard let path = target.bundle.files[name], let old = originals[name], old != bytes else { return nil }
             return (path, old, bytes)
         }

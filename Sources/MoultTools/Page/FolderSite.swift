@@ -146,7 +146,7 @@ package actor FolderSite {
         for entry in entries where stores[Self.name(of: entry.path)]?.site == nil {
             stores[Self.name(of: entry.path)] = (entry.path, settings.models ?? models[entry.path], nil)
         }
-        return entries.sorted { $0.path.precedesInByteOrder($1.path) }
+        return entries.inByteOrder { $0.path }
     }
 
     private static func name(of path: String) -> String { Array(Digest.sha256(path.utf8).prefix(8)).hexadecimal }

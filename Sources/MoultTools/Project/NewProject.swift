@@ -33,7 +33,7 @@ package struct NewProject: ToolAnswer {
         return try models(in: Path.folder(of: configuration.path)).filter { path in
             let path = whole(path)
             return !known.contains { path == $0 || path.hasPrefix($0 + "/") || $0.hasPrefix(path + "/") }
-        }.sorted { $0.precedesInByteOrder($1) }
+        }.inByteOrder()
     }
 
     /// Locks the versions of the models that are not locked yet, then writes the configuration.

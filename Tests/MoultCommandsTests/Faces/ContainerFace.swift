@@ -1,4 +1,5 @@
 import Foundation
+import MoultCare
 import MoultCoreData
 import MoultData
 

@@ -61,7 +61,7 @@ extension Invocation {
 extension Invocation {
     /// Returns the error for an entity that none of the models has.
     private func unknownEntity(_ name: String, among models: [ManagedObjectModel]) -> MigrationError {
-        let names = Set(models.flatMap(\.entities).map(\.name)).sorted { $0.precedesInByteOrder($1) }
+        let names = Set(models.flatMap(\.entities).map(\.name)).inByteOrder()
         let near = Suggestion.nearest(to: name, among: names).map { "Did you mean \($0)?" }
         return MigrationError(
             .usage, "The model has no entity \(name).",

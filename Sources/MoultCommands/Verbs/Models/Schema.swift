@@ -78,7 +78,7 @@ extension Verb {
         versions.versions.flatMap { version in
             var table = TextTable([.left(""), .left("")])
             let hashes = version.hashes
-            for name in hashes.entities.keys.sorted(by: { $0.precedesInByteOrder($1) }) {
+            for name in hashes.entities.keys.inByteOrder() {
                 let reason = hashes.uncertain[name].map { guesses ? " (a guess: \($0))" : "not known: \($0)" }
                 let hash = reason == nil || guesses ? hashes.entities[name, default: []].base64 : ""
                 table.add("  " + name, hash + (reason ?? ""))

@@ -42,7 +42,7 @@ package struct StoreReader {
         of entity: EntityDescription, includingSubentities: Bool = false, _ body: (ObjectRow) throws -> Void
     ) throws {
         let below = includingSubentities ? layout.model.descendants(of: entity) : []
-        let entities = ([entity] + below).sorted { $0.name.precedesInByteOrder($1.name) }
+        let entities = ([entity] + below).inByteOrder { $0.name }
         try inTransaction {
             for entity in entities { try reader(for: entity)?.forEachObject(body) }
         }

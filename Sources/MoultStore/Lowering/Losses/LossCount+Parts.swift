@@ -10,7 +10,7 @@ extension LossCount {
     /// objects, do not.
     func partlyCarried() throws -> [MigrationLoss] {
         let groups = Dictionary(grouping: contributions, by: \.source.name)
-        return try groups.sorted { $0.key.precedesInByteOrder($1.key) }.flatMap { name, all -> [MigrationLoss] in
+        return try groups.inByteOrder { $0.key }.flatMap { name, all -> [MigrationLoss] in
             guard all.count > 1, all.allSatisfy({ $0.values.condition != nil }),
                 !lowering.carriers.contains(where: { $0.source.name == name && $0.mapping.policy != nil })
             else { return [] }

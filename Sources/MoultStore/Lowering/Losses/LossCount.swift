@@ -55,7 +55,7 @@ struct LossCount {
     /// Counts the lost attribute values of each entity in one pass over its rows.
     private func counted(values losses: [MigrationLoss]) throws -> [MigrationLoss] {
         let values = losses.filter { $0.kind == .values }
-        return try Dictionary(grouping: values, by: \.entityName).sorted { $0.key.precedesInByteOrder($1.key) }
+        return try Dictionary(grouping: values, by: \.entityName).inByteOrder { $0.key }
             .flatMap { try counted(values: $1, of: $0) }
     }
 
@@ -98,7 +98,7 @@ struct LossCount {
     private func rowsOfNoMapping() throws -> [MigrationLoss] {
         let groups = Dictionary(grouping: contributions, by: \.source.name)
         let policied = Set(lowering.carriers.filter { $0.mapping.policy != nil }.map(\.source.name))
-        return try groups.sorted { $0.key.precedesInByteOrder($1.key) }.compactMap { name, all in
+        return try groups.inByteOrder { $0.key }.compactMap { name, all in
             let conditions = all.compactMap(\.values.condition)
             let isPolicied = policied.contains(name)
             guard conditions.count == all.count, !isPolicied, var any = all.first else { return nil }

@@ -15,11 +15,18 @@ struct MappedValues: Sendable {
     private(set) var condition: SQLText?
     private(set) var functions: [TransformFunction] = []
 
-    private let mapping: ResolvedEntityMapping
-    private let old: EntityDescription
-    private let new: EntityDescription
-    private let source: StoreLayout
-    private let schema: String
+    private struct Origin: Sendable {
+        let mapping: ResolvedEntityMapping
+        let old: EntityDescription
+        let new: EntityDescription
+        let source: StoreLayout
+        let schema: String
+    }
+
+    private let origin: Shared<Origin>
+    private var mapping: ResolvedEntityMapping { origin.value.mapping }
+    private var old: EntityDescription { origin.value.old }
+    private var new: EntityDescription { origin.value.new }
 
     /// - Parameters:
     ///   - schema: the schema that contains the source's tables.
@@ -29,8 +36,7 @@ struct MappedValues: Sendable {
         _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription,
         from source: StoreLayout, to destination: StoreLayout, schema: String, number: Int
     ) throws {
-        (self.mapping, self.old, self.new) = (mapping, old, new)
-        (self.source, self.schema) = (source, schema)
+        origin = Shared(Origin(mapping: mapping, old: old, new: new, source: source, schema: schema))
         try refuseLongConstants()
         for (position, name) in mapping.attributes.keys.sorted().enumerated() {
             guard case .expression(let expression)? = mapping.attributes[name],
@@ -79,12 +85,12 @@ struct MappedValues: Sendable {
     }
 
     private func lowering(_ text: String) -> (scope: QueryScope, format: FormatLowering) {
-        let aliases = AliasCounter(schema: schema)
+        let aliases = AliasCounter(schema: origin.value.schema)
         let scope = QueryScope("s", link: nil, aliases: aliases)
         let row = RowReference(scope, old, alias: "s")
         var format = FormatLowering(
-            layout: source, store: nil, aliases: aliases, evaluated: row, variables: ["source": .object(row)],
-            now: 0, format: text)
+            layout: origin.value.source, store: nil, aliases: aliases, evaluated: row,
+            variables: ["source": .object(row)], now: 0, format: text)
         // Seconds since 2001-01-01, which is Julian day 2451910.5.
         format.nowText = "((julianday('now') - 2451910.5) * 86400.0)"
         return (scope, format)
@@ -149,7 +155,7 @@ struct MappedValues: Sendable {
 
     /// Returns the source column if the expression consists of a column name only.
     private func column(_ sql: SQLText) -> String? {
-        source.table(for: old)?.columns.first { sql == "\(name: "s").\(name: $0.name)" }?.name
+        origin.value.source.table(for: old)?.columns.first { sql == "\(name: "s").\(name: $0.name)" }?.name
     }
 
     /// Returns the value as the column stores it.

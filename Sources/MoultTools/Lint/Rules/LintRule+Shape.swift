@@ -267,6 +267,6 @@ extension Predicate {
             }
         }
         add(self)
-        return keys.sorted { $0.precedesInByteOrder($1) }
+        return keys.inByteOrder()
     }
 }

@@ -202,13 +202,13 @@ enum OpenRules {
     ) -> [String] {
         let now = ModelLock.Version(version.version).entities
         return released.entities.filter { name, entity in now[name].map { part($0) != part(entity) } ?? false }.keys
-            .sorted { $0.precedesInByteOrder($1) }
+            .inByteOrder()
     }
 
     private static func list(_ changed: [String], _ released: LintRelease.Version, _ version: LintVersion) -> String {
         let now = Set(version.model.entities.map(\.name))
-        let added = now.subtracting(released.entities.keys).sorted { $0.precedesInByteOrder($1) }
-        let removed = Set(released.entities.keys).subtracting(now).sorted { $0.precedesInByteOrder($1) }
+        let added = now.subtracting(released.entities.keys).inByteOrder()
+        let removed = Set(released.entities.keys).subtracting(now).inByteOrder()
         let parts = [(changed, "changed"), (added, "added"), (removed, "removed")].compactMap { names, what in
             names.isEmpty ? nil : "\(names.joined(separator: ", ")) \(what)"
         }

@@ -1,11 +1,15 @@
-import Foundation
 import Moult
 import MoultBasics
-import MoultCare
 import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A second store, with another version of the model, that is kept in sync with a store in use.
 ///
@@ -64,7 +68,7 @@ public struct PersistentStoreMirror: Sendable {
     ///   - registry: the code and the mapping models that the migration needs.
     ///   - migrationAnswers: answers to questions of the migration, as the JSON that the error `question` prints.
     ///   - allowsUncertainVersionHashes: whether a guessed version hash may be written
-    ///     (``PersistentStoreOption/allowsUncertainVersionHashes``).
+    ///     (`PersistentStoreOption.allowsUncertainVersionHashes`).
     /// - Throws: `usage` if there is already a mirror, or a file at the location; `locked` if this process has the
     ///   store open; `question` if the models are ambiguous; the errors of planning and migration. After an error there
     ///   is neither a second store nor a mirror.
