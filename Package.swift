@@ -218,7 +218,9 @@ let package = Package(
         program(
             "moult-simulate", moult + ["MoultCare", "MoultCoreData", "MoultTesting", "TestSupport", "CSQLite"],
             path: "Tests/Simulation", exclude: ["Kept"]),
-        tests("MoultTestingTests", engine + ["MoultTesting", "FaultCases", "moult-faults", "TestSupport"]),
+        tests(
+            "MoultTestingTests",
+            engine + ["MoultTesting", "FaultCases", "moult-faults", "moult-simulate", "TestSupport"]),
         tests("MoultTests", moult + ["MoultCare", "MoultTools", "TestSupport", "library-example"]),
         // Generated sources are part of these tests: they compile, and run.
         tests(

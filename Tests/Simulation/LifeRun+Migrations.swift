@@ -35,11 +35,17 @@ extension LifeRun {
         return states
     }
 
+    /// Backups of a gigabyte are kept one at a time.
+    private var retention: RetentionPolicy {
+        life.profile == .long
+            ? RetentionPolicy(keepAllDays: 0, keepWeeklyDays: 0, minimumCount: 1) : RetentionPolicy()
+    }
+
     private func options(_ way: Life.Way) -> RunOptions {
         var options = RunOptions()
         options.patience = .zero
         options.maximumAttempts = .max
-        options.retention = .everything
+        options.retention = retention
         switch way {
         case .normalised: options.normalises = true
         case .inPlace: options.isInPlace = true
@@ -69,9 +75,11 @@ extension LifeRun {
         let answers = way == .stops ? history.answers : path.answers
         var refusals: Set<String> = app != nil || reader != nil ? ["locked"] : []
         if now.isDeferred { refusals.insert("deferredWork") }
+        // A mapping model that computes a value from others drops the value that was there.
+        let hasMapping = ((now.version + 1)...target).contains { history.mappings[$0] != nil }
         switch way {
         case .inPlace: refusals.formUnion(["unsupported", "dataConflict", "usage"])
-        case .refusing: if last.loses(against: now, model(), model(target)) { refusals.insert("lossNotAccepted") }
+        case .refusing: if hasMapping || last.loses(against: now, model(), model(target)) { refusals.insert("lossNotAccepted") }
         case .deferred, .budget: refusals.formUnion(["unsupported"])
         default: break
         }
@@ -99,7 +107,6 @@ extension LifeRun {
         var registry = try history.registry
         if way == .refusing { registry.acceptedLosses = .none }
         var context = StoreSession.Context(history.versions, answers: try Answers(answers), registry: registry)
-        context.registered = try registry.stages(in: history.versions)
         context.isSequential = true
         return context
     }
@@ -118,12 +125,9 @@ extension LifeRun {
         case .budget(let units): return try call(to: target, units, last, answers)
         case .container:
             guard app == nil else { return now }
-            let version = history.versions.versions[target]
-            let versions = ModelVersions(versions: Array(history.versions.versions[...target]))
-            let program = try CoreDataProgram(
-                store, version.model, versions: versions, migrates: true, registry: history.registry,
-                answers: Answers(answers))
-            program.close()
+            try CoreDataProgram.migrate(
+                store, to: history.versions.versions[target], of: history.versions, history.registry,
+                Answers(answers), on: disk.system)
             return last
         case .into:
             let path = "\(field)/temporary/into \(target).sqlite"
@@ -153,7 +157,7 @@ extension LifeRun {
         var options = MigrationOptions.sequential
         options.keysPerPiece = 3
         options.maximumAttempts = .max
-        options.retention = .everything
+        options.retention = retention
         var preparation = PreparedMigration.Options(self.options(.plain), try context(answers, .plain))
         preparation.continuesEarlierCall = true
         let prepared = try PreparedMigration(

@@ -36,7 +36,7 @@ extension LifeRun {
                 self.reader?.close()
                 self.reader = nil
                 guard isOpen else { return nil }
-                let file = try SQLiteFile(self.store, isReadOnly: true, isWatched: true)
+                let file = try SQLiteFile(self.store, isWatched: true)
                 try file.rows("BEGIN")
                 try file.rows("SELECT count(*) FROM Z_PRIMARYKEY")
                 self.reader = file
@@ -70,12 +70,7 @@ extension LifeRun {
             }
         case .move:
             return Work(refusals: locks) {
-                self.moves += 1
-                let folder = "\(self.field)/place \(self.moves)"
-                try self.system.makeFolder(folder)
-                try self.system.setMode(0o700, of: folder)
-                self.destination = folder + "/Life.sqlite"
-                _ = try self.keeper().move(to: folder + "/Life.sqlite")
+                _ = try self.keeper().move(to: self.destination ?? "")
                 return nil
             }
         case .downgrade: return try downgrading()
@@ -217,7 +212,7 @@ extension LifeRun {
         let names = backups.keys.sorted()
         let name = place.flatMap { names.isEmpty ? nil : names[$0 % names.count] }
         let states = name.flatMap { backups[$0] }.map { [$0] } ?? names.compactMap { backups[$0] }
-        return Work(new: states.first, between: Array(states.dropFirst()), refusals: locks.union(["backupNotFound"])) {
+        return Work(new: states.first, between: Array(states.dropFirst()), refusals: locks.union(["backupNotFound"] + (now.isDeferred || place == nil ? ["deferredWork"] : []))) {
             do {
                 let report = try self.keeper().rollback(to: name)
                 self.paused = nil

@@ -59,6 +59,8 @@ final class LifeRun {
     /// The version that calls with a budget are on the way to.
     var paused: Int?
     private(set) var number = -1
+    /// Whether the machine has lost power, after which the end of a log may be torn.
+    private(set) var hasLostPower = false
     private var ahead: Int64 = 0
     /// Whether the store is damaged, was said to be, and has no backup.
     private(set) var hasEnded = false
@@ -82,7 +84,7 @@ final class LifeRun {
         disk = try FaultDisk(field, nil, lie: life.plant == .lyingDisk ? .everywhere : .none)
         try disk.attach()
         now.transactions = life.ground.hasHistory ? 0 : nil
-        try settle([now], after: .done, isDamageAllowed: false)
+        try settle([now], copied: [], isDamageAllowed: false)
     }
 
     func end() {
@@ -140,6 +142,7 @@ final class LifeRun {
             jump = (asked.number, asked.seed % 2 == 0 ? -31_536_000 : 315_360_000)
             fault = nil
         }
+        if case .move = step.action { try makePlace() }
         try disk.arm(fault, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
         let isListed = step.fault != nil
         let work = try work(step.action)
@@ -151,6 +154,7 @@ final class LifeRun {
         if disk.hasDied {
             letGo()
             try disk.settle()
+            if fault?.kind.losesWrites == true { hasLostPower = true }
             try narrowRights()
         }
         if let destination, try system.exists(destination) {
@@ -160,10 +164,21 @@ final class LifeRun {
         destination = nil
         try disk.arm(nil, clock: TrialClock(era: UInt64(number + 1), ahead: ahead + 1_800))
         let isNoticed = hit && fault?.kind == .wrongBit && { if case .done = ending { false } else { true } }()
-        try settle(candidates, after: ending, isDamageAllowed: isNoticed)
+        let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
+        try settle(
+            candidates, copied: (work.new.map { [$0] } ?? []) + work.between + copied, isDamageAllowed: isNoticed)
         let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
         trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
+    }
+
+    /// Makes the folder that a move leads to.
+    private func makePlace() throws {
+        moves += 1
+        let folder = "\(field)/place \(moves)"
+        try system.makeFolder(folder)
+        try system.setMode(0o700, of: folder)
+        destination = folder + "/Life.sqlite"
     }
 
     private var stateDigest: String {
@@ -239,7 +254,9 @@ final class LifeRun {
     // MARK: - What must hold
 
     /// Finds which of the states that there may be the store has, and checks everything else that must hold.
-    private func settle(_ candidates: [Snapshot], after ending: Ending, isDamageAllowed: Bool) throws {
+    ///
+    /// - Parameter copied: other states that a backup may have.
+    private func settle(_ candidates: [Snapshot], copied: [Snapshot], isDamageAllowed: Bool) throws {
         let before = now
         do {
             now = try identify(store, among: candidates, "the store")
@@ -247,7 +264,7 @@ final class LifeRun {
             try heal(failure)
         }
         try noteKeys()
-        try noteBackups(among: [before, now] + candidates)
+        try noteBackups(among: [before, now] + candidates + copied)
         try checkRights()
     }
 
@@ -326,6 +343,8 @@ final class LifeRun {
     /// A key is given once, whatever was restored since.
     private func noteKeys() throws {
         let model = model()
+        // The numbers of an entity that a restored version does not have go with it.
+        given = given.filter { root, _ in model.entity(root).map { $0.parent == nil } == true }
         for (_, object) in now.world.objects {
             let root = model.root(of: object.entity)
             given[root] = max(given[root] ?? 0, object.key)

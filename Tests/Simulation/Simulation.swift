@@ -54,7 +54,7 @@ struct Simulation {
             let seconds = options.minutes.map { $0 * 60 } ?? .infinity
             while seed <= last, Date().timeIntervalSince(begun) < seconds {
                 try live(seed)
-                if failures >= 10 { break }
+                if failures >= (options.endsWithFirst ? 1 : 10) { break }
                 seed += 1
             }
         }
@@ -89,6 +89,7 @@ struct Simulation {
         let (failure, digest, life) = live(start, &schedule, count: options.steps)
         guard let failure else { return say("seed \(seed): \(life.steps.count) steps hold, \(digest.prefix(16))") }
         say("seed \(seed) FAILS at \(failure)")
+        if let step = life.steps.last { say("  \("\(step)".prefix(300))") }
         guard options.shrinks > 0 else { return }
         try keep(life, failure)
     }

@@ -10,6 +10,8 @@ struct SimulationOptions {
     private(set) var plant: Life.Plant?
     /// Whether a failing life is cut down, and for how many seconds.
     private(set) var shrinks = 120.0
+    /// Whether the first life that fails is the last one.
+    private(set) var endsWithFirst = false
     /// Whether every step is printed.
     private(set) var isTracing = false
     /// The folder for the lives that fail.
@@ -41,6 +43,7 @@ struct SimulationOptions {
             case "--plant":
                 guard let known = Life.Plant(rawValue: value) else { Self.refuse(value) }
                 plant = known
+            case "--first": endsWithFirst = value == "yes"
             case "--shrink": shrinks = Double(value) ?? 0
             case "--keep": keeps = value
             default: Self.refuse(option)

@@ -245,7 +245,7 @@ extension Fault.Kind {
     /// Whether every later call fails too, in a process that continues.
     package var persists: Bool { [.inputOutputOn, .fullOn, .memoryOn].contains(self) }
     /// Whether some earlier writes are lost.
-    var losesWrites: Bool { self == .powerLoss || self == .tornSector }
+    package var losesWrites: Bool { self == .powerLoss || self == .tornSector }
     /// Whether its moments are allocations by SQLite.
     package var isOfMemory: Bool { self == .memoryOnce || self == .memoryOn }
 

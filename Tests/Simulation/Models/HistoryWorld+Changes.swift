@@ -48,8 +48,8 @@ extension HistoryWorld {
         case .delete(let number):
             guard objects[number] != nil else { return false }
             let gone = fallen(with: number, in: model)
-            // A to-many without inverse does not learn of the deletion of a member.
-            for link in model.links where link.inverse == nil && link.end.isToMany {
+            // What leads to an object without an inverse does not learn of its deletion.
+            for link in model.links where link.inverse == nil {
                 let members = gone.filter { pairs[link.id]?.backward[$0]?.isEmpty == false }
                 guard members.isEmpty else { return false }
             }

@@ -12,22 +12,30 @@ final class CoreDataProgram: Program {
     private let store: PersistentStore
     private var context: ManagedObjectContext
 
-    /// - Parameter migrates: whether a store of an older version is migrated when it is opened.
-    init(
-        _ path: String, _ model: ManagedObjectModel, versions: ModelVersions? = nil, migrates: Bool = false,
-        registry: MigrationRegistry = MigrationRegistry(), answers: Answers = .none
-    ) throws {
-        coordinator = PersistentStoreCoordinator(managedObjectModel: model, versions: versions)
+    init(_ path: String, _ model: ManagedObjectModel) throws {
+        coordinator = PersistentStoreCoordinator(managedObjectModel: model)
         let description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
-        description.shouldMigrateStoreAutomatically = migrates
-        description.setOption(NSNumber(value: 0), forKey: PersistentStoreOption.timeout)
-        description.migrationRegistry = registry
-        if !answers.list.isEmpty { description.migrationAnswers = Data(answers.json) }
+        description.shouldMigrateStoreAutomatically = false
+        description.timeout = 0
         let box = Box()
         coordinator.add(description) { box.result = $0 }
         guard let opened = box.result else { throw WitnessFailure("the container called nobody") }
         store = try opened.get()
         context = ManagedObjectContext(persistentStoreCoordinator: coordinator)
+    }
+
+    /// Opens a store as a container does that has a later version of its model, and closes it.
+    static func migrate(
+        _ path: String, to version: ModelVersion, of versions: ModelVersions, _ registry: MigrationRegistry,
+        _ answers: Answers, on system: any System
+    ) throws {
+        let description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
+        description.timeout = 0
+        description.migrationRegistry = registry
+        if !answers.list.isEmpty { description.migrationAnswers = Data(answers.json) }
+        var loader = try StoreLoader(description, model: version.model, versions: versions)
+        loader.system = system
+        try loader.open().close()
     }
 
     private final class Box: @unchecked Sendable { var result: Result<PersistentStore, any Error>? }
