@@ -217,7 +217,13 @@ let package = Package(
         program(
             "moult-faults", ["FaultCases", "MoultTesting", "MoultBasics", "MoultModel", "MoultSQLite", "TestSupport"],
             path: "Tests/Faults"),
-        tests("MoultTestingTests", engine + ["MoultTesting", "FaultCases", "moult-faults", "TestSupport"]),
+        // Lives of stores from seeds, against a reference that shares nothing with the engine.
+        program(
+            "moult-simulate", moult + ["MoultCare", "MoultCoreData", "MoultTesting", "TestSupport", "CSQLite"],
+            path: "Tests/Simulation", exclude: ["Kept"]),
+        tests(
+            "MoultTestingTests",
+            engine + ["MoultTesting", "FaultCases", "moult-faults", "moult-simulate", "TestSupport"]),
         tests("MoultTests", moult + ["MoultCare", "MoultTools", "TestSupport", "library-example"]),
         // Generated sources are part of these tests: they compile, and run.
         tests(

@@ -133,11 +133,12 @@ extension ValueVerifier.Column {
             "typeof(\(name)) <> 'integer' OR \(name) < \(range.lowerBound) OR \(name) > \(range.upperBound)"
         case .boolean: "typeof(\(name)) <> 'integer' OR \(name) NOT IN (0, 1)"
         case .number: "typeof(\(name)) NOT IN ('integer', 'real')"
-        // Beyond these bounds, a Decimal may not have the power of ten.
+        // Beyond these bounds, a Decimal may not have the power of ten. SQLite may compute both sides of an AND, and the
+        // smallest integer has no magnitude.
         case .decimal:
             """
             typeof(\(name)) IN ('text', 'blob') \
-            OR (typeof(\(name)) = 'real' AND \(name) <> 0 AND abs(\(name)) NOT BETWEEN 1e-100 AND 1e100)
+            OR (typeof(\(name)) = 'real' AND \(name) <> 0 AND abs(\(name) + 0.0) NOT BETWEEN 1e-100 AND 1e100)
             """
         case .text: "typeof(\(name)) <> 'text' OR NOT moult_is_utf8(\(name))"
         case .uuid: "typeof(\(name)) <> 'blob' OR length(\(name)) <> 16"

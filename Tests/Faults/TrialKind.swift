@@ -6,7 +6,7 @@ enum TrialKind {
     case real(RealKind)
 
     /// In the order of Documentation/Safety.md.
-    static var all: [TrialKind] { Fault.Kind.allCases.map { .fault($0) } + RealKind.allCases.map { .real($0) } }
+    static var all: [TrialKind] { Fault.Kind.tried.map { .fault($0) } + RealKind.allCases.map { .real($0) } }
 
     var name: String {
         switch self {

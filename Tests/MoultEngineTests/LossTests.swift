@@ -148,6 +148,23 @@ import Testing
                 """) == "5\n")
     }
 
+    /// The former parent's own objects keep the attribute, and say nothing of those that no longer have it.
+    @Test func `what an entity no longer inherits is counted`() throws {
+        let path = folder.path + "/zebras.sqlite"
+        let versions = try ModelVersions(
+            "Item = price Double\nZebra (Item) = name String", "Item = price Double\nZebra = name String")
+        try StoreCreator(versions.versions[0]).make(at: path)
+        _ = try SQLiteShell.run(
+            path,
+            """
+            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZPRICE) VALUES (1, 1, 1, 2), (2, 2, 1, 3), (3, 2, 1, NULL);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Item'
+            """)
+        let foreseen = try PreparedMigration(path, versions: versions).foreseenLosses()
+        #expect(Self.texts(foreseen.map(\.loss)) == ["values Zebra.price 1 removed"])
+        #expect(foreseen.map(\.fate) == [.refused])
+    }
+
     // MARK: - Mapping models
 
     @Test func `a mapping that gives a property no value is refused with the code to write, unless it is declared`()

@@ -15,6 +15,8 @@ package struct StoreKeeper: Sendable {
     package var models: StoreRequest.Models?
     /// Returns the versions of the model; nil if none is known. Called only when they are needed.
     package let knownVersions: @Sendable () throws -> ModelVersions?
+    /// Whether everything runs on one thread, so that a call makes the same calls in the same order each time.
+    package var isSequential = false
 
     package init(
         _ store: String, _ options: RunOptions = RunOptions(), on system: any System = POSIXSystem(),
@@ -23,7 +25,7 @@ package struct StoreKeeper: Sendable {
         (self.store, self.options, self.system, knownVersions) = (store, options, system, versions)
     }
 
-    package var migrator: Migrator { options.migrator(on: system) }
+    package var migrator: Migrator { options.migrator(on: system, isSequential: isSequential) }
 
     /// Returns the versions of the model, or else the store's own.
     package func versions() throws -> ModelVersions {

@@ -64,15 +64,16 @@ extension ResolvedEntityMapping {
 }
 
 extension ManagedObjectModel {
-    /// Returns every property on a key path, for each entity that the path may reach, with the inverses of
-    /// relationships. A composite attribute counts as its leaves.
+    /// Returns every property on a key path from objects of exactly one entity, for each entity that the path may reach,
+    /// with the inverses of relationships. A composite attribute counts as its leaves.
     package func places(along path: [String], from name: String) -> Set<PropertyPlace> {
         var places: Set<PropertyPlace> = []
         var current = entity(name)
         let keys = path.filter { !$0.hasPrefix("@") }
         for (position, key) in keys.enumerated() {
             guard let entity = current else { break }
-            let kinds = [entity] + descendants(of: entity)
+            // The path begins at an object of the very entity, and may lead to objects of sub-entities.
+            let kinds = [entity] + (position == 0 ? [] : descendants(of: entity))
             guard let relationship = relationship(key, of: entity) else {
                 let attribute = keys[position...].joined(separator: ".")
                 for kind in kinds {

@@ -11,44 +11,73 @@ package final class FaultDisk: @unchecked Sendable {
     package enum Lie: Sendable { case none, everywhere, besideSQLite }
 
     package let root: String
-    private let fault: Fault?
+    private var fault: Fault?
     private let real = POSIXSystem()
     private let lock = RecursiveLock()
     /// The model of the files after the machine dies; nil if the fault loses no writes.
-    private let model: DiskModel?
+    private var model: DiskModel?
     private var number = 0
+    private var reads = 0
     private var isDead = false
     private var hasFired = false
     private var openFiles = 0
     private var done: [DiskOperation] = []
     private let lie: Lie
-    package let clock: TrialClock
+    package private(set) var clock: TrialClock
+    /// The number of times that the machine has started; a trial that loses power is examined after the next start.
+    private(set) var boot: Int
 
     /// - Parameters:
     ///   - root: a folder without symbolic links that no connection has open.
     package init(_ root: String, _ fault: Fault?, clock: TrialClock = TrialClock(), lie: Lie = .none) throws {
         (self.root, self.clock, self.fault, self.lie) = (root, clock, fault, lie)
+        boot = fault?.kind.losesWrites == true ? 0 : 1
         model = try fault?.kind.losesWrites == true ? DiskModel(root, real) : nil
     }
 
     /// Runs `body` with this disk in place of its folder, then leaves the folder in the state after the fault.
     package func run(_ body: (FaultSystem) throws -> Void) throws -> Result<Void, any Error> {
+        try attach()
+        let result = Result { try body(system) }
+        detach()
+        try settle()
+        return result
+    }
+
+    /// The system whose files are on this disk.
+    package var system: FaultSystem { FaultSystem(self) }
+
+    /// Puts this disk in place of its folder.
+    package func attach() throws {
         guard WatchedVFS.watch(root, by: self) else {
             throw MigrationError(
                 .internal, "SQLite has no file system of its own.", place: root, remedy: "Report this.")
         }
-        let result = Result { try body(FaultSystem(self)) }
-        WatchedVFS.unwatch(root)
-        if isDead, let fault, let model {
-            try model.write(fault.kind == .powerLoss ? SurvivingWrites(seed: fault.seed) : nil, on: real)
-        }
-        return result
     }
+
+    package func detach() { WatchedVFS.unwatch(root) }
+
+    /// Counts from 1 again, toward another fault. What is in the folder counts as durable.
+    package func arm(_ fault: Fault?, clock: TrialClock) throws {
+        (self.fault, self.clock, number, reads, hasFired, done) = (fault, clock, 0, 0, false, [])
+        model = try fault?.kind.losesWrites == true ? DiskModel(root, real) : nil
+    }
+
+    /// Starts a machine that has died again: leaves the folder in the state after the fault. No file may be open.
+    package func settle() throws {
+        guard isDead else { return }
+        if let fault, let model {
+            try model.write(fault.kind == .powerLoss ? SurvivingWrites(seed: fault.seed) : nil, on: real)
+            boot += 1
+        }
+        (isDead, model, fault) = (false, nil, nil)
+    }
+
+    /// Whether the process or the machine has died, and has not been started again.
+    package var hasDied: Bool { lock.withLock { isDead } }
 
     /// The calls so far, in order.
     package var operations: [DiskOperation] { lock.withLock { done } }
-    /// Whether the fault cuts the machine's power.
-    var losesPower: Bool { fault.map { [.powerLoss, .tornSector].contains($0.kind) } ?? false }
     /// Whether the fault has hit a call.
     package var hasMet: Bool { lock.withLock { hasFired } }
     /// The number of files that SQLite has opened and not closed.
@@ -80,7 +109,7 @@ package final class FaultDisk: @unchecked Sendable {
                 guard number == fault.number else { return nil }
             case .inputOutputOn, .fullOn:
                 guard number >= fault.number else { return nil }
-            case .memoryOnce, .memoryOn, .clock:
+            case .memoryOnce, .memoryOn, .clock, .wrongBit, .readOnce:
                 return nil
             }
             hasFired = true
@@ -88,8 +117,19 @@ package final class FaultDisk: @unchecked Sendable {
         }
     }
 
-    /// Returns the failure of a read, which fails only on a dead machine.
-    func look() -> FileCall.Failure? { lock.withLock { isDead ? .inputOutput : nil } }
+    /// Returns the failure of a read, which fails on a dead machine, or once.
+    func look() -> FileCall.Failure? {
+        lock.withLock {
+            if isDead { return .inputOutput }
+            reads += 1
+            guard let fault, fault.kind == .readOnce, reads == fault.number else { return nil }
+            hasFired = true
+            return .inputOutput
+        }
+    }
+
+    /// The number of reads so far.
+    package var readCount: Int { lock.withLock { reads } }
 
     func change(_ body: (DiskModel) -> Void) { lock.withLock { if let model { body(model) } } }
 
@@ -146,6 +186,19 @@ extension FaultDisk: FileWatcher {
     }
 
     package func closed(_ path: String) { lock.withLock { openFiles -= 1 } }
+
+    /// Flips one bit of the write of a page with the fault's number, which is the one that passes now.
+    package func altered(_ call: FileCall) -> [UInt8]? {
+        lock.withLock {
+            guard let fault, fault.kind == .wrongBit, number >= fault.number, !hasFired, call.bytes.count >= 512 else {
+                return nil
+            }
+            hasFired = true
+            var bytes = Array(call.bytes)
+            bytes[Int(fault.seed % UInt64(bytes.count))] ^= 1 << UInt8(fault.seed % 7)
+            return bytes
+        }
+    }
 }
 
 /// A failure at one numbered moment of a run.
@@ -166,6 +219,13 @@ package struct Fault: Sendable, Hashable {
         case memoryOn = "no memory from there on"
         /// The clock jumps back a year, or ahead by ten.
         case clock = "clock jumps"
+        /// One bit of one page is written wrong, and the disk says nothing.
+        case wrongBit = "wrong bit"
+        /// A read fails.
+        case readOnce = "read error"
+
+        /// The kinds that are tried at every moment of every kind of migration.
+        package static let tried = allCases.filter { ![.wrongBit, .readOnce].contains($0) }
     }
 
     package var kind: Kind
@@ -185,7 +245,7 @@ extension Fault.Kind {
     /// Whether every later call fails too, in a process that continues.
     package var persists: Bool { [.inputOutputOn, .fullOn, .memoryOn].contains(self) }
     /// Whether some earlier writes are lost.
-    var losesWrites: Bool { self == .powerLoss || self == .tornSector }
+    package var losesWrites: Bool { self == .powerLoss || self == .tornSector }
     /// Whether its moments are allocations by SQLite.
     package var isOfMemory: Bool { self == .memoryOnce || self == .memoryOn }
 
@@ -195,7 +255,7 @@ extension Fault.Kind {
         case .stop, .powerLoss, .inputOutputOnce, .inputOutputOn: true
         case .tornSector: operation.writes
         case .fullOnce, .fullOn: operation.needsRoom
-        case .memoryOnce, .memoryOn, .clock: false
+        case .memoryOnce, .memoryOn, .clock, .wrongBit, .readOnce: false
         }
     }
 }

@@ -161,7 +161,7 @@ package struct FaultSystem: System {
     package func startTime(ofProcess identifier: Int32) -> String? {
         real.startTime(ofProcess: identifier).map { start in
             // After a power cut, the machine has restarted by the time its disk is examined.
-            if identifier == 1 { return disk.losesPower ? "\(start), before" : start }
+            if identifier == 1 { return "\(start), \(disk.boot)" }
             // Each run of a trial counts as a process of its own.
             return identifier == processIdentifier ? "\(start), \(clock.era)" : start
         }
@@ -185,11 +185,12 @@ package final class TrialClock: Sendable {
     /// - Parameters:
     ///   - era: the number of the clock; a later clock has a higher one, and their names never collide.
     ///   - jump: the reading, counted from 1, after which the clock is wrong by `seconds`.
-    package init(era: UInt64 = 0, jump: (look: Int, seconds: Int64)? = nil) {
+    ///   - offset: the seconds that the clock is ahead.
+    package init(era: UInt64 = 0, jump: (look: Int, seconds: Int64)? = nil, ahead offset: Int64 = 0) {
         self.era = era
         self.jump = jump
         // 2026-03-01 in UTC, with an hour between runs.
-        start = 1_772_323_200 + Int64(era) * 3_600
+        start = 1_772_323_200 + Int64(era) * 3_600 + offset
     }
 
     /// The number of readings so far.

@@ -3,14 +3,14 @@ import MoultObjects
 import MoultPlan
 
 /// Code of an app on one edge of a history: before the edge, after it, or both.
-struct HistoryStage {
+struct HistoryStage: Codable, Sendable {
     /// The position of the newer version.
     let position: Int
     let before: Change?
     let after: Change?
 
     /// Every text of an attribute gets something appended.
-    struct Change: Sendable {
+    struct Change: Codable, Sendable {
         /// The entity that declares it.
         let entity: Int
         let attribute: Int

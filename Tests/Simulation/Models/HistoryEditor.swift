@@ -92,5 +92,7 @@ struct HistoryEditor {
         Edit("link removed") { $0.removeLink() }, Edit("link renamed") { $0.renameLink() },
         Edit("cardinality changed") { $0.changeCardinality() }, Edit("cardinality changed") { $0.changeCardinality() },
         Edit("order changed") { $0.changeOrder() }, Edit("inverse changed") { $0.changeInverse() },
+        Edit("modifier changed") { $0.changeModifier() }, Edit("note changed") { $0.changeNote() },
+        Edit("delete rule changed") { $0.changeDeleteRule() },
     ]
 }

@@ -32,11 +32,15 @@ extension ModelHistory {
     /// Puts a mapping model on every other edge or so.
     mutating func addMappings(using random: inout HistoryRandom) throws {
         for position in models.indices.dropFirst() where Int.random(in: 0..<2, using: &random) == 0 {
-            let path = try MigrationPath(versions, from: position - 1, to: position, answers: Answers(answers))
-            guard case .inferred(let mapping)? = path.edges.first?.means else { continue }
-            inferred[position] = mapping
-            mappings[position] = HistoryMapping(
-                position: position, from: models[position - 1], to: models[position], using: &random)
+            try add(
+                HistoryMapping(position: position, from: models[position - 1], to: models[position], using: &random))
         }
+    }
+
+    mutating func add(_ mapping: HistoryMapping) throws {
+        let position = mapping.position
+        let path = try MigrationPath(versions, from: position - 1, to: position, answers: Answers(answers))
+        guard case .inferred(let found)? = path.edges.first?.means else { return }
+        (inferred[position], mappings[position]) = (found, mapping)
     }
 }

@@ -42,13 +42,29 @@ struct ModelHistory {
         }
     }
 
-    /// Takes the model as the next version; false where it is none, or cannot be inferred from the one before.
+    /// A history that was kept: the models of its versions, with the code that leads to some of them.
+    init(_ models: [HistoryModel], stages: [HistoryStage], mappings: [HistoryMapping]) throws {
+        seed = 0
+        for model in models {
+            guard try append(model) else { throw WitnessFailure("the versions cannot follow each other") }
+        }
+        for stage in stages where models.indices.contains(stage.position) { self.stages[stage.position] = stage }
+        for mapping in mappings where models.indices.contains(mapping.position) { try add(mapping) }
+    }
+
     private mutating func append(_ editor: HistoryEditor) throws -> Bool {
-        guard let model = try? editor.model.model() else { return false }
+        guard try append(editor.model) else { return false }
+        for edit in editor.edits { edits[edit, default: 0] += 1 }
+        return true
+    }
+
+    /// Takes the model as the next version; false where it is none, or cannot be inferred from the one before.
+    private mutating func append(_ described: HistoryModel) throws -> Bool {
+        guard let model = try? described.model() else { return false }
         let version = ModelVersion(names: ["V\(models.count + 1)"], model: model)
         guard !versions.versions.contains(where: { $0.hashes.isCompatible(with: version.hashes) }) else { return false }
         var next = self
-        next.models.append(editor.model)
+        next.models.append(described)
         next.versions = ModelVersions(versions: versions.versions + [version])
         if !models.isEmpty {
             let path = try next.path(from: models.count - 1, to: models.count, keepsReturned: false)
@@ -58,7 +74,6 @@ struct ModelHistory {
             }
             next.answers = path.answers
         }
-        for edit in editor.edits { next.edits[edit, default: 0] += 1 }
         self = next
         return true
     }
@@ -90,7 +105,7 @@ struct ModelHistory {
                 }
             }
         }
-        throw WitnessStore.Failure(description: "Moult asks again and again.")
+        throw WitnessFailure("Moult asks again and again.")
     }
 
     /// What happens on the way, a line for each edge, for whoever looks into a difference.

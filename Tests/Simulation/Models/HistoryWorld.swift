@@ -1,10 +1,8 @@
 import MoultModel
-import MoultObjects
-import MoultStore
 
 /// The objects of a store in memory: the slow and obvious meaning of every edit, which asks nothing of Moult.
-struct HistoryWorld {
-    struct Object {
+struct HistoryWorld: Equatable {
+    struct Object: Equatable {
         /// The number of its entity.
         var entity: Int
         /// `Z_PK`.
@@ -14,7 +12,7 @@ struct HistoryWorld {
     }
 
     /// Who is linked with whom, seen from both ends, each in the order of its list.
-    struct Pairs {
+    struct Pairs: Equatable {
         var forward: [Int: [Int]] = [:]
         var backward: [Int: [Int]] = [:]
     }
@@ -25,9 +23,9 @@ struct HistoryWorld {
         var property: String
     }
 
-    private(set) var objects: [Int: Object] = [:]
+    var objects: [Int: Object] = [:]
     /// By the numbers of links.
-    private(set) var pairs: [Int: Pairs] = [:]
+    var pairs: [Int: Pairs] = [:]
 
     /// What one version later is.
     func advanced(from old: HistoryModel, to new: HistoryModel, kept: Set<Return> = []) -> HistoryWorld {
@@ -73,7 +71,7 @@ struct HistoryWorld {
         return next
     }
 
-    private func byKey(_ numbers: [Int]) -> [Int] {
+    func byKey(_ numbers: [Int]) -> [Int] {
         numbers.sorted { (objects[$0]?.key ?? 0) < (objects[$1]?.key ?? 0) }
     }
 
@@ -138,12 +136,12 @@ extension HistoryWorld.Object {
 
 extension HistoryWorld {
     /// The objects as the witness must read them.
-    func witnessed(in model: HistoryModel) -> [String: [Int: WitnessStore.Object]] {
-        var found: [String: [Int: WitnessStore.Object]] = [:]
+    func witnessed(in model: HistoryModel) -> WitnessedObjects {
+        var found: WitnessedObjects = [:]
         for (number, object) in objects {
             guard let entity = model.entity(object.entity) else { continue }
             let lineage = model.lineage(entity.id)
-            var values: WitnessStore.Object = [:]
+            var values: [String: String] = [:]
             for attribute in lineage.flatMap(\.attributes) {
                 values[attribute.description.name] = object.values[attribute.id]
             }
@@ -162,60 +160,10 @@ extension HistoryWorld {
     }
 
     private func text(_ end: HistoryModel.End, _ others: [Int]?, in model: HistoryModel) -> String {
-        let names = (others ?? []).compactMap { other in
+        let listed = others.map { end.isOrdered ? $0 : byKey($0) }
+        let names = (listed ?? []).compactMap { other in
             objects[other].map { "\(model.entity($0.entity)?.name ?? "?")/\($0.key)" }
         }
         return end.isToMany ? "m:" + names.joined(separator: ",") : names.first.map { "o:\($0)" } ?? "-"
-    }
-}
-
-// MARK: - Random objects
-
-extension HistoryWorld {
-    /// Makes objects of the model, writes them with `writer`, and remembers them.
-    ///
-    /// - Parameter count: objects of each entity, at most.
-    init(_ model: HistoryModel, count: Int, writer: ObjectWriter, using random: inout HistoryRandom) throws {
-        var references: [Int: ObjectReference] = [:]
-        for entity in model.entities where !entity.isAbstract && !entity.isEmpty {
-            for _ in 0..<Int.random(in: 0...count, using: &random) {
-                let number = objects.count
-                var object = Object(entity: entity.id, key: 0)
-                var values: [String: PropertyValue] = [:]
-                for attribute in model.lineage(entity.id).flatMap(\.attributes) {
-                    let value = HistoryValues.value(of: attribute, number: number, using: &random)
-                    object.values[attribute.id] = HistoryValues.text(value)
-                    values[attribute.description.name] = .attribute(value)
-                }
-                let reference = try writer.insert(entity.name, values)
-                object.key = Int(reference.primaryKey)
-                (objects[number], references[number]) = (object, reference)
-            }
-        }
-        for link in model.links { try fill(link, model, references, writer, &random) }
-    }
-
-    private mutating func fill(
-        _ link: HistoryModel.Link, _ model: HistoryModel, _ references: [Int: ObjectReference], _ writer: ObjectWriter,
-        _ random: inout HistoryRandom
-    ) throws {
-        var pairs = Pairs()
-        let owners = members(of: link.end.entity, in: model)
-        let destinations = members(of: link.inverse?.entity ?? link.destination, in: model)
-        guard !owners.isEmpty, !destinations.isEmpty else { return }
-        for _ in 0..<(owners.count + destinations.count) {
-            guard let from = owners.randomElement(using: &random), let to = destinations.randomElement(using: &random),
-                from != to, pairs.forward[from]?.contains(to) != true,
-                link.end.isToMany || pairs.forward[from] == nil,
-                link.inverse.map({ $0.isToMany || pairs.backward[to] == nil }) ?? true,
-                let owner = references[from], let destination = references[to]
-            else { continue }
-            try writer.link(owner, link.end.name, to: [destination])
-            pairs.forward[from, default: []].append(to)
-            pairs.backward[to, default: []].append(from)
-        }
-        if !link.end.isOrdered { pairs.forward = pairs.forward.mapValues(byKey) }
-        if link.inverse?.isOrdered != true { pairs.backward = pairs.backward.mapValues(byKey) }
-        self.pairs[link.id] = pairs
     }
 }

@@ -43,6 +43,20 @@ enum HistoryValues {
         }
     }
 
+    /// The witness's text of the equal value of a narrower type.
+    static func narrowed(_ text: String, to type: AttributeType) -> String {
+        let digits = String(text.dropFirst(2))
+        let number =
+            text.hasPrefix("f:") ? UInt64(digits, radix: 16).map(Double.init(bitPattern:)) : Double(digits)
+        guard let number, ["i:", "b:", "f:", "n:"].contains(String(text.prefix(2))) else { return text }
+        switch type {
+        case .boolean: return number == 1 ? "b:1" : "b:0"
+        case .integer16, .integer32, .integer64: return "i:" + (Int64(digits) ?? Int64(exactly: number) ?? 0).description
+        case .float, .double: return Self.text(.double(number))
+        default: return text
+        }
+    }
+
     /// Some value of the type that follows from the texts of others.
     static func digest(_ texts: [String], as type: AttributeType) -> AttributeValue? {
         // A decimal may be spelt in more than one way.
@@ -75,7 +89,54 @@ enum HistoryValues {
         return self.text(.string(String(decoding: bytes, as: UTF8.self).uppercased()))
     }
 
-    static func text(_ value: AttributeValue?) -> String { value?.witnessText ?? "-" }
+    /// A column holds neither a NaN, which is NULL to SQLite, nor the sign of a zero.
+    static func text(_ value: AttributeValue?) -> String {
+        switch value {
+        case nil: "-"
+        case .double(let number)?: number.isNaN ? "-" : AttributeValue.double(number + 0).witnessText
+        case .date(let number)?: number.isNaN ? "-" : AttributeValue.date(number + 0).witnessText
+        case let value?: value.witnessText
+        }
+    }
+
+    /// The value of a text, as a face of the store takes it; nil for none, and for what no face can say.
+    static func value(_ text: String, as type: AttributeType) -> AttributeValue? {
+        let rest = text.dropFirst(2)
+        func bytes() -> [UInt8] {
+            let digits = Array(rest.utf8)
+            return stride(from: 0, to: digits.count, by: 2).compactMap {
+                UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
+            }
+        }
+        func number() -> Double? { UInt64(rest, radix: 16).map(Double.init(bitPattern:)) }
+        switch text.prefix(2) {
+        case "i:": return Int64(rest).map(AttributeValue.integer)
+        case "b:": return .boolean(rest == "1")
+        case "f:": return number().map(AttributeValue.double)
+        case "d:": return number().map(AttributeValue.date)
+        case "n:": return .decimal(String(rest))
+        case "s:": return String(validating: bytes(), as: UTF8.self).map(AttributeValue.string)
+        case "u:": return String(validating: bytes(), as: UTF8.self).map(AttributeValue.uri)
+        case "U:": return .uuid(bytes())
+        case "x:": return type == .transformable ? .transformable(bytes()) : .binary(bytes())
+        default: return nil
+        }
+    }
+
+    /// Whether an attribute can have the value of that text.
+    static func fits(_ text: String, _ attribute: AttributeDescription) -> Bool {
+        guard text != "-" else { return attribute.isOptional }
+        let marks: [AttributeType: String] = [
+            .boolean: "b:", .integer16: "i:", .integer32: "i:", .integer64: "i:", .decimal: "n:", .double: "f:",
+            .float: "f:", .string: "s:", .date: "d:", .binary: "x:", .uuid: "U:", .uri: "u:", .transformable: "x:",
+        ]
+        guard let mark = marks[attribute.type], text.hasPrefix(mark) else { return false }
+        switch attribute.type {
+        case .integer16: return Int16(text.dropFirst(2)) != nil
+        case .integer32: return Int32(text.dropFirst(2)) != nil
+        default: return true
+        }
+    }
 
     /// A value for the object of that number; nil now and then where it may be.
     static func value(of attribute: HistoryModel.Attribute, number: Int, using random: inout HistoryRandom)
@@ -93,15 +154,16 @@ enum HistoryValues {
         case .boolean: [.boolean(true), .boolean(false)]
         case .integer16: [0, 1, -7, Int64(Int16.min), Int64(Int16.max)].map(AttributeValue.integer)
         case .integer32: [0, -1, 99, Int64(Int32.min), Int64(Int32.max)].map(AttributeValue.integer)
-        case .integer64: [0, -1, .min, .max, 1 << 53 + 1].map(AttributeValue.integer)
+        case .integer64:
+            [0, -1, .min, .max, .max - 1, 1 << 53 + 1, 1 << 53 - 1, 1 << 53, -(1 << 53) - 1].map(AttributeValue.integer)
         case .decimal: ["0", "12.5", "-99999.99", "123456789012345", "0.000000000000001"].map(AttributeValue.decimal)
         case .double:
-            [0, 0.1, -1.5, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .infinity, -.infinity]
+            [0, -0.0, 0.1, -1.5, 9_007_199_254_740_993, 5e-324, .greatestFiniteMagnitude, .infinity, -.infinity]
                 .map(AttributeValue.double)
         case .float:
             [0, 0.5, Double(Float.greatestFiniteMagnitude), Double(Float(0.1)), -3].map(AttributeValue.double)
         case .string: strings.map(AttributeValue.string)
-        case .date: [0, -3_150_000_000, 0.123456789, 63_113_904_000].map(AttributeValue.date)
+        case .date: [0, -3_150_000_000, 0.123456789, 63_113_904_000, -1e15, 1e18].map(AttributeValue.date)
         case .uuid: [UInt8(0), 255, 17].map { .uuid(Array(repeating: $0, count: 16)) }
         case .uri: ["", "file:///tmp/a%20b", "x:"].map(AttributeValue.uri)
         case .binary:
@@ -113,7 +175,7 @@ enum HistoryValues {
     }
 
     private static let strings = [
-        "", " ", "'\";--", "line\nbreak\ttab", "e\u{301}\u{2028}\u{202E}abc", "👩‍👩‍👧‍👦", "\u{FEFF}\u{10FFFF}", "NULL", "007",
+        "", " ", "\0", "a\0b", "'\";--", "line\nbreak\ttab", "e\u{301}\u{2028}\u{202E}abc", "👩‍👩‍👧‍👦", "\u{FEFF}\u{10FFFF}", "NULL", "007",
         "1e5",
     ]
     private static let blobs: [[UInt8]] = [[], [0], [1, 2, 3], [2, 65, 66, 0], Array(repeating: 200, count: 3_000)]

@@ -80,4 +80,18 @@ extension HistoryEditor {
         touched.insert(model.entities[position].id)
         return true
     }
+
+    /// Makes another version of what is otherwise the same.
+    mutating func changeModifier() -> Bool {
+        guard let position = model.entities.indices.randomElement(using: &random) else { return false }
+        model.entities[position].modifier = model.entities[position].modifier == nil ? "2" : nil
+        return true
+    }
+
+    /// Changes what no version hash sees.
+    mutating func changeNote() -> Bool {
+        guard let position = model.entities.indices.randomElement(using: &random) else { return false }
+        model.entities[position].note = (model.entities[position].note ?? "") + "n"
+        return true
+    }
 }

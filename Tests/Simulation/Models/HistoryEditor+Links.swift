@@ -16,6 +16,10 @@ extension HistoryEditor {
             link.inverse = inverse
             link.end.isToMany = isLikely(1, in: 2)
             link.end.isOrdered = link.end.isToMany && isLikely(1, in: 3)
+            if isLikely(1, in: 4) { link.end.cascades = true }
+        } else if isLikely(1, in: 2) {
+            link.end.isToMany = true
+            link.end.isOrdered = isLikely(1, in: 3)
         }
         model.links.append(link)
         touched.insert(link.id)
@@ -90,6 +94,14 @@ extension HistoryEditor {
             model.links[position].inverse = nil
         }
         touched.insert(link.id)
+        return true
+    }
+
+    /// Changes what no version hash sees, and every deletion does.
+    mutating func changeDeleteRule() -> Bool {
+        guard let position = someLink(where: { $0.inverse != nil }) else { return false }
+        touched.insert(model.links[position].id)
+        model.links[position].end.cascades.toggle()
         return true
     }
 }

@@ -2,18 +2,22 @@ import MoultModel
 
 /// One version of a generated history: a model whose entities, attributes and links keep a number of their own through
 /// all versions, so that what became of each is known without asking the models.
-struct HistoryModel {
-    struct Attribute {
+struct HistoryModel: Codable, Sendable {
+    struct Attribute: Sendable {
         var id: Int
         var description: AttributeDescription
         /// Whether every object has another value, so that it may become unique.
         var isDistinct = false
     }
 
-    struct Entity {
+    struct Entity: Codable, Sendable {
         var id: Int
         var name: String
         var renamingIdentifier: String?
+        /// A part of the version hash that stands for nothing else.
+        var modifier: String?
+        /// A note, which is no part of the version hash.
+        var note: String?
         var parent: Int?
         var isAbstract = false
         /// Whether no version's data have an object of it, so that it may become abstract.
@@ -25,17 +29,19 @@ struct HistoryModel {
         var indexes: [[Int]] = []
     }
 
-    struct End {
+    struct End: Codable, Sendable {
         /// The entity that declares it.
         var entity: Int
         var name: String
         var isToMany = false
         var isOrdered = false
         var renamingIdentifier: String?
+        /// Whether an object takes its destinations with it when it is deleted; no part of the version hash.
+        var cascades = false
     }
 
     /// A relationship with its inverse, or without one.
-    struct Link {
+    struct Link: Codable, Sendable {
         var id: Int
         var end: End
         var destination: Int
@@ -113,7 +119,8 @@ extension HistoryModel {
                     elements: attributes.compactMap { names[$0] }.map { .init(subject: .property($0)) })
             },
             uniquenessConstraints: entity.unique.compactMap { names[$0] }.map { [$0] },
-            renamingIdentifier: entity.renamingIdentifier)
+            renamingIdentifier: entity.renamingIdentifier, versionHashModifier: entity.modifier,
+            userInfo: entity.note.map { ["note": $0] } ?? [:])
     }
 
     private func relationships(_ link: Link, of id: Int) -> [RelationshipDescription] {
@@ -130,6 +137,7 @@ extension HistoryModel {
     private func relationship(_ end: End, to entity: String, inverse: String?) -> RelationshipDescription {
         RelationshipDescription(
             name: end.name, destinationEntityName: entity, inverseName: inverse, maxCount: end.isToMany ? 0 : 1,
-            isOrdered: end.isOrdered, renamingIdentifier: end.renamingIdentifier)
+            isOrdered: end.isOrdered, deleteRule: end.cascades ? .cascade : .nullify,
+            renamingIdentifier: end.renamingIdentifier)
     }
 }

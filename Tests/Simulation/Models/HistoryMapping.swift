@@ -4,14 +4,14 @@ import MoultPlan
 
 /// A mapping model on one edge of a history: what inference would do, with some attributes computed another way and
 /// now and then a policy.
-struct HistoryMapping {
+struct HistoryMapping: Codable, Sendable {
     /// The position of the newer version.
     let position: Int
     private(set) var changes: [Change] = []
     private(set) var policy: Policy?
 
     /// How one attribute of the objects of exactly one entity is computed.
-    struct Change: Sendable {
+    struct Change: Codable, Sendable {
         let entity: Int
         /// The newer version's attribute.
         let attribute: HistoryModel.Attribute
@@ -25,17 +25,17 @@ struct HistoryMapping {
         var type: AttributeType { attribute.description.type }
     }
 
-    enum Means: String, CaseIterable, Sendable { case closure, other, fallback, reached, arithmetic, upper, text }
+    enum Means: String, Codable, CaseIterable, Sendable { case closure, other, fallback, reached, arithmetic, upper, text }
 
     /// One end of a link.
-    struct Step: Sendable {
+    struct Step: Codable, Sendable {
         let link: Int
         let isForward: Bool
         let name: String
     }
 
     /// A policy for the objects of exactly one entity: drops those of some keys, and computes an attribute.
-    struct Policy: Sendable {
+    struct Policy: Codable, Sendable {
         let entity: Int
         let remainder: Int64
         let change: Change?

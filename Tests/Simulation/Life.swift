@@ -1,0 +1,161 @@
+import Foundation
+import MoultModel
+import MoultTesting
+
+/// A life of a store: its models, the file that it begins as, and everything that happens to it. It says all itself, so
+/// that a life that was kept means the same when the generators have changed.
+struct Life: Codable, Sendable {
+    var seed: UInt64
+    var profile: Profile
+    var ground: Ground
+    var models: [HistoryModel]
+    var stages: [HistoryStage] = []
+    var mappings: [HistoryMapping] = []
+    var steps: [Step] = []
+    /// What is wrong on purpose, to see that it is found.
+    var plant: Plant?
+    /// Why it was kept.
+    var found: String?
+
+    /// The file that the life begins with.
+    struct Ground: Codable, Sendable {
+        var pageSize = 4_096
+        var isWAL = true
+        var hasHistory = false
+        /// The highest key that was given before the first object.
+        var lastKey = 0
+        /// Pages of nothing in the file, before the first object.
+        var emptyBytes = 0
+    }
+
+    enum Profile: String, Codable, CaseIterable, Sendable {
+        /// Many faults, in some forty steps.
+        case usual
+        /// A fault now and then, in hundreds of steps over years.
+        case rare
+        /// A file that crosses the page of the locks at 2^30 bytes, and pages of 65,536 bytes.
+        case long
+    }
+
+    /// A fault that is planted where the guarantees do not reach, or in the reference.
+    enum Plant: String, Codable, CaseIterable, Sendable {
+        /// The disk writes one bit of a save wrong, which no one compares.
+        case wrongSave
+        /// The disk does not keep what was synchronised.
+        case lyingDisk
+        /// The reference forgets an object in a migration.
+        case lostRow
+        /// The reference takes the default value for a value that is kept.
+        case lostValue
+    }
+
+    /// One thing that happens, and what befalls the machine meanwhile.
+    struct Step: Codable, Sendable {
+        var action: Action
+        var fault: StepFault?
+        /// The seconds by which the clock goes ahead before it, besides an hour; or back.
+        var ahead: Int64 = 0
+    }
+
+    struct StepFault: Codable, Sendable {
+        var kind: String
+        var number: Int
+        var seed: UInt64
+
+        var fault: Fault? { Fault.Kind(rawValue: kind).map { Fault($0, at: number, seed: seed) } }
+    }
+
+    enum Action: Codable, Sendable {
+        /// A program saves; the app, if it has the store open.
+        case save(API, [Change])
+        /// A program reads every object.
+        case look(API)
+        /// The app opens the store and keeps it open.
+        case open(API)
+        case close
+        /// Another program begins to read, or ends.
+        case read(Bool)
+        case migrate(to: Int, Way, keepsReturned: Bool)
+        /// Does the work that was deferred: that many tasks, or all.
+        case finish(Int?)
+        case backUp
+        /// Restores one of the known backups, by its place in the order of their names; nil for that of the last run.
+        case rollBack(Int?)
+        case prune(days: Int, count: Int)
+        case move
+        /// Back to the version before.
+        case downgrade
+        case repair
+        case trimHistory
+        case recover
+        case exportAndImport
+        /// Another program writes a text that is not UTF-8.
+        case spoilText(Int, attribute: Int)
+        /// Every face is asked about the store and its way to a version.
+        case ask(to: Int)
+    }
+
+    /// How a migration is done.
+    enum Way: Codable, Hashable, Sendable {
+        case plain, normalised, inPlace, stops, refusing, rehearsal, into, deferred, container, uncompared
+        /// In calls of so many units each.
+        case budget(Int)
+    }
+}
+
+extension Life {
+    init(contentsOf path: String) throws {
+        self = try JSONDecoder().decode(Life.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    /// The life as a file: the same text for the same life.
+    var text: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+        }
+    }
+}
+
+extension Life.Action {
+    /// A word for the trace.
+    var word: String { String("\(self)".prefix { $0 != "(" }) }
+}
+
+// MARK: - Attributes in a file
+
+extension HistoryModel.Attribute: Codable {
+    private enum Key: String, CodingKey {
+        case id, name, type, isOptional, standard, external, was, modifier, isDistinct
+    }
+
+    init(from decoder: any Decoder) throws {
+        let box = try decoder.container(keyedBy: Key.self)
+        let type = AttributeType(rawValue: try box.decode(Int32.self, forKey: .type)) ?? .string
+        let standard = try box.decodeIfPresent(String.self, forKey: .standard)
+        self.init(
+            id: try box.decode(Int.self, forKey: .id),
+            description: AttributeDescription(
+                name: try box.decode(String.self, forKey: .name), type: type,
+                isOptional: try box.decode(Bool.self, forKey: .isOptional),
+                defaultValue: standard.flatMap { HistoryValues.value($0, as: type) },
+                allowsExternalBinaryDataStorage: try box.decodeIfPresent(Bool.self, forKey: .external) ?? false,
+                renamingIdentifier: try box.decodeIfPresent(String.self, forKey: .was),
+                versionHashModifier: try box.decodeIfPresent(String.self, forKey: .modifier)),
+            isDistinct: try box.decodeIfPresent(Bool.self, forKey: .isDistinct) ?? false)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var box = encoder.container(keyedBy: Key.self)
+        try box.encode(id, forKey: .id)
+        try box.encode(description.name, forKey: .name)
+        try box.encode(description.type.rawValue, forKey: .type)
+        try box.encode(description.isOptional, forKey: .isOptional)
+        try box.encodeIfPresent(description.defaultValue.map { HistoryValues.text($0) }, forKey: .standard)
+        if description.allowsExternalBinaryDataStorage { try box.encode(true, forKey: .external) }
+        try box.encodeIfPresent(description.renamingIdentifier, forKey: .was)
+        try box.encodeIfPresent(description.versionHashModifier, forKey: .modifier)
+        if isDistinct { try box.encode(true, forKey: .isDistinct) }
+    }
+}

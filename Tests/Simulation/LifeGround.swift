@@ -1,0 +1,51 @@
+import Foundation
+import MoultBasics
+import MoultModel
+import MoultStore
+
+/// The file that a life begins as.
+struct LifeGround {
+    private let life: Life
+    private let version: ModelVersion
+
+    init(_ life: Life, _ history: ModelHistory) {
+        self.life = life
+        version = history.versions.versions[0]
+    }
+
+    func make(at path: String) throws {
+        let ground = life.ground
+        let uuid = String(format: "00000000-0000-4000-8000-%012llX", life.seed & 0xFFFF_FFFF_FFFF)
+        try StoreCreator(version, history: ground.hasHistory, uuid: uuid).make(at: path)
+        let system = POSIXSystem()
+        try system.setMode(0o600, of: path)
+        for folder in [LifeRun.support(of: path), LifeRun.support(of: path) + "/_EXTERNAL_DATA"]
+        where try system.exists(folder) {
+            try system.setMode(0o700, of: folder)
+        }
+        let file = try SQLiteFile(path)
+        defer { file.close() }
+        if ground.pageSize != 4_096 || !ground.isWAL || ground.emptyBytes > 0 {
+            try file.rows("PRAGMA journal_mode = DELETE")
+        }
+        if ground.pageSize != 4_096 {
+            try file.rows("PRAGMA page_size = \(ground.pageSize)")
+            try file.rows("VACUUM")
+        }
+        if ground.emptyBytes > 0 { try leaveEmptyPages(file, ground.emptyBytes) }
+        if ground.isWAL, ground.pageSize != 4_096 || ground.emptyBytes > 0 {
+            try file.rows("PRAGMA journal_mode = WAL")
+        }
+        guard ground.lastKey > 0 else { return }
+        try file.rows("UPDATE Z_PRIMARYKEY SET Z_MAX = \(ground.lastKey) WHERE Z_SUPER = 0 AND Z_ENT < 16001")
+    }
+
+    /// Lets the file grow, and frees the pages again: what comes next lies behind them, or in them.
+    private func leaveEmptyPages(_ file: SQLiteFile, _ bytes: Int) throws {
+        try file.rows("PRAGMA synchronous = OFF")
+        try file.rows("CREATE TABLE simulated (bytes)")
+        let piece = 64 << 20
+        for _ in 0..<max(1, bytes / piece) { try file.rows("INSERT INTO simulated VALUES (zeroblob(\(piece)))") }
+        try file.rows("DELETE FROM simulated WHERE rowid > 1")
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import MoultTesting
+
+/// Migrations in every way, and what the reference makes of them.
+extension LifeRun {
+    /// The states on the way to a version, the last one included: the slow and obvious meaning of each edge.
+    private func way(to target: Int, kept: [Int: Set<HistoryWorld.Return>] = [:], stops: Bool = false) -> [Snapshot] {
+        guard target > now.version else { return [] }
+        var (states, world) = ([Snapshot](), now.world)
+        for position in (now.version + 1)...target {
+            let (old, new) = (history.models[position - 1], history.models[position])
+            let (stage, mapping) = (history.stages[position], history.mappings[position])
+            // An expression reads the old store, where an object that a policy drops still stands.
+            let begun = world.changed(by: stage?.before, in: old)
+            let next = begun.dropping(by: mapping).advanced(from: old, to: new, kept: kept[position] ?? [])
+            world = begun.changed(by: mapping, into: next).changed(by: stage?.after, in: new)
+            if stops { world = world.kept(by: new) }
+            if life.plant == .lostRow, let first = world.objects.keys.min() {
+                world = world.removing { $0 == world.objects[first] }
+            }
+            if life.plant == .lostValue { world = world.forgettingOne(in: new) }
+            let hasCode = stage != nil || mapping != nil
+            states.append(
+                Snapshot(
+                    version: position, world: world.kept(by: new),
+                    transactions: hasCode || states.contains { $0.transactions == nil } ? nil : now.transactions))
+        }
+        return states
+    }
+
+    /// Backups of a gigabyte are kept one at a time.
+    private var retention: RetentionPolicy {
+        life.profile == .long
+            ? RetentionPolicy(keepAllDays: 0, keepWeeklyDays: 0, minimumCount: 1) : RetentionPolicy()
+    }
+
+    private func options(_ way: Life.Way) -> RunOptions {
+        var options = RunOptions()
+        options.patience = .zero
+        options.maximumAttempts = .max
+        options.retention = retention
+        switch way {
+        case .normalised: options.normalises = true
+        case .inPlace: options.isInPlace = true
+        case .stops: options.stopsAtEachVersion = true
+        case .deferred: options.defersWork = true
+        case .uncompared: options.comparesStores = false
+        default: break
+        }
+        return options
+    }
+
+    func migrating(to target: Int, _ way: Life.Way, keepsReturned: Bool) throws -> Work {
+        let target = min(target, history.models.count - 1)
+        guard target >= now.version else {
+            return Work(
+                refusals: ["storeAhead", "noPath", "incompatibleVersion", "locked", "deferredWork"], mustBeRefused: true
+            ) {
+                _ = try self.session(to: target, .plain, []).run()
+                return nil
+            }
+        }
+        if target == now.version { return nothing(to: target, way) }
+        let stops = way == .stops || way == .container
+        let path = try history.path(from: now.version, to: target, keepsReturned: keepsReturned && !stops)
+        let states = self.way(to: target, kept: path.kept, stops: way == .stops)
+        guard let last = states.last else { return Work { nil } }
+        let answers = way == .stops ? history.answers : path.answers
+        var refusals: Set<String> = app != nil || reader != nil ? ["locked"] : []
+        if now.isDeferred { refusals.insert("deferredWork") }
+        // A mapping model that computes a value from others drops the value that was there.
+        let hasMapping = ((now.version + 1)...target).contains { history.mappings[$0] != nil }
+        switch way {
+        case .inPlace: refusals.formUnion(["unsupported", "dataConflict", "usage"])
+        case .refusing: if hasMapping || last.loses(against: now, model(), model(target)) { refusals.insert("lossNotAccepted") }
+        case .deferred, .budget: refusals.formUnion(["unsupported"])
+        default: break
+        }
+        return Work(
+            new: [.rehearsal, .into].contains(way) ? nil : last,
+            between: way == .stops ? Array(states.dropLast()) : way == .deferred ? [last.deferred] : [],
+            refusals: refusals
+        ) {
+            try self.perform(way, to: target, last, answers)
+        }
+    }
+
+    private func nothing(to target: Int, _ way: Life.Way) -> Work {
+        Work(refusals: app != nil || reader != nil ? ["locked"] : []) {
+            guard ![.into, .container].contains(way) else { return nil }
+            let report = try self.session(to: target, .plain, self.history.answers).run()
+            if report.outcome != .nothingToDo {
+                throw LifeFailure(kind: "did something", words: "there was nothing to do: \(report.outcome)")
+            }
+            return nil
+        }
+    }
+
+    private func context(_ answers: [Answer], _ way: Life.Way) throws -> StoreSession.Context {
+        var registry = try history.registry
+        if way == .refusing { registry.acceptedLosses = .none }
+        var context = StoreSession.Context(history.versions, answers: try Answers(answers), registry: registry)
+        context.isSequential = true
+        return context
+    }
+
+    private func session(to target: Int, _ way: Life.Way, _ answers: [Answer], into: String? = nil) throws -> StoreSession {
+        let work: StoreRequest.Work = into.map { .migrateInto($0) } ?? (way == .rehearsal ? .rehearse : .migrate)
+        return try StoreSession(
+            StoreRequest(store, to: name(target), work, options(way)), context(answers, way), on: disk.system)
+    }
+
+    /// - Returns: the state that the store must have.
+    private func perform(
+        _ way: Life.Way, to target: Int, _ last: Snapshot, _ answers: [Answer]
+    ) throws -> Snapshot? {
+        switch way {
+        case .budget(let units): return try call(to: target, units, last, answers)
+        case .container:
+            guard app == nil else { return now }
+            try CoreDataProgram.migrate(
+                store, to: history.versions.versions[target], of: history.versions, history.registry,
+                Answers(answers), on: disk.system)
+            return last
+        case .into:
+            let path = "\(field)/temporary/into \(target).sqlite"
+            defer { try? clear(path) }
+            let report = try session(to: target, way, answers, into: path).run()
+            try check(report, last)
+            if !disk.hasMet { _ = try identify(path, among: [last], "the new file") }
+            return now
+        default:
+            let report = try session(to: target, way, answers).run()
+            try check(report, last)
+            if way == .rehearsal { return now }
+            paused = nil
+            let waits = way == .deferred && Migrator().hasDeferredWork(store)
+            return waits ? last.deferred : last
+        }
+    }
+
+    private func clear(_ path: String) throws {
+        for other in [path, path + ".moult", path + "-wal", path + "-shm", path + "-journal", Self.support(of: path)] {
+            try system.removeTree(other)
+        }
+    }
+
+    /// A call that does some units, and pauses or comes to the end.
+    private func call(to target: Int, _ units: Int, _ last: Snapshot, _ answers: [Answer]) throws -> Snapshot? {
+        var options = MigrationOptions.sequential
+        options.keysPerPiece = 3
+        options.maximumAttempts = .max
+        options.retention = retention
+        var preparation = PreparedMigration.Options(self.options(.plain), try context(answers, .plain))
+        preparation.continuesEarlierCall = true
+        let prepared = try PreparedMigration(
+            store, versions: history.versions, to: name(target), options: preparation, system: disk.system)
+        switch try Migrator(options: options, system: disk.system).run(prepared, within: .units(units)) {
+        case .paused:
+            paused = target
+            return now
+        case .finished, .nothingToDo:
+            paused = nil
+            return last
+        }
+    }
+
+    /// What a report says is lost is what the reference says is lost.
+    private func check(_ report: MigrationReport, _ last: Snapshot) throws {
+        guard last.version == now.version + 1, history.mappings[last.version] == nil,
+            history.stages[last.version] == nil, report.outcome != .nothingToDo
+        else { return }
+        let (old, new) = (model(), model(last.version))
+        var gone: [String: Int64] = [:]
+        for (number, object) in now.world.objects where last.world.objects[number] == nil {
+            gone[old.entity(object.entity)?.name ?? "", default: 0] += 1
+        }
+        var said: [String: Int64] = [:]
+        for loss in report.losses where loss.kind == .rows { said[loss.entityName, default: 0] += loss.count ?? 0 }
+        if gone != said.filter({ $0.value != 0 }) {
+            throw LifeFailure(kind: "losses differ", words: "objects: \(said) are said, and \(gone) are gone")
+        }
+        var values: [String: Int64] = [:]
+        for (number, object) in now.world.objects where last.world.objects[number] != nil {
+            let known = Set(new.lineage(object.entity).flatMap(\.attributes).map(\.id))
+            for declaring in old.lineage(object.entity) {
+                for attribute in declaring.attributes
+                where !known.contains(attribute.id) && object.values[attribute.id] ?? "-" != "-" {
+                    values[attribute.description.name, default: 0] += 1
+                }
+            }
+        }
+        var saidValues: [String: Int64] = [:]
+        for loss in report.losses where loss.kind == .values {
+            saidValues[loss.propertyName ?? "", default: 0] += loss.count ?? 0
+        }
+        if values != saidValues.filter({ $0.value != 0 }) {
+            throw LifeFailure(kind: "losses differ", words: "values: \(saidValues) are said, and \(values) are gone")
+        }
+    }
+}
+
+extension LifeRun.Snapshot {
+    fileprivate var deferred: Self {
+        var state = self
+        state.isDeferred = true
+        return state
+    }
+
+    /// Whether it has less than the state before: objects, values or links.
+    fileprivate func loses(against old: Self, _ model: HistoryModel, _ new: HistoryModel) -> Bool {
+        if old.world.objects.keys.contains(where: { world.objects[$0] == nil }) { return true }
+        for (number, object) in old.world.objects {
+            let after = world.objects[number]?.values ?? [:]
+            if object.values.contains(where: { $0.value != "-" && after[$0.key] == nil }) { return true }
+        }
+        return model.links.contains { link in
+            let before = old.world.pairs[link.id]?.forward ?? [:]
+            let after = world.pairs[link.id]?.forward ?? [:]
+            let isOrderLost = link.ends.contains(where: \.isOrdered)
+            return isOrderLost && new.link(link.id).map { $0.ends.map(\.isOrdered) != link.ends.map(\.isOrdered) } != false
+                || before.contains { Set(after[$0.key] ?? []) != Set($0.value) }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+import Foundation
+import Moult
+import MoultBasics
+import MoultCare
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import MoultTesting
+
+/// What each step does, and the states and refusals that the reference allows it.
+extension LifeRun {
+    /// Whoever has the store open may keep others from changing it.
+    private var locks: Set<String> { app != nil || reader != nil ? ["locked"] : [] }
+
+    func work(_ action: Life.Action) throws -> Work {
+        switch action {
+        case .save(let api, let changes): return try saving(changes, api)
+        case .look(let api): return looking(api)
+        case .open(let api):
+            return Work {
+                guard self.app == nil else { return nil }
+                self.app = try self.program(api)
+                self.appVersion = self.now.version
+                return nil
+            }
+        case .close:
+            return Work {
+                self.app?.close()
+                self.app = nil
+                return nil
+            }
+        case .read(let isOpen):
+            return Work {
+                self.reader?.close()
+                self.reader = nil
+                guard isOpen else { return nil }
+                let file = try SQLiteFile(self.store, isWatched: true)
+                try file.rows("BEGIN")
+                try file.rows("SELECT count(*) FROM Z_PRIMARYKEY")
+                self.reader = file
+                return nil
+            }
+        case .migrate(let target, let way, let keepsReturned):
+            return try migrating(to: target, way, keepsReturned: keepsReturned)
+        case .finish(let count):
+            var done = now
+            done.isDeferred = false
+            return Work(new: done, refusals: locks) {
+                var options = MigrationOptions.sequential
+                options.maximumAttempts = .max
+                let outcome = try Migrator(options: options, system: self.disk.system).finishDeferred(
+                    self.store, versions: self.history.versions, count.map { .units($0) } ?? .all)
+                var state = self.now
+                state.isDeferred = !outcome.isFinished
+                return state
+            }
+        case .backUp:
+            return Work(refusals: locks) {
+                _ = try self.keeper().backUp()
+                return nil
+            }
+        case .rollBack(let place): return rollingBack(place)
+        case .prune(let days, let count):
+            return Work {
+                _ = try self.keeper().prune(
+                    RetentionPolicy(keepAllDays: days, keepWeeklyDays: days * 4, minimumCount: count))
+                return nil
+            }
+        case .move:
+            return Work(refusals: locks) {
+                _ = try self.keeper().move(to: self.destination ?? "")
+                return nil
+            }
+        case .downgrade: return try downgrading()
+        case .repair:
+            return Work(refusals: locks.union(now.isDeferred ? ["deferredWork"] : [])) {
+                let report = try self.keeper().repair(RepairRule.byDefault, isRehearsal: false)
+                if let fault = report.faults.first {
+                    throw LifeFailure(kind: "repaired", words: "\(fault.rule) at \(fault.place) of a sound store")
+                }
+                return nil
+            }
+        case .trimHistory:
+            var trimmed = now
+            if now.transactions != nil { trimmed.transactions = 0 }
+            return Work(new: trimmed, refusals: locks) {
+                let program = try ObjectsProgram(
+                    self.store, self.history.versions.versions[self.now.version].model, on: self.disk.system)
+                defer { program.close() }
+                try program.trimHistory()
+                return nil
+            }
+        case .recover:
+            return Work(refusals: locks) {
+                _ = try self.keeper().recover()
+                return nil
+            }
+        case .exportAndImport: return exporting()
+        case .spoilText(let number, let attribute): return spoiling(number, attribute)
+        case .ask(let target): return asking(target)
+        }
+    }
+
+    // MARK: - Programs
+
+    private func program(_ api: API) throws -> any Program {
+        let model = history.versions.versions[now.version].model
+        switch api {
+        case .objects: return try ObjectsProgram(store, model, on: disk.system)
+        case .coreData: return try CoreDataProgram(store, model)
+        }
+    }
+
+    private func saving(_ changes: [Change], _ api: API) throws -> Work {
+        var (after, made) = (now, [Change]())
+        var keys: [String: Int] = [:]
+        let model = model()
+        for change in changes {
+            let isMade = after.world.make(change, in: model) { entity in
+                let root = model.entity(model.root(of: entity))?.name ?? ""
+                keys[root] = (keys[root] ?? highest[root] ?? 0) + 1
+                return keys[root] ?? 0
+            }
+            if isMade { made.append(change) }
+        }
+        after.transactions = nil
+        let isBehind = app != nil && appVersion != now.version
+        let nothing = made.isEmpty
+        return Work(
+            new: nothing ? nil : after,
+            refusals: isBehind ? ["storeAhead", "fileNotFound"] : reader == nil ? [] : ["locked"]
+        ) { [after, made] in
+            guard !nothing else { return nil }
+            let program = try self.app ?? self.program(api)
+            let isOwn = self.app == nil
+            defer { if isOwn { program.close() } }
+            let keys: [Int: Int]
+            do {
+                keys = try program.save(made, in: self.now.world, of: model)
+            } catch {
+                // A program that another one has overtaken opens the store again.
+                if isBehind || self.disk.hasMet { self.leave() }
+                throw error
+            }
+            if isBehind { throw LifeFailure(kind: "overtaken", words: "a program saved into a store of a later version") }
+            var after = after
+            for (number, key) in keys {
+                let root = model.root(of: after.world.objects[number]?.entity ?? 0)
+                if key <= self.given[root] ?? 0, after.world.objects[number] != nil {
+                    throw LifeFailure(kind: "key given twice", words: "\(key)")
+                }
+                after.world.objects[number]?.key = key
+            }
+            return after
+        }
+    }
+
+    private func leave() {
+        app?.close()
+        app = nil
+    }
+
+    private func looking(_ api: API) -> Work {
+        let isBehind = app != nil && appVersion != now.version
+        return Work(refusals: isBehind ? ["storeAhead", "fileNotFound"] : []) {
+            let program = try self.app ?? self.program(api)
+            let isOwn = self.app == nil
+            defer { if isOwn { program.close() } }
+            let seen: WitnessedObjects
+            do {
+                seen = try program.look(self.model(self.app == nil ? nil : self.appVersion))
+            } catch {
+                if isBehind || self.disk.hasMet { self.leave() }
+                throw error
+            }
+            guard !self.disk.hasMet else { return nil }
+            if let difference = Self.difference(self.now.world.witnessed(in: self.model()), seen) {
+                throw LifeFailure(kind: "a program sees others", words: "\(type(of: program)): \(difference)")
+            }
+            return nil
+        }
+    }
+
+    private func spoiling(_ number: Int, _ id: Int) -> Work {
+        var after = now
+        let model = model()
+        guard let object = now.world.objects[number],
+            let declaring = model.lineage(object.entity).first(where: { $0.attributes.contains { $0.id == id } }),
+            let attribute = declaring.attributes.first(where: { $0.id == id }), attribute.description.type == .string,
+            !model.tree(of: object.entity).contains(where: { other in
+                other.id != declaring.id && other.attributes.contains { $0.description.name == attribute.description.name }
+            })
+        else { return Work { nil } }
+        let bytes: [UInt8] = [0x61, 0xFF, 0xC3, 0x28, UInt8(number % 256)]
+        after.world.set("s:" + bytes.hexadecimal, for: id, of: number)
+        let table = "Z" + (model.entity(model.root(of: object.entity))?.name.uppercased() ?? "")
+        return Work(new: after) {
+            let file = try SQLiteFile(self.store, isWatched: true)
+            defer { file.close() }
+            try file.rows(
+                "UPDATE \"\(table)\" SET \"Z\(attribute.description.name.uppercased())\" = ? WHERE Z_PK = ?",
+                [.text(bytes), .integer(Int64(object.key))])
+            return nil
+        }
+    }
+
+    // MARK: - Ways back
+
+    private func rollingBack(_ place: Int?) -> Work {
+        let names = backups.keys.sorted()
+        let name = place.flatMap { names.isEmpty ? nil : names[$0 % names.count] }
+        let states = name.flatMap { backups[$0] }.map { [$0] } ?? names.compactMap { backups[$0] }
+        return Work(new: states.first, between: Array(states.dropFirst()), refusals: locks.union(["backupNotFound"] + (now.isDeferred || place == nil ? ["deferredWork"] : []))) {
+            do {
+                let report = try self.keeper().rollback(to: name)
+                self.paused = nil
+                guard let state = self.backups[report.restored.name] else {
+                    throw LifeFailure(kind: "unknown backup", words: report.restored.name)
+                }
+                return state
+            } catch let error as MigrationError where error.code == .backupNotFound && name != nil {
+                throw LifeFailure(kind: "backup lost", words: "\(error)")
+            }
+        }
+    }
+
+    private func exporting() -> Work {
+        guard let name = backups.keys.sorted().last else { return Work { nil } }
+        return Work(refusals: locks) {
+            let keeper = self.keeper()
+            let path = "\(self.field)/temporary/exported \(self.backups.count).tar"
+            defer { _ = try? self.system.removeTree(path) }
+            try keeper.export(try keeper.backup(named: name), to: path)
+            if self.disk.hasMet { return nil }
+            _ = try keeper.importBackup(path, wasClosed: false)
+            return nil
+        }
+    }
+
+    private func downgrading() throws -> Work {
+        guard now.version > 0, !now.isDeferred else { return Work { nil } }
+        var back = Snapshot(version: now.version - 1)
+        back.world = now.world.returned(from: model(), to: model(now.version - 1))
+        let keptBy = now
+        return Work(new: back, refusals: locks.union(["noPath", "cannotInfer", "question", "dataConflict", "unsupported"])) {
+            let report = try self.keeper().downgrade(
+                to: self.name(keptBy.version - 1), answers: { _ in try Answers(self.history.answers) },
+                isRehearsal: false)
+            switch report.way {
+            case .mapping: return back
+            case .leftovers: throw LifeFailure(kind: "leftovers", words: "of work that was not deferred")
+            case .none, .backup, .impossible: return keptBy
+            }
+        }
+    }
+}

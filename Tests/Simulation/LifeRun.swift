@@ -1,0 +1,407 @@
+import Foundation
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import MoultTesting
+import TestSupport
+
+/// Why a life failed.
+struct LifeFailure: Error, CustomStringConvertible {
+    /// The kind, which a smaller life has to share.
+    let kind: String
+    let words: String
+    /// The step, from 0.
+    var step = -1
+
+    var description: String { "step \(step): \(kind): \(words)" }
+}
+
+/// A life while it is lived: the store on the simulated disk, the programs that have it open, and the reference beside
+/// it.
+final class LifeRun {
+    /// What the reference says that a store holds.
+    struct Snapshot: Equatable {
+        /// The position of its version.
+        var version: Int
+        var world = HistoryWorld()
+        /// The transactions of its history; nil where there is none, or nobody knows.
+        var transactions: Int?
+        /// Whether a migration has put work off, and it has not been done.
+        var isDeferred = false
+    }
+
+    let life: Life
+    let history: ModelHistory
+    let root: String
+    let field: String
+    let disk: FaultDisk
+    let system = POSIXSystem()
+
+    /// The store's path.
+    var store: String
+    var now = Snapshot(version: 0)
+    /// The backups that are known, by their names.
+    var backups: [String: Snapshot] = [:]
+    /// The highest key ever given in the table of a root entity, by the entity's number.
+    var given: [Int: Int] = [:]
+    /// The highest key by the store, of each root entity.
+    var highest: [String: Int] = [:]
+    var app: (any Program)?
+    var appVersion = 0
+    var reader: SQLiteFile?
+    var moves = 0
+    /// Where the store is being moved to.
+    var destination: String?
+    /// The version that calls with a budget are on the way to.
+    var paused: Int?
+    private(set) var number = -1
+    /// Whether the machine has lost power, after which the end of a log may be torn.
+    private(set) var hasLostPower = false
+    private var ahead: Int64 = 0
+    /// Whether the store is damaged, was said to be, and has no backup.
+    private(set) var hasEnded = false
+
+    private(set) var trace: [String] = []
+    private(set) var tally: [String: Int] = [:]
+    /// The calls of the last step with these words.
+    private(set) var calls: [String: Int] = [:]
+
+    /// - Parameter folder: a folder without links that does not exist yet.
+    init(_ life: Life, in folder: String) throws {
+        self.life = life
+        history = try ModelHistory(life.models, stages: life.stages, mappings: life.mappings)
+        root = folder
+        field = root + "/field"
+        store = field + "/Life.sqlite"
+        try system.makeFolder(root)
+        try system.makeFolder(field)
+        try system.makeFolder(field + "/temporary")
+        try LifeGround(life, history).make(at: store)
+        disk = try FaultDisk(field, nil, lie: life.plant == .lyingDisk ? .everywhere : .none)
+        try disk.attach()
+        now.transactions = life.ground.hasHistory ? 0 : nil
+        try settle([now], copied: [], isDamageAllowed: false)
+    }
+
+    func end() {
+        letGo()
+        disk.detach()
+        _ = try? system.removeTree(root)
+    }
+
+    /// The digest of everything that happened.
+    var digest: String { Digest.sha256(trace.joined(separator: "\n").utf8).hexadecimal }
+
+    func model(_ version: Int? = nil) -> HistoryModel { history.models[version ?? now.version] }
+    func name(_ version: Int) -> String { history.versions.versions[version].name }
+
+    // MARK: - One step
+
+    /// How a step ended.
+    enum Ending {
+        case done
+        case refused(MigrationError)
+        case failed(any Error)
+        case died
+
+        var word: String {
+            switch self {
+            case .done: "done"
+            case .refused(let error): "\(error.code)"
+            case .failed(let error): error is MigrationError ? "\((error as? MigrationError)?.code.description ?? "")" : "failed"
+            case .died: "died"
+            }
+        }
+    }
+
+    func run(_ step: Life.Step) throws {
+        number += 1
+        do {
+            try live(step)
+        } catch var failure as LifeFailure {
+            failure.step = number
+            throw failure
+        } catch {
+            throw LifeFailure(kind: "the simulator", words: "\(step.action.word): \(error)", step: number)
+        }
+    }
+
+    private func live(_ step: Life.Step) throws {
+        guard !hasEnded else { return }
+        ahead += step.ahead
+        var fault = step.fault?.fault
+        if life.plant == .wrongSave, case .save = step.action, number % 5 == 4 {
+            fault = Fault(.wrongBit, at: 1, seed: UInt64(number) * 7_919)
+        }
+        var jump: (look: Int, seconds: Int64)?
+        if let asked = fault, asked.kind == .clock {
+            jump = (asked.number, asked.seed % 2 == 0 ? -31_536_000 : 315_360_000)
+            fault = nil
+        }
+        if case .move = step.action { try makePlace() }
+        try disk.arm(fault, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
+        let isListed = step.fault != nil
+        let work = try work(step.action)
+        let result = Result { try work.body() }
+        let hit = isListed && disk.hasMet
+        calls[step.action.word] = max(disk.operations.count, 1)
+        let counts = "\(disk.operations.count) calls, \(disk.readCount) reads"
+        let (ending, candidates) = try judge(result, work, hit)
+        if disk.hasDied {
+            letGo()
+            try disk.settle()
+            if fault?.kind.losesWrites == true { hasLostPower = true }
+            try narrowRights()
+        }
+        if let destination, try system.exists(destination) {
+            if try system.exists(store) { throw LifeFailure(kind: "two stores", words: "after a move") }
+            store = destination
+        }
+        destination = nil
+        try disk.arm(nil, clock: TrialClock(era: UInt64(number + 1), ahead: ahead + 1_800))
+        let isNoticed = hit && fault?.kind == .wrongBit && { if case .done = ending { false } else { true } }()
+        let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
+        try settle(
+            candidates, copied: (work.new.map { [$0] } ?? []) + work.between + copied, isDamageAllowed: isNoticed)
+        let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
+        tally["\(what): \(ending.word)", default: 0] += 1
+        trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
+    }
+
+    /// Makes the folder that a move leads to.
+    private func makePlace() throws {
+        moves += 1
+        let folder = "\(field)/place \(moves)"
+        try system.makeFolder(folder)
+        try system.setMode(0o700, of: folder)
+        destination = folder + "/Life.sqlite"
+    }
+
+    private var stateDigest: String {
+        let objects = now.world.witnessed(in: model())
+        let lines = objects.keys.sorted().flatMap { entity in
+            (objects[entity] ?? [:]).sorted { $0.key < $1.key }.map { key, object in
+                "\(entity) \(key) \(object.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })"
+            }
+        }
+        let text = lines.joined(separator: "\n") + backups.keys.sorted().joined(separator: " ")
+        return String(Digest.sha256(text.utf8).hexadecimal.prefix(16)) + " \(name(now.version))"
+    }
+
+    /// What a step does, and what the reference says of it.
+    struct Work {
+        /// The state that the work leads to; nil if it changes nothing.
+        var new: Snapshot?
+        /// Other states that a fault may leave.
+        var between: [Snapshot] = []
+        /// The codes of the refusals that the state gives a reason for.
+        var refusals: Set<String> = []
+        /// Whether it has to be refused.
+        var mustBeRefused = false
+        /// Does it.
+        ///
+        /// - Returns: the state that the store must have now; nil for ``new``.
+        var body: () throws -> Snapshot?
+    }
+
+    private func judge(
+        _ result: Result<Snapshot?, any Error>, _ work: Work, _ hit: Bool
+    ) throws -> (Ending, [Snapshot]) {
+        let all = [now] + (work.new.map { [$0] } ?? []) + work.between
+        if disk.hasDied { return (.died, all) }
+        switch result {
+        case .success(let state):
+            if work.mustBeRefused, !hit {
+                throw LifeFailure(kind: "not refused", words: "the reference says \(work.refusals.sorted())")
+            }
+            return (.done, [state ?? work.new ?? now])
+        case .failure(let failure as LifeFailure): throw failure
+        case .failure(let error) where hit: return (.failed(error), all)
+        case .failure(let error as MigrationError):
+            guard work.refusals.contains(error.code.description) else {
+                throw LifeFailure(kind: "refused: \(error.code)", words: "\(error)")
+            }
+            return (.refused(error), [now])
+        case .failure(let error):
+            if let refusal = error as? ValidationErrors, work.refusals.contains("validation") {
+                _ = refusal
+                return (.failed(error), [now])
+            }
+            throw LifeFailure(kind: "failed", words: "\(error)")
+        }
+    }
+
+    /// No program has the store open any more.
+    private func letGo() {
+        app?.close()
+        app = nil
+        reader?.close()
+        reader = nil
+    }
+
+    /// Files that a machine finds again after a power cut have the permissions that they had.
+    private func narrowRights() throws {
+        for path in try FileManager.default.subpathsOfDirectory(atPath: field) {
+            let isFolder = try system.status(of: field + "/" + path)?.kind == .folder
+            try system.setMode(isFolder ? 0o700 : 0o600, of: field + "/" + path)
+        }
+    }
+
+    // MARK: - What must hold
+
+    /// Finds which of the states that there may be the store has, and checks everything else that must hold.
+    ///
+    /// - Parameter copied: other states that a backup may have.
+    private func settle(_ candidates: [Snapshot], copied: [Snapshot], isDamageAllowed: Bool) throws {
+        let before = now
+        do {
+            now = try identify(store, among: candidates, "the store")
+        } catch let failure as LifeFailure where isDamageAllowed {
+            try heal(failure)
+        }
+        try noteKeys()
+        try noteBackups(among: [before, now] + candidates + copied)
+        try checkRights()
+    }
+
+    /// Which of the candidates a store is, by the witness.
+    func identify(_ path: String, among candidates: [Snapshot], _ what: String) throws -> Snapshot {
+        let copy = try copy(path)
+        let hashes: [String: [UInt8]]
+        do {
+            hashes = try StoreWitness.hashes(copy)
+        } catch {
+            throw LifeFailure(kind: "unreadable", words: "\(what): \(error)")
+        }
+        var difference = "it is of no version that it may have"
+        var kind = "another version"
+        for candidate in candidates {
+            guard history.versions.versions[candidate.version].hashes.entities == hashes else { continue }
+            do {
+                let model = model(candidate.version)
+                let witness = try StoreWitness(copy, model, support: Self.support(of: path))
+                if let found = Self.difference(candidate.world.witnessed(in: model), witness.objects) {
+                    (kind, difference) = ("objects differ", found)
+                    continue
+                }
+                if let complaint = witness.complaints.first {
+                    (kind, difference) = ("law broken", complaint)
+                    continue
+                }
+                if let wanted = candidate.transactions, let found = witness.transactions, wanted != found {
+                    (kind, difference) = ("history differs", "\(found) transactions instead of \(wanted)")
+                    continue
+                }
+                var state = candidate
+                state.transactions = witness.transactions
+                if path == store { highest = witness.highest }
+                return state
+            } catch {
+                (kind, difference) = ("unreadable", "\(error)")
+            }
+        }
+        throw LifeFailure(kind: kind, words: "\(what): \(difference)")
+    }
+
+    /// The path of a copy that SQLite may recover, with what lies beside the store.
+    private func copy(_ path: String) throws -> String {
+        let folder = root + "/copy"
+        try system.removeTree(folder)
+        try system.makeFolder(folder)
+        for suffix in ["", "-wal", "-journal"] where try system.exists(path + suffix) {
+            try system.copy(path + suffix, to: "\(folder)/\(Path.name(of: path))\(suffix)", .byUmask)
+        }
+        return "\(folder)/\(Path.name(of: path))"
+    }
+
+    static func support(of path: String) -> String {
+        let stem = Path.name(of: path).split(separator: ".").dropLast().joined(separator: ".")
+        return "\(Path.folder(of: path))/.\(stem)_SUPPORT"
+    }
+
+    /// The first difference; nil if there is none.
+    static func difference(_ expected: WitnessedObjects, _ found: WitnessedObjects) -> String? {
+        func nonEmpty(_ objects: WitnessedObjects) -> WitnessedObjects { objects.filter { !$0.value.isEmpty } }
+        let (expected, found) = (nonEmpty(expected), nonEmpty(found))
+        guard expected != found else { return nil }
+        let entity = Set(expected.keys).union(found.keys).sorted().first { found[$0] != expected[$0] } ?? ""
+        let (theirs, ours) = (expected[entity] ?? [:], found[entity] ?? [:])
+        let key = Set(theirs.keys).union(ours.keys).sorted().first { theirs[$0] != ours[$0] } ?? 0
+        guard let right = theirs[key] else { return "\(entity) \(key) should not be there" }
+        guard let wrong = ours[key] else { return "\(entity) \(key) is missing" }
+        let names = Set(right.keys).union(wrong.keys).sorted().filter { right[$0] != wrong[$0] }
+        return "\(entity) \(key): "
+            + names.map {
+                "\($0) is \(wrong[$0]?.prefix(90) ?? "missing") instead of \(right[$0]?.prefix(90) ?? "missing")"
+            }.joined(separator: ", ")
+    }
+
+    /// A key is given once, whatever was restored since.
+    private func noteKeys() throws {
+        let model = model()
+        // The numbers of an entity that a restored version does not have go with it.
+        given = given.filter { root, _ in model.entity(root).map { $0.parent == nil } == true }
+        for (_, object) in now.world.objects {
+            let root = model.root(of: object.entity)
+            given[root] = max(given[root] ?? 0, object.key)
+        }
+        for root in model.entities where root.parent == nil {
+            if let highest = highest[root.name], highest < given[root.id] ?? 0 {
+                throw LifeFailure(kind: "law broken", words: "Z_MAX of \(root.name) is below a key that was given")
+            }
+        }
+    }
+
+    /// Every backup has a name only when it is whole, and holds a state that the store had.
+    private func noteBackups(among states: [Snapshot]) throws {
+        let listed = try StoreKeeper(store).backups().backups
+        for backup in listed where backups[backup.name] == nil {
+            if let error = backup.error { throw LifeFailure(kind: "backup broken", words: "\(error)") }
+            backups[backup.name] = try identify(backup.store, among: states, "the backup \(backup.name)")
+        }
+        let names = Set(listed.map(\.name))
+        backups = backups.filter { names.contains($0.key) }
+    }
+
+    /// Nothing that is made from a store can be read by more people than the store.
+    private func checkRights() throws {
+        for path in try FileManager.default.subpathsOfDirectory(atPath: field).sorted() where path != "temporary" {
+            guard let mode = try system.status(of: field + "/" + path)?.mode else { continue }
+            if mode & 0o077 != 0 {
+                let octal = String(mode & 0o777, radix: 8)
+                throw LifeFailure(kind: "wider readable", words: "\(path) has the permissions \(octal)")
+            }
+        }
+    }
+
+    /// Restores the newest backup, as a person does whose store was damaged by the disk and who was told.
+    private func heal(_ failure: LifeFailure) throws {
+        letGo()
+        guard let name = backups.keys.max() else {
+            hasEnded = true
+            throw LifeFailure(kind: failure.kind, words: "noticed, and without a backup: \(failure.words)")
+        }
+        tally["healed", default: 0] += 1
+        let expected = backups[name]
+        do {
+            _ = try keeper().rollback(to: name)
+        } catch {
+            throw LifeFailure(kind: "not healed", words: "\(failure.words); then \(error)")
+        }
+        now = try identify(store, among: expected.map { [$0] } ?? [], "the store that was healed")
+    }
+
+    /// The use cases of the store, on the simulated disk.
+    func keeper(_ options: RunOptions = RunOptions()) -> StoreKeeper {
+        var options = options
+        options.patience = .zero
+        let versions = history.versions
+        var keeper = StoreKeeper(store, options, on: disk.system) { versions }
+        keeper.isSequential = true
+        return keeper
+    }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import MoultModel
+import MoultTesting
+import TestSupport
+
+/// What comes next in a life, by its seed and by what the store holds now.
+struct LifeSchedule {
+    private var random: HistoryRandom
+    private let profile: Life.Profile
+    private let hasCode: Bool
+    private var next = 0
+
+    init(_ life: Life) {
+        random = HistoryRandom(seed: life.seed ^ 0x5EED)
+        profile = life.profile
+        hasCode = !life.stages.isEmpty || !life.mappings.isEmpty
+    }
+
+    /// The life of a seed before its first step.
+    static func life(seed: UInt64, _ profile: Life.Profile, plant: Life.Plant?) throws -> Life {
+        var random = HistoryRandom(seed: seed)
+        let versions = profile == .usual ? 6 : 12
+        let history = try ModelHistory(seed: random.next(), versions: versions, &random)
+        var ground = Life.Ground()
+        ground.isWAL = Int.random(in: 0..<4, using: &random) > 0
+        ground.hasHistory = Bool.random(using: &random)
+        if Int.random(in: 0..<6, using: &random) == 0 {
+            ground.pageSize = [512, 1_024, 8_192, 65_536].randomElement(using: &random) ?? 4_096
+        }
+        if Int.random(in: 0..<6, using: &random) == 0 {
+            ground.lastKey = [(1 << 31) - 3, (1 << 32) - 2, (1 << 53) - 2].randomElement(using: &random) ?? 0
+        }
+        if profile == .long {
+            (ground.pageSize, ground.emptyBytes) = (seed % 2 == 0 ? 65_536 : 4_096, (1 << 30) + (1 << 26))
+            ground.lastKey = (1 << 31) - 40
+        }
+        return Life(
+            seed: seed, profile: profile, ground: ground, models: history.models,
+            stages: history.stages.values.sorted { $0.position < $1.position },
+            mappings: history.mappings.values.sorted { $0.position < $1.position }, plant: plant)
+    }
+
+    private mutating func isLikely(_ part: Int, in whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) < part }
+
+    mutating func step(_ run: LifeRun) -> Life.Step {
+        var step = Life.Step(action: run.number < 0 ? filling(run) : action(run))
+        if isLikely(1, in: profile == .usual ? 12 : 4) {
+            let days: [Int64] = [1, 3, 8, 40, 400, -2, -400]
+            step.ahead = (days.randomElement(using: &random) ?? 1) * 86_400
+        }
+        if run.number >= 0, isLikely(1, in: profile == .usual ? 3 : profile == .rare ? 20 : 8) {
+            step.fault = fault(of: step.action, run)
+        }
+        return step
+    }
+
+    // MARK: - Actions
+
+    private mutating func filling(_ run: LifeRun) -> Life.Action {
+        let model = run.model()
+        let each = profile == .long ? 200 : Int.random(in: 1...6, using: &random)
+        var changes: [Change] = []
+        var world = run.now.world
+        for entity in model.entities where !entity.isAbstract && !entity.isEmpty {
+            for _ in 0..<Int.random(in: 0...each, using: &random) { add(insertion(entity, model), &changes, &world, model) }
+        }
+        for _ in 0..<(changes.count * 2) { if let link = link(world, model) { add(link, &changes, &world, model) } }
+        return .save(.objects, changes)
+    }
+
+    private mutating func add(
+        _ change: Change, _ changes: inout [Change], _ world: inout HistoryWorld, _ model: HistoryModel
+    ) {
+        if world.make(change, in: model, key: { _ in next }) { changes.append(change) }
+    }
+
+    private mutating func action(_ run: LifeRun) -> Life.Action {
+        let api: API = Bool.random(using: &random) ? .objects : .coreData
+        let last = run.history.models.count - 1
+        if run.now.isDeferred, isLikely(1, in: 3) { return .finish(isLikely(1, in: 2) ? nil : 1) }
+        if let paused = run.paused, paused > run.now.version, isLikely(2, in: 3) {
+            return .migrate(to: paused, .budget(units()), keepsReturned: false)
+        }
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<32: return .save(api, changes(run))
+        case 32..<38: return .look(api)
+        case 38..<40: return run.app == nil ? .open(api) : .close
+        case 40..<41: return .read(run.reader == nil)
+        case 41..<63:
+            // The newest version is the end: some lives go back from there.
+            if run.now.version == last { return isLikely(1, in: 2) ? .rollBack(some(run)) : .downgrade }
+            let target = isLikely(1, in: 8) ? max(0, run.now.version - 1) : min(last, run.now.version + step())
+            return .migrate(to: target, way(), keepsReturned: Bool.random(using: &random))
+        case 63..<66: return .backUp
+        case 66..<73: return .rollBack(isLikely(1, in: 3) ? nil : some(run))
+        case 73..<75: return .prune(days: Int.random(in: 0...9, using: &random), count: Int.random(in: 1...4, using: &random))
+        case 75..<79: return .move
+        case 79..<83: return .downgrade
+        case 83..<85: return .repair
+        case 85..<87: return .trimHistory
+        case 87..<88: return .recover
+        case 88..<90: return .exportAndImport
+        case 90..<91: return hasCode ? .look(api) : spoiling(run)
+        case 91..<93 where run.app != nil: return .close
+        case 91..<94 where run.reader != nil: return .read(false)
+        default: return .ask(to: min(last, run.now.version + step()))
+        }
+    }
+
+    private mutating func some(_ run: LifeRun) -> Int { Int.random(in: 0..<max(1, run.backups.count), using: &random) }
+    private mutating func step() -> Int { isLikely(2, in: 3) ? 1 : Int.random(in: 2...4, using: &random) }
+    private mutating func units() -> Int { [1, 3, 8, 30].randomElement(using: &random) ?? 8 }
+
+    private mutating func way() -> Life.Way {
+        let ways: [Life.Way] = [
+            .plain, .plain, .plain, .normalised, .inPlace, .stops, .refusing, .rehearsal, .into, .deferred, .deferred,
+            .container, .container, .uncompared, .budget(units()), .budget(units()),
+        ]
+        return ways.randomElement(using: &random) ?? .plain
+    }
+
+    private mutating func fault(of action: Life.Action, _ run: LifeRun) -> Life.StepFault? {
+        var kinds: [Fault.Kind] = [
+            .stop, .powerLoss, .powerLoss, .tornSector, .inputOutputOnce, .inputOutputOn, .fullOnce, .fullOn, .clock,
+            .readOnce,
+        ]
+        switch action {
+        case .save, .look, .open, .read, .spoilText, .trimHistory: break
+        case .close: return nil
+        // What the disk writes wrong is noticed by Moult's own work alone.
+        default: kinds += [.wrongBit, .wrongBit]
+        }
+        let kind = kinds.randomElement(using: &random) ?? .stop
+        let calls = run.calls[action.word] ?? 150
+        return Life.StepFault(
+            kind: kind.rawValue, number: Int.random(in: 1...max(calls, 8), using: &random), seed: random.next() % 1_000_000)
+    }
+
+    // MARK: - Changes
+
+    private mutating func changes(_ run: LifeRun) -> [Change] {
+        let model = run.model()
+        var (world, changes) = (run.now.world, [Change]())
+        for _ in 0..<Int.random(in: 1...8, using: &random) {
+            if let change = change(world, model) { add(change, &changes, &world, model) }
+        }
+        return changes
+    }
+
+    private mutating func change(_ world: HistoryWorld, _ model: HistoryModel) -> Change? {
+        let kind = Int.random(in: 0..<10, using: &random)
+        if kind < 3, world.objects.count < 300 || profile == .long {
+            let entities = model.entities.filter { !$0.isAbstract && !$0.isEmpty }
+            return entities.randomElement(using: &random).map { insertion($0, model) }
+        }
+        guard let number = world.objects.keys.sorted().randomElement(using: &random), let object = world.objects[number]
+        else { return nil }
+        switch kind {
+        case 3..<6:
+            let attributes = model.lineage(object.entity).flatMap(\.attributes)
+            guard let attribute = attributes.randomElement(using: &random) else { return nil }
+            let value = HistoryValues.value(of: attribute, number: number, using: &random)
+            return .set(number, attribute: attribute.id, text: HistoryValues.text(value))
+        case 6..<8: return link(world, model)
+        case 8:
+            guard let link = model.links.randomElement(using: &random),
+                let from = (world.pairs[link.id]?.forward ?? [:]).filter({ !$0.value.isEmpty }).keys.sorted()
+                    .randomElement(using: &random),
+                let to = world.pairs[link.id]?.forward[from]?.randomElement(using: &random)
+            else { return nil }
+            return .unlink(link.id, from: from, to: to, isBackward: Bool.random(using: &random) && link.inverse != nil)
+        default: return .delete(number)
+        }
+    }
+
+    private mutating func insertion(_ entity: HistoryModel.Entity, _ model: HistoryModel) -> Change {
+        next += 1
+        var values: [Int: String] = [:]
+        for attribute in model.lineage(entity.id).flatMap(\.attributes)
+        where attribute.isDistinct || Int.random(in: 0..<5, using: &random) > 0 {
+            values[attribute.id] = HistoryValues.text(
+                HistoryValues.value(of: attribute, number: next, using: &random))
+        }
+        return .insert(next, entity: entity.id, values: values)
+    }
+
+    private mutating func link(_ world: HistoryWorld, _ model: HistoryModel) -> Change? {
+        guard let link = model.links.randomElement(using: &random),
+            let from = world.members(of: link.end.entity, in: model).randomElement(using: &random),
+            let to = world.members(of: link.inverse?.entity ?? link.destination, in: model).randomElement(using: &random)
+        else { return nil }
+        return .link(
+            link.id, from: from, to: to, place: Int.random(in: 0..<8, using: &random),
+            isBackward: link.inverse != nil && Bool.random(using: &random))
+    }
+
+    private mutating func spoiling(_ run: LifeRun) -> Life.Action {
+        let model = run.model()
+        guard let number = run.now.world.objects.keys.sorted().randomElement(using: &random),
+            let object = run.now.world.objects[number],
+            let attribute = model.lineage(object.entity).flatMap(\.attributes).filter({
+                $0.description.type == .string && !$0.isDistinct
+            }).randomElement(using: &random)
+        else { return .ask(to: run.now.version) }
+        return .spoilText(number, attribute: attribute.id)
+    }
+}

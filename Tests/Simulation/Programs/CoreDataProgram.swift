@@ -1,0 +1,151 @@
+import Foundation
+import MoultBasics
+import MoultCoreData
+import MoultModel
+import MoultObjects
+import MoultPlan
+
+/// A program that is written to Core Data's API. The files beside the store are the machine's own to it; SQLite's are
+/// those of the simulated disk.
+final class CoreDataProgram: Program {
+    private let coordinator: PersistentStoreCoordinator
+    private let store: PersistentStore
+    private var context: ManagedObjectContext
+
+    init(_ path: String, _ model: ManagedObjectModel) throws {
+        coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+        let description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
+        description.shouldMigrateStoreAutomatically = false
+        description.timeout = 0
+        let box = Box()
+        coordinator.add(description) { box.result = $0 }
+        guard let opened = box.result else { throw WitnessFailure("the container called nobody") }
+        store = try opened.get()
+        context = ManagedObjectContext(persistentStoreCoordinator: coordinator)
+    }
+
+    /// Opens a store as a container does that has a later version of its model, and closes it.
+    static func migrate(
+        _ path: String, to version: ModelVersion, of versions: ModelVersions, _ registry: MigrationRegistry,
+        _ answers: Answers, on system: any System
+    ) throws {
+        let description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
+        description.timeout = 0
+        description.migrationRegistry = registry
+        if !answers.list.isEmpty { description.migrationAnswers = Data(answers.json) }
+        var loader = try StoreLoader(description, model: version.model, versions: versions)
+        loader.system = system
+        try loader.open().close()
+    }
+
+    private final class Box: @unchecked Sendable { var result: Result<PersistentStore, any Error>? }
+
+    func begin() { context = ManagedObjectContext(persistentStoreCoordinator: coordinator) }
+
+    func insert(_ entity: String) throws -> ManagedObject { try context.insertNewObject(forEntityName: entity) }
+
+    func object(_ entity: String, key: Int) throws -> ManagedObject {
+        try context.existingObject(with: store.store.id(entity, key: Int64(key)))
+    }
+
+    func set(_ handle: ManagedObject, _ attribute: AttributeDescription, _ text: String) throws {
+        let value: Any? =
+            switch HistoryValues.value(text, as: attribute.type) {
+            case nil: nil
+            case .integer(let number)?: number
+            case .boolean(let flag)?: flag
+            case .double(let number)?: number
+            case .decimal(let digits)?: Decimal(string: digits)
+            case .string(let text)?: text
+            case .uri(let text)?: text
+            case .date(let seconds)?: Date(timeIntervalSinceReferenceDate: seconds)
+            case .uuid(let bytes)?: UUID(simulated: bytes)
+            case .binary(let bytes)?, .transformable(let bytes)?: Data(bytes)
+            }
+        try handle.setValue(value, forKey: attribute.name)
+    }
+
+    func setToOne(_ handle: ManagedObject, _ name: String, _ other: ManagedObject?) throws {
+        try handle.setValue(other, forKey: name)
+    }
+
+    func add(_ other: ManagedObject, to handle: ManagedObject, _ name: String, at place: Int?) throws {
+        if let place {
+            var list = try handle.value(forKey: name) as? [ManagedObject] ?? []
+            list.insert(other, at: min(place, list.count))
+            try handle.setValue(list, forKey: name)
+        } else {
+            let set = try handle.value(forKey: name) as? Set<ManagedObject> ?? []
+            try handle.setValue(set.union([other]), forKey: name)
+        }
+    }
+
+    func remove(_ other: ManagedObject, from handle: ManagedObject, _ name: String) throws {
+        if let list = try handle.value(forKey: name) as? [ManagedObject] {
+            try handle.setValue(list.filter { $0 !== other }, forKey: name)
+        } else {
+            let set = try handle.value(forKey: name) as? Set<ManagedObject> ?? []
+            try handle.setValue(set.subtracting([other]), forKey: name)
+        }
+    }
+
+    func delete(_ handle: ManagedObject) throws {
+        try context.delete(handle)
+        try context.processPendingChanges()
+    }
+
+    func save() throws { if context.hasChanges { try context.save() } }
+    func key(of handle: ManagedObject) throws -> Int { Int(handle.object.id.key) }
+
+    func all(_ entity: String) throws -> [ManagedObject] {
+        var request = FetchRequest<ManagedObject>(entityName: entity)
+        request.includesSubentities = false
+        return try context.fetch(request)
+    }
+
+    func text(_ handle: ManagedObject, _ attribute: AttributeDescription) throws -> String {
+        let value: AttributeValue? =
+            switch (attribute.type, try handle.value(forKey: attribute.name)) {
+            case (.boolean, let number as NSNumber): .boolean(number.boolValue)
+            case (.integer16, let number as NSNumber), (.integer32, let number as NSNumber),
+                (.integer64, let number as NSNumber):
+                .integer(number.int64Value)
+            case (.double, let number as NSNumber), (.float, let number as NSNumber): .double(number.doubleValue)
+            case (.decimal, let number as Decimal): .decimal(StoreWitness.plain("\(number)"))
+            case (.date, let date as Date): .date(date.timeIntervalSinceReferenceDate)
+            case (.uuid, let uuid as UUID): .uuid(withUnsafeBytes(of: uuid.uuid) { Array($0) })
+            case (.uri, let url as URL): .uri(url.absoluteString)
+            case (.uri, let text as String): .uri(text)
+            case (.string, let text as String): .string(text)
+            case (.transformable, let data as Data): .transformable([UInt8](data))
+            case (.binary, let data as Data): .binary([UInt8](data))
+            default: nil
+            }
+        return HistoryValues.text(value)
+    }
+
+    func toOne(_ handle: ManagedObject, _ name: String) throws -> String? {
+        (try handle.value(forKey: name) as? ManagedObject).map(Self.text)
+    }
+
+    func toMany(_ handle: ManagedObject, _ name: String, isOrdered: Bool) throws -> [String] {
+        let value = try handle.value(forKey: name)
+        if let list = value as? [ManagedObject] { return list.map(Self.text) }
+        let members = value as? Set<ManagedObject> ?? []
+        return members.sorted { $0.object.id.key < $1.object.id.key }.map(Self.text)
+    }
+
+    private static func text(_ object: ManagedObject) -> String {
+        "\(object.object.entityName)/\(object.object.id.key)"
+    }
+
+    func close() { try? coordinator.remove(store) }
+}
+
+extension UUID {
+    fileprivate init(simulated bytes: [UInt8]) {
+        var value = UUID().uuid
+        withUnsafeMutableBytes(of: &value) { $0.copyBytes(from: bytes.prefix(16)) }
+        self.init(uuid: value)
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import MoultBasics
+
+// The simulator: a life of a store from a seed.
+//
+// A *life* is a chain of models, a store, one to three programs and what they do to it, on a disk and with a clock that
+// fail on purpose. The seed makes the models (`ModelHistory`: every attribute type, inheritance, every kind of
+// relationship, renames, types that widen, changes that no hash sees, an app's stages, mapping models and policies) and
+// the store, and then chooses step by step what happens (`LifeSchedule`): saves over the objects' API and over Core
+// Data's, migrations in every way, rollbacks, moves, repairs, deferred work, budgets, prunes, exports, deletions of
+// history. Everything runs in one process and one thread, over one `FaultDisk`: the VFS below SQLite and the `System`
+// that Moult uses. The same seed and build give the same trace, whose digest is printed.
+//
+// The *reference* (`HistoryWorld`) knows what the models say and the objects as values: a dictionary of objects with
+// texts for attributes and numbers for links. It uses no code of the engine and no SQL. After each step the *witness*
+// (`StoreWitness`, the sqlite3 C API and the letter of the store's format) reads a copy of the store. The store must be
+// what the reference says; around a fault, what it was or what the work leads to. So must every backup, when it appears.
+// A refusal needs a reason that the reference agrees with (`Work.refusals`); a report must count the losses that the
+// reference counts; the faces that count objects must agree; no key is given twice; nothing is wider readable.
+//
+// A life that fails is cut down (`LifeShrinker`) and written to Tests/Simulation/Kept, where it is a test from then on.
+//
+// Not simulated: SwiftData's API, whose models are Swift types and cannot come from a seed; mirrors; configurations;
+// composite attributes; derived attributes; memory that runs out; a slow disk; two programs inside one SQLite call.
+// `CoreDataProgram` uses the machine's own files beside the store; SQLite's are the simulated disk's.
+
+/// One line, at once.
+func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+/// Lives, one after another.
+struct Simulation {
+    let options: SimulationOptions
+    private let folder: String
+    private(set) var lives = 0
+    private(set) var steps = 0
+    private(set) var failures = 0
+    private(set) var tally: [String: Int] = [:]
+
+    init(_ options: SimulationOptions) throws {
+        self.options = options
+        let system = POSIXSystem()
+        // The path is the same for each life, in case its length matters.
+        folder = "\(try system.resolve(system.temporaryFolder))/moult-simulate-\(getpid())"
+    }
+
+    /// - Returns: whether every life held.
+    mutating func run() throws -> Bool {
+        defer { _ = try? POSIXSystem().removeTree(folder) }
+        let begun = Date()
+        for path in options.replays { replay(path) }
+        if options.replays.isEmpty || options.seeds != nil || options.minutes != nil {
+            var seed = options.seeds?.lowerBound ?? options.first
+            let last = options.seeds?.upperBound ?? .max
+            let seconds = options.minutes.map { $0 * 60 } ?? .infinity
+            while seed <= last, Date().timeIntervalSince(begun) < seconds {
+                try live(seed)
+                if failures >= (options.endsWithFirst ? 1 : 10) { break }
+                seed += 1
+            }
+        }
+        let time = Date().timeIntervalSince(begun)
+        if options.isTracing {
+            for (what, count) in tally.sorted(by: { $0.key < $1.key }) { say("  \(count) × \(what)") }
+        }
+        say("simulate: \(lives) lives, \(steps) steps in \(Int(time)) s, \(failures) failing")
+        return failures == 0
+    }
+
+    private mutating func replay(_ path: String) {
+        do {
+            let life = try Life(contentsOf: path)
+            let (failure, digest, _) = live(life)
+            say("\(Path.name(of: path)): \(failure.map { "FAILS: \($0)" } ?? "holds"), \(digest.prefix(16))")
+        } catch {
+            failures += 1
+            say("\(path): \(error)")
+        }
+    }
+
+    /// Lives a life that is known.
+    private mutating func live(_ life: Life) -> (LifeFailure?, String, Life) {
+        var schedule: LifeSchedule?
+        return live(life, &schedule, count: life.steps.count)
+    }
+
+    private mutating func live(_ seed: UInt64) throws {
+        let start = try LifeSchedule.life(seed: seed, options.profile, plant: options.plant)
+        var schedule: LifeSchedule? = LifeSchedule(start)
+        let (failure, digest, life) = live(start, &schedule, count: options.steps)
+        guard let failure else { return say("seed \(seed): \(life.steps.count) steps hold, \(digest.prefix(16))") }
+        say("seed \(seed) FAILS at \(failure)")
+        if let step = life.steps.last { say("  \("\(step)".prefix(300))") }
+        guard options.shrinks > 0 else { return }
+        try keep(life, failure)
+    }
+
+    private mutating func live(_ known: Life, _ schedule: inout LifeSchedule?, count: Int) -> (LifeFailure?, String, Life) {
+        lives += 1
+        let (failure, digest, life, made) = Self.live(known, &schedule, count: count, in: folder, options.isTracing)
+        steps += life.steps.count
+        tally.merge(made) { $0 + $1 }
+        if failure != nil { failures += 1 }
+        return (failure, digest, life)
+    }
+
+    private static func live(
+        _ known: Life, _ schedule: inout LifeSchedule?, count: Int, in folder: String, _ isTracing: Bool
+    ) -> (LifeFailure?, String, Life, [String: Int]) {
+        var life = known
+        do {
+            try POSIXSystem().removeTree(folder)
+            let run = try LifeRun(known, in: folder)
+            defer { run.end() }
+            do {
+                for number in 0..<count {
+                    let step = schedule?.step(run) ?? known.steps[number]
+                    if schedule != nil { life.steps.append(step) }
+                    try run.run(step)
+                    if isTracing, let line = run.trace.last { say("  \(line)") }
+                }
+                return (nil, run.digest, life, run.tally)
+            } catch let failure as LifeFailure {
+                return (failure, run.digest, life, run.tally)
+            }
+        } catch {
+            let failure = error as? LifeFailure ?? LifeFailure(kind: "the simulator", words: "\(error)")
+            return (failure, "", life, [:])
+        }
+    }
+
+    /// Cuts a life down and writes it to a file.
+    private func keep(_ life: Life, _ failure: LifeFailure) throws {
+        let folder = folder
+        var shrinker = LifeShrinker(life, failure, seconds: options.shrinks) { smaller in
+            var schedule: LifeSchedule?
+            return Self.live(smaller, &schedule, count: smaller.steps.count, in: folder, false).0
+        }
+        var smallest = shrinker.shrunk()
+        var schedule: LifeSchedule?
+        let last = Self.live(smallest, &schedule, count: smallest.steps.count, in: folder, false).0 ?? failure
+        smallest.found = "\(last)"
+        let word = last.kind.map { $0.isLetter ? $0 : "-" }
+        let path = "\(options.keeps)/\(String(word))-\(life.seed).json"
+        try FileManager.default.createDirectory(atPath: options.keeps, withIntermediateDirectories: true)
+        try Data(smallest.text.utf8).write(to: URL(fileURLWithPath: path))
+        say("  smallest: \(smallest.steps.count) steps, \(smallest.models.count) versions: \(last)")
+        say("  \(path)")
+    }
+}
