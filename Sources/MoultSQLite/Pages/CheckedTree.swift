@@ -105,6 +105,7 @@ struct CheckedSchema {
         guard indexes.values.allSatisfy(\.isEmpty) else { return nil }
     }
 
+    /// Whether a table is STRICT, or has a CHECK constraint, which SQLite reads only in a database that can be written.
     private static func hasRules(_ sql: String) -> Bool {
         let capitals = sql.uppercased()
         // A name may contain these words.
