@@ -77,18 +77,20 @@ struct PageCheckTests {
     }
 
     @Test func `what only SQLite judges is checked by SQLite`() throws {
-        let path = folder.path + "/a.sqlite"
-        _ = try SQLiteShell.run(
-            path,
-            """
-            CREATE TABLE n (v TEXT); CREATE TABLE c (v INTEGER); INSERT INTO n VALUES (NULL); INSERT INTO c VALUES (5);
-            PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE TABLE n (v TEXT NOT NULL)' WHERE name = 'n';
-            UPDATE sqlite_master SET sql = 'CREATE TABLE c (v INTEGER CHECK (v < 3))' WHERE name = 'c'
-            """)
-        let expected = try SQLiteShell.run(path, "PRAGMA quick_check", immutable: true)
-        #expect(expected.contains("NULL value in n.v") && expected.contains("CHECK constraint failed in c"))
-        let messages = try PageCheck(path).faults().faults.map(\.message)
-        #expect(Set(messages) == Set(expected.split(separator: "\n").map(String.init)))
+        for (columns, value, complaint) in [
+            ("(v TEXT NOT NULL)", "NULL", "NULL value in t.v"),
+            ("(v INTEGER) STRICT", "'x'", "non-INTEGER value in t.v"),
+        ] {
+            let path = folder.path + "/\(value.count).sqlite"
+            _ = try SQLiteShell.run(
+                path,
+                """
+                CREATE TABLE t (v); INSERT INTO t VALUES (\(value)); PRAGMA writable_schema = ON;
+                UPDATE sqlite_master SET sql = 'CREATE TABLE t \(columns)'
+                """)
+            #expect(try SQLiteShell.run(path, "PRAGMA quick_check", immutable: true) == "\(complaint)\n")
+            #expect(try PageCheck(path).faults().faults.map(\.message) == [complaint])
+        }
     }
 
     @Test func `the faults of damaged databases are those that SQLite finds`() throws {
@@ -213,7 +215,7 @@ private struct DamagedDatabases {
                 (faulty, sound) = own == nil ? (faulty, sound + 1) : (faulty + 1, sound)
             }
         }
-        #expect(faulty > sound && sound > 0)
+        #expect(faulty > sound / 4 && sound > faulty / 4)
     }
 
     /// Returns what a check of the damaged file says, or its error; nil if it says `ok`.

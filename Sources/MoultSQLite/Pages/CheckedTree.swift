@@ -77,6 +77,8 @@ struct CheckedSchema {
         let columns = try Self.columns(connection)
         var indexes = try Self.indexes(connection, encoding: encoding)
         let names = Set(rows.filter { $0.kind == "index" }.map(\.name))
+        // Without the collation, SQLite refuses the table.
+        unchecked.formUnion(indexes.filter { $0.value.values.contains(where: \.isOfApp) }.keys)
         for row in rows {
             let root = row.root.integer.flatMap { Int(exactly: $0) } ?? 0
             switch row.kind {
@@ -103,6 +105,7 @@ struct CheckedSchema {
         guard indexes.values.allSatisfy(\.isEmpty) else { return nil }
     }
 
+    /// Whether a table is STRICT, or has a CHECK constraint, which SQLite reads only in a database that can be written.
     private static func hasRules(_ sql: String) -> Bool {
         let capitals = sql.uppercased()
         // A name may contain these words.
@@ -127,6 +130,8 @@ struct CheckedSchema {
         typealias Field = (column: Int, isKey: Bool, order: CheckedTree.KeyColumn)
         let isOfKey: Bool
         let isPartial: Bool
+        /// Whether a column has a collation of the app's own.
+        var isOfApp = false
         /// The columns of an entry, with the rowid or the rest of the key at the end.
         var fields: [Field] = []
     }
@@ -174,6 +179,9 @@ struct CheckedSchema {
             let order = CheckedTree.KeyColumn(isDescending: row.integer(5) != 0, collation: collation)
             indexes[row.text(0) ?? "", default: [:]][row.text(1) ?? "", default: index].fields.append(
                 (Int(row.integer(4)), row.integer(7) != 0, order))
+            if let name = row.text(6)?.uppercased(), !["BINARY", "NOCASE", "RTRIM"].contains(name) {
+                indexes[row.text(0) ?? "", default: [:]][row.text(1) ?? "", default: index].isOfApp = true
+            }
         }
         return indexes
     }
