@@ -221,7 +221,7 @@ let package = Package(
             "MoultToolsTests",
             tools + ["MoultCoreData", "MoultNSCoreData", "MoultData", "moult-browse", "TestSupport"]),
         tests("MoultCoreDataTests", moult + ["MoultCoreData", "TestSupport"]),
-        tests("MoultNSCoreDataTests", ["MoultNSCoreData", "MoultData", "TestSupport"]),
+        tests("MoultNSCoreDataTests", ["MoultCoreData", "MoultNSCoreData", "MoultData", "TestSupport"]),
         tests("MoultDataTests", moult + ["MoultCoreData", "MoultData", "TestSupport"]),
         // Source as SwiftData's users write it, changed only in its import.
         tests("MoultDataSamplesTests", ["MoultData", "TestSupport"]),
