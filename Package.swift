@@ -232,7 +232,7 @@ let package = Package(
                 "MoultCoreData", "MoultNSCoreData", "MoultData", "moult-browse", "moult-benchmarks", "TestSupport",
             ]),
         tests("MoultCoreDataTests", moult + ["MoultCare", "MoultCoreData", "TestSupport"]),
-        tests("MoultNSCoreDataTests", ["MoultNSCoreData", "MoultData", "TestSupport"]),
+        tests("MoultNSCoreDataTests", ["MoultCoreData", "MoultNSCoreData", "MoultData", "TestSupport"]),
         tests("MoultDataTests", moult + ["MoultCoreData", "MoultData", "TestSupport"]),
         // Source as SwiftData's users write it, changed only in its import.
         tests("MoultDataSamplesTests", ["MoultData", "TestSupport"]),
