@@ -206,6 +206,8 @@ extension Remedy {
         case plan(String)
         /// The name of the configuration that the app opens the store with.
         case configuration(String)
+        /// The name of the configuration that CloudKit mirrors.
+        case mirroredConfiguration(String?)
         /// The date before which persistent history is deleted.
         case before(String)
         case budget(String?)

@@ -99,6 +99,7 @@ extension Remedy.Setting {
         case .mapping(let path): path.map { "Project.addMappings(at: \($0.swiftQuoted))" } ?? "Project.addMappings(at:)"
         case .plan(let path): "the plan \(path.swiftQuoted)"
         case .configuration(let name): "RunOptions.configuration = \(name.swiftQuoted)"
+        case .mirroredConfiguration(let name): argument("configuration", name)
         case .to(let name): argument("to", name)
         case .from(let name): argument("from", name)
         case .version(let name): argument("as", name)

@@ -92,6 +92,8 @@ package struct CommandWords: Sendable, RemedyWords {
         case .anyModel: return model ?? "MODEL"
         case .store(let path), .path(let path): return path.pathTyped
         case .file(let path): return "-o \(path.pathTyped)"
+        case .mirroredConfiguration(let name):
+            return "--configuration \(name?.shellQuoted ?? "NAME"), or configuration of cloudkit in moult.json"
         case .model("MODEL"): return model.map { "--model \($0)" } ?? (hasOwnModel ? "" : "--model MODEL")
         default:
             let (option, value) = setting.option
@@ -167,7 +169,7 @@ extension Remedy.Setting {
     /// The option's name and its value.
     fileprivate var option: (name: String, value: String?) {
         switch self {
-        case .anyStore, .store, .path, .file, .anyModel: ("", nil)
+        case .anyStore, .store, .path, .file, .anyModel, .mirroredConfiguration: ("", nil)
         case .model(let path): ("model", path)
         case .to(let name): ("to", name)
         case .from(let name): ("from", name)

@@ -25,6 +25,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
     private let positions: [String: Int]
     private let children: [String: [String]]
     let hashes = Once<VersionHashes>()
+    var source = ModelSourceForm()
 
     /// - Throws: `MigrationError` with code `modelInvalid`, which names the entity and property at fault.
     public init(
@@ -49,6 +50,13 @@ public struct ManagedObjectModel: Sendable, Equatable {
         self.positions = positions
         self.children = children
         try checkInvariants()
+    }
+
+    /// Whether the form that the model was read from says which attributes are encrypted in CloudKit. A compiled model,
+    /// such as the one inside a store, does not. It is no part of the model: models that differ in it alone are equal.
+    package var describesCloudEncryption: Bool {
+        get { source.describesCloudEncryption }
+        set { source.describesCloudEncryption = newValue }
     }
 
     /// Creates a model of entities that may be incomplete, such as one without the destination of a relationship. It
