@@ -164,6 +164,7 @@ extension Remedy {
         case startMirror, syncMirror, verifyMirror, cutOverMirror, stopMirror
         // Models.
         case answer, initialise, lock, lint, changelog, fixture, hash, difference, compile, decompile, reconstruct
+        case checkCloudKit
         // Fleets.
         case planFleet, runFleet, fleetStatus, rollbackFleet
 

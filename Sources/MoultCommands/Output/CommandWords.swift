@@ -133,6 +133,7 @@ extension Remedy.Use {
             .decompile, .reconstruct:
             "\(self)"
         case .initialise: "init"
+        case .checkCloudKit: "cloudkit check"
         case .recover: "resume"
         case .diagnose: "doctor"
         case .difference: "diff"

@@ -102,18 +102,25 @@ package struct CloudKitGap: Sendable, Equatable {
                 + "\(CloudKitRequirements.fieldLimit)."
         case .orphan: "\(typed) is in Production, and the model does not have it."
         case .share: "Production has fields for sharing, but not the record type cloudkit.share."
+        case .encryptionUnknown, .configurationUnknown: "Uncertain: \(claim.lowercasedFirst)"
+        }
+    }
+
+    /// The sentence about what the model does not say; empty for other gaps.
+    package var claim: String {
+        switch code {
         case .encryptionUnknown:
-            "Uncertain: \(Self.encryptionUnknown) \(Quantity.count(count, "field was", plural: "fields were")) compared "
-                + "without it."
+            "\(Self.encryptionUnknown) \(Quantity.count(count, "field was", plural: "fields were")) compared without it."
         case .configurationUnknown:
-            "Uncertain: the model marks none of its configurations \(configurations.listed()) for CloudKit, so all "
-                + "entities count as mirrored."
+            "The model marks none of its configurations \(configurations.listed()) for CloudKit, so all entities count as "
+                + "mirrored."
+        default: ""
         }
     }
 
     /// A sentence about a model without the encryption of its attributes.
     package static let encryptionUnknown =
-        "a compiled model or a store does not say which attributes are encrypted in CloudKit."
+        "A compiled model or a store does not say which attributes are encrypted in CloudKit."
 
     /// The action to take next.
     package var remedy: Remedy {

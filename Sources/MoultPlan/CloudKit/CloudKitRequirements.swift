@@ -36,9 +36,11 @@ package struct CloudKitRequirements: Sendable {
 
     /// A part of the schema that has the documented form, which no known export confirms.
     package struct Doubt: Sendable, Equatable {
-        /// The record type or `RecordType.field`.
+        /// The record type or `RecordType.field`; empty for the whole schema.
         package let place: String
         package let sentence: String
+
+        package init(place: String, sentence: String) { (self.place, self.sentence) = (place, sentence) }
     }
 
     /// - Parameters:

@@ -38,10 +38,14 @@ package struct ModelDiff: Sendable, Equatable {
 
     /// The renames that Core Data forbids in a store that is mirrored to CloudKit.
     ///
-    /// - Parameter newer: the newer version of the two. If it marks configurations for CloudKit, only these are
-    ///   mirrored.
-    package func renamesForbiddenByCloudKit(in newer: ManagedObjectModel) -> [ModelChange] {
-        let mirrored = Set(newer.mirroredEntities.map(\.name))
+    /// - Parameters:
+    ///   - newer: the newer version of the two. If it marks configurations for CloudKit, only these are mirrored.
+    ///   - configuration: the configuration that is mirrored, if it is not one that the model marks.
+    package func renamesForbiddenByCloudKit(
+        in newer: ManagedObjectModel, configuration: String? = nil
+    ) -> [ModelChange] {
+        let entities = (try? newer.mirroredEntities(configuration)) ?? newer.mirroredEntities
+        let mirrored = Set(entities.map(\.name))
         return hashed.filter { change in
             [.entityRenamed, .attributeRenamed, .relationshipRenamed].contains(change.kind)
                 && change.entity.map(mirrored.contains) ?? false
@@ -62,6 +66,20 @@ extension ModelChange {
         return
             "Keep \(old) as it is and add \(new) next to it, without a renaming identifier; let the app copy the values "
             + "and write both while older versions of it are in use."
+    }
+}
+
+extension CloudKitSchema {
+    /// Returns whether the schema has the record type or field of what was renamed.
+    package func hasOldName(of rename: ModelChange, in older: ManagedObjectModel) -> Bool {
+        guard let old = rename.old else { return false }
+        func type(_ entity: String?) -> RecordType? {
+            entity.flatMap(older.entity).flatMap { types["CD_\(older.root(of: $0).name)"] }
+        }
+        guard rename.kind != .entityRenamed else { return type(old) != nil }
+        // The entity may be renamed as well.
+        let candidates = type(rename.entity).map { [$0] } ?? Array(types.values)
+        return candidates.contains { $0.fields["CD_\(old)"] != nil }
     }
 }
 
