@@ -103,7 +103,7 @@ extension MigrationPlan {
     }
 
     /// Returns the gaps between the schemas of the plan's first and last version: a warning for each field that changes
-    /// its type, and a note with all that is new.
+    /// its type, and one with all that is new.
     private func cloudKitGaps(in versions: ModelVersions, _ production: CloudKitProduction?) -> [Finding] {
         guard let first = edges.first, let last = edges.last,
             let old = try? CloudKitRequirements(
@@ -123,7 +123,7 @@ extension MigrationPlan {
         let reason = production == nil ? "what \(from.name) does not" : "what is not there"
         return changed + [
             Finding(
-                code: "cloudkit-deploy", severity: .note, place: to.name,
+                code: "cloudkit-deploy", severity: .warning, place: to.name,
                 message: "\(to.name) needs in CloudKit's Production \(reason): \(added.listed()).",
                 remedy: "Deploy Development to Production in the CloudKit console before the app ships.")
         ]

@@ -80,6 +80,19 @@ package struct CloudKitSchemaFile: Sendable, Equatable {
     }
 }
 
+extension ProjectConfiguration {
+    /// The schema of CloudKit's Production environment that the configuration names; nil if it names none.
+    ///
+    /// - Throws: any error from reading it.
+    package var cloudKitProduction: CloudKitProduction? {
+        get throws {
+            try cloudKitSchema.map {
+                CloudKitProduction(try CloudKitSchemaFile(contentsOf: $0).schema, configuration: cloudKitConfiguration)
+            }
+        }
+    }
+}
+
 extension String {
     /// The words that a name in the schema language must not be without quotes.
     private static let reserved: Set = ["grant", "preferred", "queryable", "searchable", "sortable"]
