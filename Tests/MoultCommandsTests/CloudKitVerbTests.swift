@@ -118,15 +118,26 @@ struct CloudKitVerbTests {  // tier: long
         let results = try #require(run["results"] as? [[String: any Sendable]])
         let driver = (run["tool"] as? [String: any Sendable])?["driver"] as? [String: any Sendable]
         let rules = try #require(driver?["rules"] as? [[String: any Sendable]]).map { $0["id"] as? String }
-        #expect(results.count == 18 && rules == (12...16).map { "SYNC0\($0)" })
+        let expected = [1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16].map { ($0 < 10 ? "SYNC00" : "SYNC0") + "\($0)" }
+        #expect(results.count == 18 && rules == expected)
+        let codes = results.compactMap { ($0["properties"] as? [String: any Sendable])?["code"] as? String }
+        #expect(codes.count == 18 && codes.contains("add-field"))
         for result in results {
             let index = try #require(result["ruleIndex"] as? Int)
             #expect(rules[index] == result["ruleId"] as? String)
         }
         let github = try cloudKit(moult, "check", "--schema", "Production.ckdb", "--format", "github")
         #expect(github.exit == 1 && github.output.contains("::error file=App.xcdatamodeld/App.xcdatamodel/contents"))
+        #expect(github.output.contains("title=SYNC012 add-field%3A Not in CloudKit's Production::"))
         let markdown = try cloudKit(moult, "check", "--schema", "Production.ckdb", "--format", "markdown")
         #expect(markdown.output.contains("Compared with `Production.ckdb`."), "\(markdown)")
+        #expect(markdown.output.hasPrefix("### moult cloudkit check App.xcdatamodeld: "), "\(markdown)")
+        #expect(markdown.output.contains("| SYNC012 add-field | "), "\(markdown)")
+        let text = try cloudKit(moult, "check", "--schema", "Production.ckdb")
+        #expect(text.output.contains("[SYNC014] retype: Change that Production never allows"), "\(text)")
+        let explained = try moult("explain", "add-field")
+        #expect(explained.output.contains("Its rule is SYNC012."), "\(explained)")
+        #expect(try moult("explain", "SYNC012").output.contains("the code add-type or add-field."))
     }
 
     @Test func `moult.json names the schema for check and for lint, and schema then asks for a merge`() throws {
@@ -195,9 +206,9 @@ struct CloudKitVerbTests {  // tier: long
         func message(_ field: String) -> String {
             findings.first { $0["field"] as? String == field }?["message"] as? String ?? ""
         }
-        #expect(message("CD_Post.CD_old").contains(" needs it too."), "\(findings)")
+        #expect(message("CD_Post.CD_old").hasSuffix(" has this gap too."), "\(findings)")
         #expect(message("CD_Post.CD_new").hasPrefix("CD_Post.CD_new TIMESTAMP is not in Production"))
-        #expect(!message("CD_Post.CD_new").contains("needs it too"), "\(findings)")
+        #expect(!message("CD_Post.CD_new").contains("this gap too"), "\(findings)")
     }
 
     // MARK: diff

@@ -219,9 +219,17 @@ struct PlannedMigrationTests {
         let prepared = try PreparedMigration(path, versions: versions, options: .init(allowsCloudKit: true))
         let found = prepared.storeFindings.filter { $0.code.hasPrefix("cloudkit-") }
         #expect(found.map(\.code) == ["cloudkit-retype", "cloudkit-deploy"])
-        #expect(found.map(\.severity) == [.warning, .note])
+        #expect(found.map(\.severity) == [.warning, .warning])
         #expect(found.first?.message == "CD_User.CD_age is INT64 in Production for ever, and User.age needs DOUBLE.")
         #expect(found.last?.message.hasSuffix("CD_Note and CD_User.CD_email.") == true, "\(found)")
+        // Production may have something else than the first version needs.
+        var production = try CloudKitRequirements(versions.versions[1].model).schema
+        production.types["CD_Note"]?.fields["CD_entityName"] = .init(.init(.integer))
+        var options = PreparedMigration.Options(allowsCloudKit: true)
+        options.cloudKitProduction = CloudKitProduction(production)
+        let compared = try PreparedMigration(path, versions: versions, options: options).storeFindings
+            .filter { $0.code.hasPrefix("cloudkit-") }
+        #expect(compared.map(\.place) == ["CD_Note.CD_entityName"], "\(compared)")
     }
 
     @Test func `a plan is refused where the store has changed since`() throws {

@@ -71,7 +71,8 @@ extension Remedy.Use {
         case .answer: "Project.addAnswers(json:)"
         case .difference: "Project.difference(from:to:)"
         case .compile: "Project.compile(_:to:module:isRehearsal:)"
-        case .lint, .checkCloudKit: "Project.lint(profiles:ignoring:since:lock:countingObjectsOf:)"
+        case .checkCloudKit: "Project.checkCloudKit(schema:configuration:since:)"
+        case .lint: "Project.lint(profiles:ignoring:since:lock:countingObjectsOf:)"
         case .reconstruct: "Project.reconstruct(tags:stores:isWriting:)"
         case .initialise: "Moult's tool (init)"
         case .views, .query, .export, .lock, .changelog, .fixture, .decompile, .planFleet, .runFleet, .fleetStatus,

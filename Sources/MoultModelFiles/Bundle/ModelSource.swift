@@ -88,8 +88,8 @@ extension ModelSource {
                 throw MigrationError(
                     .modelNotFound, "This is Swift source, not a model.", place: path,
                     remedy:
-                        "For SwiftData's types, build a tool of the app's own (Documentation/SwiftDataMigrations.md), "
-                        + "which needs no model. Or give a store of the app, or the .xcdatamodeld.")
+                        "For SwiftData's types, build a tool of the app's own, which needs no model file. Or name a "
+                        + "store of the app, or its .xcdatamodeld.")
             }
             let what = path.fileExtension == "xcdatamodel" ? "The .xcdatamodel has no contents" : "This is not a model"
             throw MigrationError(
