@@ -211,6 +211,62 @@ struct CloudKitVerbTests {  // tier: long
         #expect(!message("CD_Post.CD_new").contains("this gap too"), "\(findings)")
     }
 
+    @Test func `a compiled model and a store leave the encryption open in check, lint and schema`() throws {
+        let moult = try beside("whole")
+        #expect(try moult("compile", "App.xcdatamodeld", "-o", "App.momd").exit == 0)
+        #expect(try moult("create", "App.sqlite", "--model", "App.xcdatamodeld").exit == 0)
+        for model in ["App.momd", "App.sqlite"] {
+            let check = try moult("cloudkit", "check", model, "--schema", "Production.ckdb", "--json")
+            #expect(check.exit == 0, "\(check)")
+            let found = try codes(check)
+            #expect(found.contains("encryption-unknown ") && !found.contains { $0.hasPrefix("encrypt ") }, "\(found)")
+            let schema = try moult("cloudkit", "schema", model)
+            #expect(schema.output.hasPrefix("// Uncertain: ") && schema.errors.contains("Uncertain: A compiled model"))
+            let merged = try moult("cloudkit", "schema", model, "--merge", "Production.ckdb")
+            #expect(merged.exit == 0 && merged.output.contains(" ENCRYPTED STRING"), "\(merged)")
+        }
+        try "{\"cloudkit\": {\"schema\": \"Production.ckdb\"}}"
+            .write(toFile: moult.folder.path + "/moult.json", atomically: true, encoding: .utf8)
+        let lint = try moult("lint", "App.momd")
+        #expect(lint.output.contains("[SYNC016] encryption-unknown: "), "\(lint)")
+    }
+
+    @Test func `a model that Core Data refuses to mirror is refused by a check as by lint`() throws {
+        let moult = try beside("whole")
+        try "<model><entity name=\"Post\"><attribute name=\"old\" attributeType=\"Date\"/></entity></model>".write(
+            toFile: moult.folder.path + "/App.xcdatamodeld/App.xcdatamodel/contents", atomically: true, encoding: .utf8)
+        #expect(try cloudKit(moult, "schema", "-o", "New.ckdb").exit == 0)
+        let check = try cloudKit(moult, "check", "--schema", "New.ckdb")
+        #expect(check.exit == 1 && check.output.contains("[SYNC002] Required attribute with CloudKit"), "\(check)")
+    }
+
+    @Test func `a schema is read from standard input`() throws {
+        let moult = try beside("whole")
+        let piped = try moult.shell(
+            "cat Production.ckdb | \(Tool.path) cloudkit check App.xcdatamodeld --schema - && \(Tool.path) cloudkit schema "
+                + "App.xcdatamodeld --merge - < Production.ckdb > New.ckdb && cmp New.ckdb Production.ckdb")
+        #expect(piped.exit == 0 && piped.output.contains("Compared with standard input."), "\(piped)")
+    }
+
+    @Test func `Swift source, and configurations without a mark, get a next step`() throws {
+        let moult = try beside("whole")
+        try "@Model final class Post {}".write(
+            toFile: moult.folder.path + "/Post.swift", atomically: true, encoding: .utf8)
+        let swift = try moult("cloudkit", "check", "Post.swift", "--schema", "Production.ckdb")
+        #expect(swift.exit == 4 && swift.errors.contains("a tool of the app's own"), "\(swift)")
+        try
+            "<model><entity name=\"A\"/><entity name=\"L\"/><configuration name=\"Cloud\"><memberEntity name=\"A\"/></configuration></model>"
+            .write(
+                toFile: moult.folder.path + "/App.xcdatamodeld/App.xcdatamodel/contents", atomically: true,
+                encoding: .utf8)
+        let named = try cloudKit(moult, "schema", "--configuration", "Cloud", "-o", "Cloud.ckdb")
+        #expect(named.exit == 0 && !named.errors.contains("marks none"), "\(named)")
+        let all = try cloudKit(moult, "schema")
+        #expect(all.output.contains("CD_L") && all.errors.contains("--configuration Cloud"), "\(all)")
+        let check = try cloudKit(moult, "check", "--schema", "Cloud.ckdb")
+        #expect(check.exit == 1 && check.output.contains("[SYNC016] configuration-unknown: "), "\(check)")
+    }
+
     // MARK: diff
 
     @Test func `two schemas and two versions are compared in words`() throws {

@@ -71,7 +71,8 @@ struct Differ {
 
     /// Whether both versions say which attributes are encrypted.
     private var comparesEncryption: Bool {
-        correspondence.source.model.describesCloudEncryption && correspondence.destination.model.describesCloudEncryption
+        let (older, newer) = (correspondence.source.model, correspondence.destination.model)
+        return older.describesCloudEncryption && newer.describesCloudEncryption
     }
 
     /// Whether an answer supplies a value for objects without a value of the property.
