@@ -50,7 +50,7 @@ package struct CloudKitGap: Sendable, Equatable {
     let other: CloudKitRequirements.Origin?
     /// The number of fields.
     let count: Int
-    /// What CloudKit refuses without the type, such as `record of Post`.
+    /// The things that CloudKit refuses without the type, such as `record of Post`.
     let refused: String?
     /// The names of configurations.
     let configurations: [String]
@@ -142,7 +142,7 @@ package struct CloudKitGap: Sendable, Equatable {
         }
     }
 
-    /// What to do about a field that Production has in another form.
+    /// The remedy for a field that Production has in another form.
     private var replacement: Remedy {
         if isOfFramework {
             return recordType == CloudKitRequirements.joinName

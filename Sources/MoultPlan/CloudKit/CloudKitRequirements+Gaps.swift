@@ -27,7 +27,7 @@ extension CloudKitRequirements {
         return gaps + unknowns
     }
 
-    /// What the model does not say about its schema.
+    /// The facts about the schema that the model does not give.
     package var unknowns: [CloudKitGap] {
         let count = schema.types.values.reduce(0) { $0 + fieldsOfUnknownEncryption(in: $1).count }
         return (count == 0 ? [] : [CloudKitGap(.encryptionUnknown, count: count)])

@@ -17,7 +17,7 @@ public struct CloudKitDifference: Sendable, CustomStringConvertible, ToolAnswer 
 
     private let changes: [CloudKitChange]
 
-    /// What the models do not say; one sentence each.
+    /// The facts that the models do not give; one sentence each.
     public let uncertain: [String]
 
     package init(from older: (name: String, CloudKitSchema), to newer: (name: String, CloudKitSchema)) {
