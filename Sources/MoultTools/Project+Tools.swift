@@ -122,7 +122,8 @@ extension Project {
     ///   - schema: the file with the schema, as the CloudKit console saves it.
     ///   - configuration: the configuration that is mirrored; nil for those that the model marks.
     ///   - revision: a git revision with the released model, such as `origin/main`; nil for the version before.
-    /// - Returns: the findings; the `gap` of each says what is missing or impossible.
+    /// - Returns: the findings; the `gap` of one about the schema says what is missing or impossible. The others are about
+    ///   what Core Data refuses to mirror.
     /// - Throws: `usage` for a configuration or a revision that does not exist; `modelInvalid` for a schema that cannot
     ///   be read.
     public func checkCloudKit(

@@ -118,15 +118,26 @@ struct CloudKitVerbTests {  // tier: long
         let results = try #require(run["results"] as? [[String: any Sendable]])
         let driver = (run["tool"] as? [String: any Sendable])?["driver"] as? [String: any Sendable]
         let rules = try #require(driver?["rules"] as? [[String: any Sendable]]).map { $0["id"] as? String }
-        #expect(results.count == 18 && rules == (12...16).map { "SYNC0\($0)" })
+        let expected = [1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16].map { ($0 < 10 ? "SYNC00" : "SYNC0") + "\($0)" }
+        #expect(results.count == 18 && rules == expected)
+        let codes = results.compactMap { ($0["properties"] as? [String: any Sendable])?["code"] as? String }
+        #expect(codes.count == 18 && codes.contains("add-field"))
         for result in results {
             let index = try #require(result["ruleIndex"] as? Int)
             #expect(rules[index] == result["ruleId"] as? String)
         }
         let github = try cloudKit(moult, "check", "--schema", "Production.ckdb", "--format", "github")
         #expect(github.exit == 1 && github.output.contains("::error file=App.xcdatamodeld/App.xcdatamodel/contents"))
+        #expect(github.output.contains("title=SYNC012 add-field%3A Not in CloudKit's Production::"))
         let markdown = try cloudKit(moult, "check", "--schema", "Production.ckdb", "--format", "markdown")
         #expect(markdown.output.contains("Compared with `Production.ckdb`."), "\(markdown)")
+        #expect(markdown.output.hasPrefix("### moult cloudkit check App.xcdatamodeld: "), "\(markdown)")
+        #expect(markdown.output.contains("| SYNC012 add-field | "), "\(markdown)")
+        let text = try cloudKit(moult, "check", "--schema", "Production.ckdb")
+        #expect(text.output.contains("[SYNC014] retype: Change that Production never allows"), "\(text)")
+        let explained = try moult("explain", "add-field")
+        #expect(explained.output.contains("Its rule is SYNC012."), "\(explained)")
+        #expect(try moult("explain", "SYNC012").output.contains("the code add-type or add-field."))
     }
 
     @Test func `moult.json names the schema for check and for lint, and schema then asks for a merge`() throws {
@@ -195,9 +206,65 @@ struct CloudKitVerbTests {  // tier: long
         func message(_ field: String) -> String {
             findings.first { $0["field"] as? String == field }?["message"] as? String ?? ""
         }
-        #expect(message("CD_Post.CD_old").contains(" needs it too."), "\(findings)")
+        #expect(message("CD_Post.CD_old").hasSuffix(" has this gap too."), "\(findings)")
         #expect(message("CD_Post.CD_new").hasPrefix("CD_Post.CD_new TIMESTAMP is not in Production"))
-        #expect(!message("CD_Post.CD_new").contains("needs it too"), "\(findings)")
+        #expect(!message("CD_Post.CD_new").contains("this gap too"), "\(findings)")
+    }
+
+    @Test func `a compiled model and a store leave the encryption open in check, lint and schema`() throws {
+        let moult = try beside("whole")
+        #expect(try moult("compile", "App.xcdatamodeld", "-o", "App.momd").exit == 0)
+        #expect(try moult("create", "App.sqlite", "--model", "App.xcdatamodeld").exit == 0)
+        for model in ["App.momd", "App.sqlite"] {
+            let check = try moult("cloudkit", "check", model, "--schema", "Production.ckdb", "--json")
+            #expect(check.exit == 0, "\(check)")
+            let found = try codes(check)
+            #expect(found.contains("encryption-unknown ") && !found.contains { $0.hasPrefix("encrypt ") }, "\(found)")
+            let schema = try moult("cloudkit", "schema", model)
+            #expect(schema.output.hasPrefix("// Uncertain: ") && schema.errors.contains("Uncertain: A compiled model"))
+            let merged = try moult("cloudkit", "schema", model, "--merge", "Production.ckdb")
+            #expect(merged.exit == 0 && merged.output.contains(" ENCRYPTED STRING"), "\(merged)")
+        }
+        try "{\"cloudkit\": {\"schema\": \"Production.ckdb\"}}"
+            .write(toFile: moult.folder.path + "/moult.json", atomically: true, encoding: .utf8)
+        let lint = try moult("lint", "App.momd")
+        #expect(lint.output.contains("[SYNC016] encryption-unknown: "), "\(lint)")
+    }
+
+    @Test func `a model that Core Data refuses to mirror is refused by a check as by lint`() throws {
+        let moult = try beside("whole")
+        try "<model><entity name=\"Post\"><attribute name=\"old\" attributeType=\"Date\"/></entity></model>".write(
+            toFile: moult.folder.path + "/App.xcdatamodeld/App.xcdatamodel/contents", atomically: true, encoding: .utf8)
+        #expect(try cloudKit(moult, "schema", "-o", "New.ckdb").exit == 0)
+        let check = try cloudKit(moult, "check", "--schema", "New.ckdb")
+        #expect(check.exit == 1 && check.output.contains("[SYNC002] Required attribute with CloudKit"), "\(check)")
+    }
+
+    @Test func `a schema is read from standard input`() throws {
+        let moult = try beside("whole")
+        let piped = try moult.shell(
+            "cat Production.ckdb | \(Tool.path) cloudkit check App.xcdatamodeld --schema - && \(Tool.path) cloudkit schema "
+                + "App.xcdatamodeld --merge - < Production.ckdb > New.ckdb && cmp New.ckdb Production.ckdb")
+        #expect(piped.exit == 0 && piped.output.contains("Compared with standard input."), "\(piped)")
+    }
+
+    @Test func `Swift source, and configurations without a mark, get a next step`() throws {
+        let moult = try beside("whole")
+        try "@Model final class Post {}".write(
+            toFile: moult.folder.path + "/Post.swift", atomically: true, encoding: .utf8)
+        let swift = try moult("cloudkit", "check", "Post.swift", "--schema", "Production.ckdb")
+        #expect(swift.exit == 4 && swift.errors.contains("a tool of the app's own"), "\(swift)")
+        try
+            "<model><entity name=\"A\"/><entity name=\"L\"/><configuration name=\"Cloud\"><memberEntity name=\"A\"/></configuration></model>"
+            .write(
+                toFile: moult.folder.path + "/App.xcdatamodeld/App.xcdatamodel/contents", atomically: true,
+                encoding: .utf8)
+        let named = try cloudKit(moult, "schema", "--configuration", "Cloud", "-o", "Cloud.ckdb")
+        #expect(named.exit == 0 && !named.errors.contains("marks none"), "\(named)")
+        let all = try cloudKit(moult, "schema")
+        #expect(all.output.contains("CD_L") && all.errors.contains("--configuration Cloud"), "\(all)")
+        let check = try cloudKit(moult, "check", "--schema", "Cloud.ckdb")
+        #expect(check.exit == 1 && check.output.contains("[SYNC016] configuration-unknown: "), "\(check)")
     }
 
     // MARK: diff

@@ -22,7 +22,7 @@ struct RemedyTests {
         .restore, .entity("E"), .format("csv"), .seed, .output, .replace, .file("P"), .profile("cloudkit"),
         .config("none"), .since("REV"), .results, .shard("1/2"), .shards("2"), .retry("vanished"), .wait("1min"), .time,
         .memory, .approve, .partition, .sbatch, .canary, .limit, .fix, .write, .plan("P"), .configuration("C"),
-        .makeRoom, .cloudKit, .fullVerify,
+        .makeRoom, .cloudKit, .fullVerify, .mirroredConfiguration("C"),
     ]
 
     private static let permissions: [Remedy.Permission] = [

@@ -127,6 +127,25 @@ struct PlannedMigrationTests {
         #expect(try [UInt8](hexadecimal: SQLiteShell.run(path, body)) == [1] + bytes)
     }
 
+    @Test func `values whose files are not there are counted before a migration, and those that are there are not`()
+        throws
+    {
+        let outside = AttributeDescription(name: "body", type: .binary, allowsExternalBinaryDataStorage: true)
+        let versions = try Self.versions(
+            [Self.user(), Self.post([outside])],
+            [Self.user([.init(name: "age", type: .integer16)]), Self.post([outside])])
+        let (folder, path) = try store(of: versions, external: [UInt8](repeating: 7, count: 200_000))
+        defer { withExtendedLifetime(folder) {} }
+        #expect(try PreparedMigration(path, versions: versions).missingFiles == [])
+        try FileManager.default.removeItem(atPath: ExternalStorage(store: path).folder)
+        let prepared = try PreparedMigration(path, versions: versions)
+        let found = try #require(prepared.missingFiles.first)
+        #expect(prepared.missingFiles.count == 1 && found.severity == .warning)
+        #expect(found.code == "external-file-missing" && found.place == "Post.body" && found.keys.count == 1)
+        #expect(found.message.hasPrefix("1 object keeps Post.body in a file that is not there."), "\(found)")
+        _ = try Migrator().run(#require(try prepared.migration()), on: path)
+    }
+
     @Test
     func `a mirror's records keep their names under the new numbers, when asked; else the store is refused`() throws {
         let admin = EntityDescription(name: "Admin", attributes: [.init(name: "level", type: .integer16)])
@@ -219,9 +238,17 @@ struct PlannedMigrationTests {
         let prepared = try PreparedMigration(path, versions: versions, options: .init(allowsCloudKit: true))
         let found = prepared.storeFindings.filter { $0.code.hasPrefix("cloudkit-") }
         #expect(found.map(\.code) == ["cloudkit-retype", "cloudkit-deploy"])
-        #expect(found.map(\.severity) == [.warning, .note])
+        #expect(found.map(\.severity) == [.warning, .warning])
         #expect(found.first?.message == "CD_User.CD_age is INT64 in Production for ever, and User.age needs DOUBLE.")
         #expect(found.last?.message.hasSuffix("CD_Note and CD_User.CD_email.") == true, "\(found)")
+        // Production may have something else than the first version needs.
+        var production = try CloudKitRequirements(versions.versions[1].model).schema
+        production.types["CD_Note"]?.fields["CD_entityName"] = .init(.init(.integer))
+        var options = PreparedMigration.Options(allowsCloudKit: true)
+        options.cloudKitProduction = CloudKitProduction(production)
+        let compared = try PreparedMigration(path, versions: versions, options: options).storeFindings
+            .filter { $0.code.hasPrefix("cloudkit-") }
+        #expect(compared.map(\.place) == ["CD_Note.CD_entityName"], "\(compared)")
     }
 
     @Test func `a plan is refused where the store has changed since`() throws {

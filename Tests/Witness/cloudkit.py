@@ -192,6 +192,11 @@ def read_model(path, configuration=None):
         if member is None: raise Fault(f"the model has no configuration {configuration!r}")
     for e in entities.values():
         e.included = member is None or e.name in member
+    for e in [e for e in entities.values() if e.included]:
+        # A member inherits the attributes of parents that are no members.
+        while e.parent:
+            e = entities[e.parent]
+            e.included = True
     return entities
 
 
@@ -320,6 +325,9 @@ def check(expected, production):
         for f, w in sorted(want.fields.items()):
             h, s = have.fields.get(f), sort_of(f)
             if s == "system": continue
+            base = f.removesuffix("_ckAsset")
+            # A companion of a field that has another type serves nothing.
+            if h is None and base != f and {base} <= have.fields.keys() & want.fields.keys() and have.fields[base].type != want.fields[base].type: continue
             if h is None:
                 out.append(({"core": "add-field", "companion": "add-companion", "receipt": "add-receipt"}[s],
                             f"{name}.{f} {w!r} ({w.origin})"))

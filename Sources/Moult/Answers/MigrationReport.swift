@@ -58,7 +58,8 @@ public struct MigrationReport: Sendable {
     /// The error that prevented the cleanup, as on a full volume; nil if it is finished. The store is complete in
     /// either case.
     public private(set) var unfinishedCleanup: MigrationError?
-    /// The findings about parts of a WAL or a rollback journal next to the store that a rehearsal has left out.
+    /// The findings about values whose files are not there, and about parts of a WAL or a rollback journal next to the
+    /// store that a rehearsal has left out.
     public private(set) var findings: [Finding] = []
     /// The new file of a migration into another file; nil otherwise.
     public private(set) var destination: String?
@@ -79,6 +80,7 @@ public struct MigrationReport: Sendable {
     public var duration: Duration { timings.reduce(.zero) { $0 + $1.duration } }
 
     private var deferral: DeferredWork?
+    private var missingFiles: [Finding] = []
     private var ruleReports: [RuleReport] = []
     private var space = SpaceRequirement(parts: [])
     /// A sentence about the space that the run will need; nil for a finished run.
@@ -117,7 +119,8 @@ extension MigrationReport {
         (rows, bytesBefore, bytesAfter) = (rehearsal.rows, rehearsal.bytesBefore, rehearsal.bytesAfter)
         (timings, space) = (rehearsal.seconds.map(Timing.init), rehearsal.space)
         (losses, policies, quarantined) = (rehearsal.losses, rehearsal.policies, rehearsal.quarantined)
-        (ruleReports, findings) = (rehearsal.rules, rehearsal.findings)
+        ruleReports = rehearsal.rules
+        findings += rehearsal.findings
         spaceSentence = SpaceRequirement.sentence(rehearsal.volumes)
     }
 
@@ -138,7 +141,11 @@ extension MigrationReport {
         self.outcome = outcome
         to = prepared.plan.to.name
         from = outcome == .nothingToDo ? to : prepared.plan.from.name
-        if outcome != .nothingToDo { deferral = prepared.deferral.map(DeferredWork.init) }
+        if outcome != .nothingToDo {
+            deferral = prepared.deferral.map(DeferredWork.init)
+            missingFiles = prepared.missingFiles
+            findings = missingFiles
+        }
     }
 }
 
@@ -247,6 +254,7 @@ extension MigrationReport: CustomStringConvertible {
         for report in ruleReports { lines += report.lines(style: style, isRehearsed: isRehearsed) }
         if quarantined > 0 { lines.append("\(Quantity.count(quarantined, "object")) went to the quarantine.") }
         if let deferral { lines += deferral.lines(style: style) }
+        lines += missingFiles.flatMap { $0.lines(style: style) }
         for loss in losses { lines.append("\(style.red("!")) \(loss.sentence.printable)") }
         if let backup {
             lines.append(

@@ -179,7 +179,8 @@ extension StorePlan {
         rowCounts = prepared.bound?.rowCounts ?? [:]
         bytes = prepared.size
         findings =
-            prepared.storeFindings + plan.findings + (prepared.bound?.rowFindings ?? []) + losses.compactMap(\.finding)
+            prepared.storeFindings + prepared.missingFiles + plan.findings + (prepared.bound?.rowFindings ?? [])
+            + losses.compactMap(\.finding)
         (self.obstacle, undeclaredLoss) = (obstacle, undeclared)
         refusal = obstacle ?? losses.first { $0.fate == .refused }?.refusal ?? undeclared
         tables = ((try? prepared.tableWays) ?? []).map {

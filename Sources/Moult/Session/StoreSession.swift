@@ -29,6 +29,8 @@ package final class StoreSession: Sendable {
         package var part: StorePart?
         /// Additional metadata entries that the new store gets in the commit.
         package var metadataEntries: [String: PropertyList] = [:]
+        /// The schema in CloudKit's Production environment; nil if it is not known.
+        package var cloudKitProduction: CloudKitProduction?
         /// Whether everything runs on one thread, so that a run makes the same calls in the same order each time.
         package var isSequential = false
 
@@ -232,6 +234,7 @@ extension PreparedMigration.Options {
             allowsCloudKit: options.allowsCloudKit)
         part = options.configuration.map(StorePart.configuration) ?? context.part
         metadataEntries = context.metadataEntries
+        cloudKitProduction = context.cloudKitProduction
         defersWork = options.defersWork
         // A call with a budget can divide the rows that fill a new table.
         let rebuilds = options.normalises || options.budget != nil

@@ -167,6 +167,7 @@ extension Remedy {
         case startMirror, syncMirror, verifyMirror, cutOverMirror, stopMirror
         // Models.
         case answer, initialise, lock, lint, changelog, fixture, hash, difference, compile, decompile, reconstruct
+        case checkCloudKit
         // Fleets.
         case planFleet, runFleet, fleetStatus, rollbackFleet
 
@@ -209,6 +210,8 @@ extension Remedy {
         case plan(String)
         /// The name of the configuration that the app opens the store with.
         case configuration(String)
+        /// The name of the configuration that CloudKit mirrors.
+        case mirroredConfiguration(String?)
         /// The date before which persistent history is deleted.
         case before(String)
         case budget(String?)

@@ -71,6 +71,7 @@ extension Remedy.Use {
         case .answer: "Project.addAnswers(json:)"
         case .difference: "Project.difference(from:to:)"
         case .compile: "Project.compile(_:to:module:isRehearsal:)"
+        case .checkCloudKit: "Project.checkCloudKit(schema:configuration:since:)"
         case .lint: "Project.lint(profiles:ignoring:since:lock:countingObjectsOf:)"
         case .reconstruct: "Project.reconstruct(tags:stores:isWriting:)"
         case .initialise: "Moult's tool (init)"
@@ -99,6 +100,7 @@ extension Remedy.Setting {
         case .mapping(let path): path.map { "Project.addMappings(at: \($0.swiftQuoted))" } ?? "Project.addMappings(at:)"
         case .plan(let path): "the plan \(path.swiftQuoted)"
         case .configuration(let name): "RunOptions.configuration = \(name.swiftQuoted)"
+        case .mirroredConfiguration(let name): argument("configuration", name)
         case .to(let name): argument("to", name)
         case .from(let name): argument("from", name)
         case .version(let name): argument("as", name)

@@ -113,6 +113,7 @@ extension Invocation {
         let kept = try self[value: .plan].map { try StorePlan(json: try POSIXSystem().read($0), place: $0) }
         let project = try project(console)
         var context = try project.context(for: request.store)
+        context.cloudKitProduction = try configuration?.cloudKitProduction
         do {
             return try StoreSession(request, context, following: kept, started: started)
         } catch let error as MigrationError where error.code == .question {

@@ -92,6 +92,8 @@ package struct CommandWords: Sendable, RemedyWords {
         case .anyModel: return model ?? "MODEL"
         case .store(let path), .path(let path): return path.pathTyped
         case .file(let path): return "-o \(path.pathTyped)"
+        case .mirroredConfiguration(let name):
+            return "--configuration \(name?.shellQuoted ?? "NAME"), or configuration of cloudkit in moult.json"
         case .model("MODEL"): return model.map { "--model \($0)" } ?? (hasOwnModel ? "" : "--model MODEL")
         default:
             let (option, value) = setting.option
@@ -131,6 +133,7 @@ extension Remedy.Use {
             .decompile, .reconstruct:
             "\(self)"
         case .initialise: "init"
+        case .checkCloudKit: "cloudkit check"
         case .recover: "resume"
         case .diagnose: "doctor"
         case .difference: "diff"
@@ -167,7 +170,7 @@ extension Remedy.Setting {
     /// The option's name and its value.
     fileprivate var option: (name: String, value: String?) {
         switch self {
-        case .anyStore, .store, .path, .file, .anyModel: ("", nil)
+        case .anyStore, .store, .path, .file, .anyModel, .mirroredConfiguration: ("", nil)
         case .model(let path): ("model", path)
         case .to(let name): ("to", name)
         case .from(let name): ("from", name)

@@ -38,6 +38,8 @@ package struct PreparedMigration: Sendable {
         package var comparesUnwritten = false
         /// Additional metadata entries that the new store gets in the commit of the migration.
         package var metadataEntries: [String: PropertyList] = [:]
+        /// The schema in CloudKit's Production environment; nil if it is not known.
+        package var cloudKitProduction: CloudKitProduction?
         /// Whether this is one of several commits on the way to a version.
         var isStop = false
         /// Whether to use the facts that an earlier call with a budget found in the rows, if no process has written to
@@ -69,6 +71,9 @@ package struct PreparedMigration: Sendable {
     package let bound: BoundPlan?
     /// The findings about the store.
     package let storeFindings: [Finding]
+    /// The warnings about values whose files are not there, one for each attribute. None are looked for if work is
+    /// deferred or the call has a budget: the rows are not read then.
+    package let missingFiles: [Finding]
     /// The size of the store in bytes.
     package let size: Int64
     /// Whether the store's commits go through a WAL.
@@ -134,6 +139,7 @@ package struct PreparedMigration: Sendable {
     private init(_ look: Look, _ versions: ModelVersions, _ options: Options, _ system: any System) {
         (store, plan, bound) = (look.path, look.plan, look.bound)
         storeFindings = look.snapshot.findings + look.plan.configurationNotes(options) + look.syncFindings
+        missingFiles = look.missingFiles
         (size, usesWAL) = (look.snapshot.file.size, look.snapshot.file.journalMode == .wal)
         continuesEarlierCall = look.continuesEarlierCall
         self.options = options
@@ -150,6 +156,8 @@ package struct PreparedMigration: Sendable {
         let continuesEarlierCall: Bool
         /// The findings about the sync of a mirrored store.
         let syncFindings: [Finding]
+        /// The warnings about values whose files are not there.
+        let missingFiles: [Finding]
 
         init(
             _ connection: Connection, at path: String, header: [UInt8]?, _ versions: ModelVersions,
@@ -177,7 +185,8 @@ package struct PreparedMigration: Sendable {
                 throw error
             }
             let plan = try planned()
-            syncFindings = snapshot.cloudKitTables.isEmpty ? [] : plan.cloudKitFindings(in: versions)
+            syncFindings =
+                snapshot.cloudKitTables.isEmpty ? [] : plan.cloudKitFindings(in: versions, options.cloudKitProduction)
             let known = options.continuesEarlierCall ? try MigrationCheckpoint.rowFacts(of: path, plan, system) : nil
             bound = try plan.passes.first.map { pass in
                 try PreparedMigration.bind(
@@ -186,6 +195,28 @@ package struct PreparedMigration: Sendable {
                         && PreparedMigration.reasonsAgainstDeferring(plan, options).isEmpty, known)
             }
             (self.snapshot, self.plan, continuesEarlierCall) = (snapshot, plan, known != nil)
+            missingFiles =
+                options.defersWork || options.continuesEarlierCall
+                ? [] : bound.map { Self.missingFiles($0.source, connection, of: path, system) } ?? []
+        }
+
+        private static func missingFiles(
+            _ layout: StoreLayout, _ connection: Connection, of store: String, _ system: any System
+        ) -> [Finding] {
+            let shape = StoreShape(layout, withObjects: false)
+            guard !shape.external.isEmpty else { return [] }
+            let external = ExternalStorage(store: store)
+            // What cannot be read is an error of the migration itself.
+            let found = try? StoreVerifier(connection, shape: shape).rows(.external) { name in
+                try StoreVerification.isPlainName(name) && external.holds(name, on: system)
+            }
+            return (found ?? []).map { fault in
+                var finding = Finding(
+                    code: fault.finding.code, severity: .warning, place: fault.finding.place,
+                    message: fault.finding.message, remedy: "\(fault.finding.advice) \(.diagnose) lists the objects.")
+                finding.keys = fault.finding.keys
+                return finding
+            }
         }
     }
 

@@ -140,5 +140,5 @@ extension ManagedObjectModel {
 
     /// Whether the model is a source that Xcode compiles for an app. An archive and SwiftData's types describe every
     /// index themselves.
-    private var isSource: Bool { !documentAttributes.isEmpty && documentAttributes["usedWithSwiftData"] != "YES" }
+    private var isSource: Bool { !documentAttributes.isEmpty && !isOn("usedWithSwiftData") }
 }

@@ -81,6 +81,7 @@ extension ManagedObjectModel {
             versionIdentifiers: models.flatMap(\.versionIdentifiers).reduce(into: []) {
                 if !$0.contains($1) { $0.append($1) }
             })
+        describesCloudEncryption = models.allSatisfy(\.describesCloudEncryption)
     }
 
     private static func joined<Part: Equatable>(
@@ -99,9 +100,11 @@ extension ManagedObjectModel {
     }
 
     private mutating func replace(entities: [EntityDescription], configurations: [Configuration]) throws {
-        self = try ManagedObjectModel(
+        var changed = try ManagedObjectModel(
             entities: entities, configurations: configurations, composites: composites,
             fetchRequestTemplates: fetchRequestTemplates, versionIdentifiers: versionIdentifiers,
             documentAttributes: documentAttributes, diagram: diagram)
+        changed.source = source
+        self = changed
     }
 }

@@ -38,6 +38,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
     private var positions: [String: Int] { contents.value.positions }
     private var children: [String: [String]] { contents.value.children }
     var hashes: Once<VersionHashes> { contents.value.hashes }
+    var source = ModelSourceForm()
 
     /// - Throws: `MigrationError` with code `modelInvalid`, which names the entity and property at fault.
     public init(
@@ -58,6 +59,13 @@ public struct ManagedObjectModel: Sendable, Equatable {
         }
         (self.contents, self.versionIdentifiers) = (Shared(contents), versionIdentifiers)
         try checkInvariants()
+    }
+
+    /// Whether the form that the model was read from says which attributes are encrypted in CloudKit. A compiled model,
+    /// such as the one inside a store, does not. It is no part of the model: models that differ in it alone are equal.
+    package var describesCloudEncryption: Bool {
+        get { source.describesCloudEncryption }
+        set { source.describesCloudEncryption = newValue }
     }
 
     /// Creates a model of entities that may be incomplete, such as one without the destination of a relationship. It

@@ -1,5 +1,29 @@
 import MoultBasics
 
+/// A fact about the form that a model was read from. All are equal, so that it does not count in a comparison of models.
+struct ModelSourceForm: Sendable, Equatable {
+    var describesCloudEncryption = true
+
+    static func == (one: ModelSourceForm, other: ModelSourceForm) -> Bool { true }
+}
+
+extension Bool {
+    /// Reads a switch of a model file: `YES` or `NO`, in any case, or another spelling of them. Returns nil for any other
+    /// text.
+    package init?(modelFileText text: String) {
+        switch text.lowercased() {
+        case "yes", "true", "1": self = true
+        case "no", "false", "0": self = false
+        default: return nil
+        }
+    }
+}
+
+extension ManagedObjectModel {
+    /// Returns whether a switch of the model file's root, such as `usedWithCloudKit`, is on.
+    package func isOn(_ name: String) -> Bool { documentAttributes[name].flatMap(Bool.init(modelFileText:)) ?? false }
+}
+
 /// A named subset of a model's entities.
 public struct Configuration: Sendable, Hashable {
     /// The name by which a store's description selects the configuration.

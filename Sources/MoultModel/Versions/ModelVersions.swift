@@ -172,6 +172,7 @@ extension ModelVersion {
                 entities: model.entities.filter { names.contains($0.name) }, configurations: configurations,
                 composites: model.composites, versionIdentifiers: model.versionIdentifiers,
                 documentAttributes: model.documentAttributes)
+            part.model.describesCloudEncryption = model.describesCloudEncryption
         } catch {
             throw error as? MigrationError ?? .modelInvalid("\(error)", place: name, remedy: "Correct the model.")
         }

@@ -84,6 +84,13 @@ extension ModelSource {
                 throw MigrationError(
                     .modelNotFound, "This is \(form.noun), not a model.", place: path, remedy: form.remedy(for: path))
             }
+            if path.fileExtension == "swift" {
+                throw MigrationError(
+                    .modelNotFound, "This is Swift source, not a model.", place: path,
+                    remedy:
+                        "For SwiftData's types, build a tool of the app's own, which needs no model file. Or name a "
+                        + "store of the app, or its .xcdatamodeld.")
+            }
             let what = path.fileExtension == "xcdatamodel" ? "The .xcdatamodel has no contents" : "This is not a model"
             throw MigrationError(
                 .modelNotFound, "\(what).", place: path,

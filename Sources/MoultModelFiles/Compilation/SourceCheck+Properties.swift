@@ -117,5 +117,5 @@ extension SourceCheck {
 }
 
 extension ModelElement {
-    fileprivate func isOn(_ key: ModelKey) -> Bool { ["yes", "true", "1"].contains(text(key)?.lowercased() ?? "") }
+    fileprivate func isOn(_ key: ModelKey) -> Bool { text(key).flatMap(Bool.init(modelFileText:)) ?? false }
 }

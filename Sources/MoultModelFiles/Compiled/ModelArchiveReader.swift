@@ -23,7 +23,7 @@ struct ModelArchiveReader {
         hasFetchIndexes = entries.contains { $0.value["NSFetchIndexDescriptions"] != nil }
         var entities: [EntityDescription] = []
         for entry in entries { entities.append(try entity(entry.value, name: entry.key)) }
-        return try ManagedObjectModel(
+        var model = try ManagedObjectModel(
             entities: entities,
             configurations: (root["NSConfigurations"]?.entries ?? []).map { name, members in
                 let names = (members.elements ?? []).compactMap { $0["NSEntityName"]?.string }
@@ -37,6 +37,8 @@ struct ModelArchiveReader {
             },
             versionIdentifiers: (root["NSVersionIdentifiers"]?.elements ?? []).compactMap(\.string)
                 .inByteOrder())
+        model.describesCloudEncryption = false
+        return model
     }
 
     // MARK: Entities

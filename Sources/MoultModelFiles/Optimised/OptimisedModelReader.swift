@@ -26,9 +26,10 @@ private struct OptimisedModelReader {
         let identifier = try modelRecord(hasConstraints: entities.contains(where: \.hasConstraints))
         let relationships = properties.filter { if case .relationship = $0.content { true } else { false } }
         try use.check(sections, relationships: Set(relationships.map(\.name)))
-        let model = try ManagedObjectModel(
+        var model = try ManagedObjectModel(
             entities: try entities.map { try description(of: $0, entities, properties) },
             versionIdentifiers: [identifier])
+        model.describesCloudEncryption = false
         try check(model, entities)
         return model
     }

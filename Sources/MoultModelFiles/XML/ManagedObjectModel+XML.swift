@@ -63,6 +63,8 @@ extension ManagedObjectModel {
     private init(
         _ root: ModelElement, _ entities: [EntityDescription]?, noting unknown: inout UnknownMarkup
     ) throws(MigrationError) {
+        // These are kept as text; a text that is no switch is a finding.
+        for key in [ModelKey.usedWithCloudKit, .usedWithSwiftData] { _ = root.flag(key, noting: &unknown) }
         do {
             try self.init(
                 entities: try entities ?? root.children("entity").map { try EntityDescription($0, noting: &unknown) },

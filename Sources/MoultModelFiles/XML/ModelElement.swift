@@ -1,4 +1,5 @@
 import MoultBasics
+import MoultModel
 
 /// An element of a model file with its place, for error messages.
 struct ModelElement {
@@ -42,15 +43,11 @@ struct ModelElement {
     /// Reads `YES` or `NO`, in any case; nil if the attribute is absent. Any other text means `NO`, and is a finding.
     func switchIfPresent(_ key: ModelKey, noting unknown: inout UnknownMarkup) -> Bool? {
         guard let text = node[key] else { return nil }
-        switch text.lowercased() {
-        case "yes", "true", "1": return true
-        case "no", "false", "0": return false
-        default:
-            unknown.add(
-                "switch-not-read", self, "\(key) is \"\(text)\", which is neither YES nor NO; it is read as NO.",
-                remedy: "Write YES or NO.")
-            return false
-        }
+        if let isOn = Bool(modelFileText: text) { return isOn }
+        unknown.add(
+            "switch-not-read", self, "\(key) is \"\(text)\", which is neither YES nor NO; it is read as NO.",
+            remedy: "Write YES or NO.")
+        return false
     }
 
     func flag(_ key: ModelKey, noting unknown: inout UnknownMarkup) -> Bool {
@@ -101,7 +98,7 @@ enum ModelKey: UInt8, CaseIterable, Sendable {
     // <fetchRequest>, <fetchIndex>, <fetchIndexElement>
     case entity, predicateString, partialIndexPredicate, property, expression, expressionType, type, order
     // <model>, <configuration>
-    case userDefinedModelVersionIdentifier, usedWithCloudKit
+    case userDefinedModelVersionIdentifier, usedWithCloudKit, usedWithSwiftData
 
     static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ("\($0)", $0) })
 }

@@ -21,11 +21,14 @@ package struct CloudKitGap: Sendable, Equatable {
         // These prevent nothing.
         case orphan = "orphan"
         case share = "share"
+        // These say what the model does not say.
+        case encryptionUnknown = "encryption-unknown"
+        case configurationUnknown = "configuration-unknown"
 
         /// The severity of the gap.
         package var severity: Finding.Severity {
             switch self {
-            case .orphan, .share: .note
+            case .orphan, .share, .encryptionUnknown, .configurationUnknown: .note
             case .addCompanion, .addReceipt: .warning
             case .addType, .addField, .retype, .encrypt, .conflict, .badName, .collision, .tooManyFields: .error
             }
@@ -33,6 +36,7 @@ package struct CloudKitGap: Sendable, Equatable {
     }
 
     package let code: Code
+    /// The record type; empty for a gap of the whole model.
     package let recordType: String
     /// The field; nil for a gap of the whole type.
     package let field: String?
@@ -46,17 +50,19 @@ package struct CloudKitGap: Sendable, Equatable {
     let other: CloudKitRequirements.Origin?
     /// The number of fields.
     let count: Int
-    /// The parts of the model that need the type.
-    let typeOrigin: String?
+    /// The things that CloudKit refuses without the type, such as `record of Post`.
+    let refused: String?
+    /// The names of configurations.
+    let configurations: [String]
 
     init(
-        _ code: Code, _ recordType: String, _ field: String? = nil, needed: CloudKitSchema.FieldType? = nil,
+        _ code: Code, _ recordType: String = "", _ field: String? = nil, needed: CloudKitSchema.FieldType? = nil,
         found: CloudKitSchema.FieldType? = nil, origin: CloudKitRequirements.Origin? = nil,
-        other: CloudKitRequirements.Origin? = nil, count: Int = 0, typeOrigin: String? = nil
+        other: CloudKitRequirements.Origin? = nil, count: Int = 0, refused: String? = nil, configurations: [String] = []
     ) {
         (self.code, self.recordType, self.field, self.needed) = (code, recordType, field, needed)
         (self.found, self.origin, self.other, self.count) = (found, origin, other, count)
-        self.typeOrigin = typeOrigin
+        (self.refused, self.configurations) = (refused, configurations)
     }
 
     /// Whether Production has the field in another form, which it keeps for ever.
@@ -65,8 +71,14 @@ package struct CloudKitGap: Sendable, Equatable {
     /// The record type, or `RecordType.field`.
     package var name: String { [recordType, field].compactMap(\.self).joined(separator: ".") }
 
+    /// The part of the model that the gap is about; the name for a field of the framework.
+    package var place: String { origin?.entity == nil ? name : origin?.description ?? name }
+
     /// The name with the type that the model needs, such as `CD_Post.CD_image BYTES`.
     private var typed: String { [name, (needed ?? found)?.description].compactMap(\.self).joined(separator: " ") }
+
+    /// Whether the field is one that the framework gives each record.
+    private var isOfFramework: Bool { field != nil && origin?.entity == nil }
 
     /// One sentence that says what the gap is, and what it means for the sync.
     package var message: String {
@@ -74,7 +86,9 @@ package struct CloudKitGap: Sendable, Equatable {
         let found = found?.description ?? ""
         let origin = origin?.description ?? ""
         return switch code {
-        case .addType: "\(name) is not in Production, so CloudKit refuses every record of \(typeOrigin ?? recordType)."
+        case .addType: "\(name) is not in Production, so CloudKit refuses every \(refused ?? recordType)."
+        case .addField where isOfFramework:
+            "\(typed) is not in Production, so CloudKit refuses every \(refused ?? recordType)."
         case .addField:
             "\(typed) is not in Production, so CloudKit refuses each record that sets \(origin), with its whole batch."
         case .addCompanion: "\(typed) is not in Production, so a large value of \(origin) is not exported."
@@ -84,20 +98,36 @@ package struct CloudKitGap: Sendable, Equatable {
         case .badName: "\(name), for \(origin), has a character that no name in CloudKit has."
         case .collision: "\(name), for \(origin), is a field of the framework."
         case .tooManyFields:
-            "\(name) would have \(count) fields. A record type has at most \(CloudKitRequirements.fieldLimit)."
+            "\(name) would have \(count) fields, without the server's own. A record type has at most about "
+                + "\(CloudKitRequirements.fieldLimit)."
         case .orphan: "\(typed) is in Production, and the model does not have it."
         case .share: "Production has fields for sharing, but not the record type cloudkit.share."
+        case .encryptionUnknown, .configurationUnknown: "Uncertain: \(claim.lowercasedFirst)"
         }
     }
 
+    /// The sentence about what the model does not say; empty for other gaps.
+    package var claim: String {
+        switch code {
+        case .encryptionUnknown:
+            "\(Self.encryptionUnknown) \(Quantity.count(count, "field was", plural: "fields were")) compared without it."
+        case .configurationUnknown:
+            "The model marks none of its configurations \(configurations.listed()) for CloudKit, so all entities count as "
+                + "mirrored."
+        default: ""
+        }
+    }
+
+    /// A sentence about a model without the encryption of its attributes.
+    package static let encryptionUnknown =
+        "A compiled model or a store does not say which attributes are encrypted in CloudKit."
+
     /// The action to take next.
-    package var remedy: String {
+    package var remedy: Remedy {
         switch code {
         case .addType, .addField, .addCompanion, .addReceipt:
             "Add it to Development, and deploy Development to Production in the CloudKit console before the app ships."
-        case .retype, .encrypt:
-            "Leave this attribute as Production has it. Add one of another name, without a renaming identifier, and let "
-                + "the app copy the values."
+        case .retype, .encrypt: replacement
         case .conflict: "Rename one of the two before the schema is deployed."
         case .badName: "Rename it: only ASCII letters, digits and underscores are allowed."
         case .collision: "Rename it: the framework has the names entityName and moveReceipt."
@@ -106,66 +136,36 @@ package struct CloudKitGap: Sendable, Equatable {
         case .orphan: "Keep it in every file that is imported. Do not use the name again for another type."
         case .share:
             "If the app shares records, share one in Development and deploy. Otherwise there is nothing to do."
+        case .encryptionUnknown: "Name the source of the model (.xcdatamodeld), or the app's own tool for SwiftData."
+        case .configurationUnknown:
+            "Mark the one that is mirrored in the model (Used with CloudKit), or name it: \(option: .mirroredConfiguration(configurations.first))."
         }
+    }
+
+    /// The remedy for a field that Production has in another form.
+    private var replacement: Remedy {
+        if isOfFramework {
+            return recordType == CloudKitRequirements.joinName
+                ? "The names of the framework's fields are fixed. Replace the many-to-many relationships: add an entity "
+                    + "with a to-one relationship to each side."
+                : "The names of the framework's fields are fixed, so this record type cannot be used. Add an entity of "
+                    + "another name, without a renaming identifier, and let the app copy the objects."
+        }
+        if origin?.isRelationship == true {
+            return
+                "No relationship can have the type that Production has. Add a relationship of another name, without a "
+                + "renaming identifier, let the app copy it, and remove this one."
+        }
+        let reason =
+            found?.isOfAttribute == true
+            ? "Leave this attribute as Production has it." : "No attribute can have the type that Production has."
+        return "\(reason) Add one of another name, without a renaming identifier, and let the app copy the values."
     }
 }
 
-extension CloudKitRequirements {
-    /// Returns what the model needs and a schema lacks or has otherwise, and what only the schema has: by record type,
-    /// then by field. The faults of the model itself are ``faults``.
-    ///
-    /// - Parameter production: the schema of the Production environment. Types that are not Core Data's are the app's
-    ///   own, and are not compared; nor are indexes and grants.
-    package func gaps(in production: CloudKitSchema) -> [CloudKitGap] {
-        var gaps = schema.typesInOrder.flatMap { type -> [CloudKitGap] in
-            guard let found = production.types[type.name] else {
-                return [CloudKitGap(.addType, type.name, typeOrigin: origin(of: type.name))]
-            }
-            return self.gaps(of: type, in: found)
-        }
-        for type in production.typesInOrder where type.name.hasPrefix("CD_") && schema.types[type.name] == nil {
-            gaps.append(CloudKitGap(.orphan, type.name))
-        }
-        let hasReceipt = production.types.values.contains { $0.fields[CloudKitFieldRole.receiptName] != nil }
-        if hasReceipt, production.types[Self.shareName] == nil, schema.types[Self.shareName] == nil {
-            gaps.append(CloudKitGap(.share, Self.shareName))
-        }
-        return gaps
-    }
-
-    private func gaps(of type: CloudKitSchema.RecordType, in found: CloudKitSchema.RecordType) -> [CloudKitGap] {
-        let needed = type.fieldNames.compactMap { name -> CloudKitGap? in
-            guard let field = type.fields[name] else { return nil }
-            return gap(of: name, field.type, in: found)
-        }
-        let orphans = found.fieldNames.filter { $0.hasPrefix("CD_") && type.fields[$0] == nil }.map { name in
-            CloudKitGap(.orphan, type.name, name, found: found.fields[name]?.type)
-        }
-        return needed + orphans
-    }
-
-    private func gap(
-        of name: String, _ needed: CloudKitSchema.FieldType, in found: CloudKitSchema.RecordType
-    ) -> CloudKitGap? {
-        let origin = origin(of: name, in: found.name)
-        let code: CloudKitGap.Code
-        let existing = found.fields[name]?.type
-        switch (role(of: name, in: found.name), existing) {
-        case (.system, _): return nil
-        case (.core, nil): code = .addField
-        case (.companion, nil): code = .addCompanion
-        case (.receipt, nil): code = .addReceipt
-        case (_, let existing?):
-            guard existing != needed else { return nil }
-            code = existing.hasValues(of: needed) ? .encrypt : .retype
-        }
-        return CloudKitGap(code, found.name, name, needed: needed, found: existing, origin: origin)
-    }
-
-    /// Returns the part that a field plays. An attribute may have a name that ends as a companion's does.
-    private func role(of name: String, in type: String) -> CloudKitFieldRole {
-        let role = CloudKitFieldRole(of: name)
-        guard role == .companion, let property = origin(of: name, in: type)?.property else { return role }
-        return name == "CD_\(property)" ? .core : .companion
+extension CloudKitSchema.FieldType {
+    /// Whether some attribute of a model needs a field of this type.
+    fileprivate var isOfAttribute: Bool {
+        !isList && [.bytes, .double, .integer, .string, .timestamp].contains(primitive)
     }
 }

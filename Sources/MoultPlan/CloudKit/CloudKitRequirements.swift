@@ -10,29 +10,37 @@ package struct CloudKitRequirements: Sendable {
     package private(set) var faults: [CloudKitGap] = []
     /// The parts whose form no known export shows; they have the documented form.
     package private(set) var doubts: [Doubt] = []
+    /// Whether the model says which attributes are encrypted.
+    let knowsEncryption: Bool
+    /// The configurations of the model, if it marks none for CloudKit, none was named, and one leaves out entities.
+    let unmarked: [String]
     private var origins: [String: [String: Origin]] = [:]
-    private var typeOrigins: [String: String] = [:]
+    private var refused: [String: String] = [:]
 
     /// The part of the model that needs a field; neither an entity nor a property for a field of the framework.
     package struct Origin: Sendable, Equatable, CustomStringConvertible {
         package let entity: String?
         package let property: String?
+        /// Whether the property is a relationship.
+        let isRelationship: Bool
 
-        package init(_ entity: String? = nil, _ property: String? = nil) {
-            (self.entity, self.property) = (entity, property)
+        package init(_ entity: String? = nil, _ property: String? = nil, isRelationship: Bool = false) {
+            (self.entity, self.property, self.isRelationship) = (entity, property, isRelationship)
         }
 
-        /// `Entity.property`, or `framework`.
+        /// `Entity.property`, or `the framework`.
         package var description: String {
-            entity.map { [$0, property].compactMap(\.self).joined(separator: ".") } ?? "framework"
+            entity.map { [$0, property].compactMap(\.self).joined(separator: ".") } ?? "the framework"
         }
     }
 
     /// A part of the schema that has the documented form, which no known export confirms.
     package struct Doubt: Sendable, Equatable {
-        /// The record type or `RecordType.field`.
+        /// The record type or `RecordType.field`; empty for the whole schema.
         package let place: String
         package let sentence: String
+
+        package init(place: String, sentence: String) { (self.place, self.sentence) = (place, sentence) }
     }
 
     /// - Parameters:
@@ -43,23 +51,33 @@ package struct CloudKitRequirements: Sendable {
     package init(
         _ model: ManagedObjectModel, configuration: String? = nil, isShared: Bool = false
     ) throws(MigrationError) {
+        knowsEncryption = model.describesCloudEncryption
+        unmarked = configuration == nil ? model.unmarkedConfigurations : []
         let entities = try model.mirroredEntities(configuration)
         for entity in entities { add(entity, in: model) }
         addJoins(entities.flatMap { entity in model.pairedRelationships(of: entity) })
         if isShared { addShare() }
         for type in schema.typesInOrder where type.fields.count > Self.fieldLimit {
-            faults.append(CloudKitGap(.tooManyFields, type.name, count: type.fields.count))
+            let own = type.fields.count - Self.systemFields.count
+            if own > Self.fieldLimit {
+                faults.append(CloudKitGap(.tooManyFields, type.name, count: own))
+            } else {
+                doubt(
+                    type.name, nil,
+                    "It has \(own) fields, and the server adds \(Self.systemFields.count). It is not known whether its own "
+                        + "count toward the limit of \(Self.fieldLimit).")
+            }
         }
     }
 
-    /// A record type has at most this number of fields.
+    /// A record type has at most this number of fields. It is not known whether the server's own count.
     package static let fieldLimit = 256
 
     /// Returns the part of the model that needs a field; nil for a field that is not needed.
     package func origin(of field: String, in type: String) -> Origin? { origins[type]?[field] }
 
-    /// Returns the parts of the model that need a record type, such as `Post` or the relationships of a join.
-    package func origin(of type: String) -> String? { typeOrigins[type] }
+    /// Returns what CloudKit refuses without a record type, such as `record of Post`.
+    func refused(without type: String) -> String? { refused[type] }
 
     // MARK: - Entities
 
@@ -67,7 +85,7 @@ package struct CloudKitRequirements: Sendable {
         let root = model.root(of: entity)
         let type = "CD_\(root.name)"
         if schema.types[type] == nil {
-            addType(type, for: root.name)
+            addType(type, for: "record of \(root.name)")
             checkName(type, Origin(root.name))
         }
         if root.name != entity.name {
@@ -87,7 +105,9 @@ package struct CloudKitRequirements: Sendable {
                 for: origin, hasCompanion: hasCompanion)
         }
         for relationship in entity.relationships where !relationship.isTransient && !relationship.isToMany {
-            add("CD_\(relationship.name)", .init(.string), to: type, for: Origin(entity.name, relationship.name))
+            add(
+                "CD_\(relationship.name)", .init(.string), to: type,
+                for: Origin(entity.name, relationship.name, isRelationship: true))
         }
     }
 
@@ -105,12 +125,12 @@ package struct CloudKitRequirements: Sendable {
     }
 
     /// Adds a record type with the fields that the server and the framework give it.
-    private mutating func addType(_ name: String, for origin: String, isMirror: Bool = true) {
+    private mutating func addType(_ name: String, for refused: String, isMirror: Bool = true) {
         var type = CloudKitSchema.RecordType(name)
         type.grants = Self.grants
         for (field, primitive) in Self.systemFields { type.fields[field] = .init(.init(primitive)) }
         schema.types[name] = type
-        typeOrigins[name] = origin
+        self.refused[name] = refused
         guard isMirror else { return }
         add("CD_entityName", .init(.string), to: name, for: Origin())
         add(CloudKitFieldRole.receiptName, .init(.bytes), to: name, for: Origin(), hasCompanion: true)
@@ -166,8 +186,8 @@ package struct CloudKitRequirements: Sendable {
     /// Adds the one type for all many-to-many relationships.
     private mutating func addJoins(_ relationships: [String]) {
         guard !relationships.isEmpty else { return }
-        let name = "CDMR"
-        addType(name, for: relationships.joined(separator: ", "), isMirror: false)
+        let name = Self.joinName
+        addType(name, for: "pair of \(relationships.listed())", isMirror: false)
         for field in ["CD_entityNames", "CD_recordNames", "CD_relationships"] {
             add(field, .init(.string), to: name, for: Origin())
         }
@@ -176,13 +196,15 @@ package struct CloudKitRequirements: Sendable {
 
     /// Adds the type of shares. Its fields have no indexes.
     private mutating func addShare() {
-        addType(Self.shareName, for: "shares", isMirror: false)
+        addType(Self.shareName, for: "share", isMirror: false)
         let fields: [(String, CloudKitSchema.Primitive)] = [
             ("cloudkit.thumbnailImageData", .bytes), ("cloudkit.title", .string), ("cloudkit.type", .string),
         ]
         for (name, primitive) in fields { schema.types[Self.shareName]?.fields[name] = .init(.init(primitive)) }
     }
 
+    /// The record type of all many-to-many relationships.
+    static let joinName = "CDMR"
     /// The record type of shares.
     static let shareName = "cloudkit.share"
 
@@ -193,8 +215,9 @@ package struct CloudKitRequirements: Sendable {
 }
 
 extension ManagedObjectModel {
-    /// Returns the entities whose objects are mirrored: those of a configuration; without one, those of the
-    /// configurations that the model marks for CloudKit; all entities if it marks none.
+    /// Returns the entities whose properties are mirrored: those of a configuration; without one, those of the
+    /// configurations that the model marks for CloudKit; all entities if it marks none. The ancestors of a member are
+    /// among them, because it inherits their properties.
     ///
     /// - Throws: `usage` for a configuration that the model does not have.
     package func mirroredEntities(_ configuration: String? = nil) throws(MigrationError) -> [EntityDescription] {
@@ -208,14 +231,28 @@ extension ManagedObjectModel {
                     ? "Leave the configuration out: all entities are in the default one."
                     : "Name one of its configurations: \(names.joined(separator: ", ")).")
         }
-        let members = Set(named.entityNames)
-        return entities.filter { members.contains($0.name) }
+        return entities(inheritedBy: named.entityNames)
     }
 
-    /// The entities of the configurations that the model marks for CloudKit; all entities if it marks none.
+    /// The entities of the configurations that the model marks for CloudKit, with their ancestors; all entities if it
+    /// marks none.
     package var mirroredEntities: [EntityDescription] {
-        let marked = Set(configurations.filter(\.usedWithCloudKit).flatMap(\.entityNames))
-        return marked.isEmpty ? entities : entities.filter { marked.contains($0.name) }
+        let marked = configurations.filter(\.usedWithCloudKit).flatMap(\.entityNames)
+        return marked.isEmpty ? entities : entities(inheritedBy: marked)
+    }
+
+    /// Returns the entities of these names and their ancestors.
+    private func entities(inheritedBy names: [String]) -> [EntityDescription] {
+        let members = Set(names)
+        return entities.filter { entity in
+            members.contains(entity.name) || descendants(of: entity).contains { members.contains($0.name) }
+        }
+    }
+
+    /// The names of the configurations, if the model marks none for CloudKit and one of them leaves out entities.
+    fileprivate var unmarkedConfigurations: [String] {
+        let isWhole = configurations.allSatisfy { Set($0.entityNames).count >= entities.count }
+        return isWhole || configurations.contains(where: \.usedWithCloudKit) ? [] : configurations.map(\.name)
     }
 
     /// Returns the entity's own to-many relationships that no to-one relationship is the inverse of, as

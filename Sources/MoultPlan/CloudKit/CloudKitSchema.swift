@@ -128,6 +128,17 @@ extension UInt8 {
     }
 }
 
+/// The schema in CloudKit's Production environment, as somebody saved it.
+package struct CloudKitProduction: Sendable {
+    package let schema: CloudKitSchema
+    /// The configuration that is mirrored; nil for those that the model marks.
+    package let configuration: String?
+
+    package init(_ schema: CloudKitSchema, configuration: String? = nil) {
+        (self.schema, self.configuration) = (schema, configuration)
+    }
+}
+
 /// The part that a field plays in the mirroring of a store, by its name.
 package enum CloudKitFieldRole: Sendable {
     /// A field that the server gives every record, such as `___recordID`.

@@ -60,13 +60,19 @@ struct Differ {
         guard old != new else { return }
         for fact in facts {
             let (before, after) = (fact.read(old), fact.read(new))
-            guard before != after else { continue }
+            guard before != after, fact.kind != .cloudEncryption || comparesEncryption else { continue }
             report(
                 ModelChange(
                     fact.kind, entity: entity, member: member, old: before, new: after,
                     isHashed: fact.isHashed && isHashed(fact.kind), losesData: fact.losesData(old, new),
                     mayFail: fact.mayFail(old, new) && !(fact.kind == .optional && hasValue(member, of: entity))))
         }
+    }
+
+    /// Whether both versions say which attributes are encrypted.
+    private var comparesEncryption: Bool {
+        let (older, newer) = (correspondence.source.model, correspondence.destination.model)
+        return older.describesCloudEncryption && newer.describesCloudEncryption
     }
 
     /// Whether an answer supplies a value for objects without a value of the property.

@@ -38,10 +38,14 @@ package struct ModelDiff: Sendable, Equatable {
 
     /// The renames that Core Data forbids in a store that is mirrored to CloudKit.
     ///
-    /// - Parameter newer: the newer version of the two. If it marks configurations for CloudKit, only these are
-    ///   mirrored.
-    package func renamesForbiddenByCloudKit(in newer: ManagedObjectModel) -> [ModelChange] {
-        let mirrored = Set(newer.mirroredEntities.map(\.name))
+    /// - Parameters:
+    ///   - newer: the newer version of the two. If it marks configurations for CloudKit, only these are mirrored.
+    ///   - configuration: the configuration that is mirrored, if it is not one that the model marks.
+    package func renamesForbiddenByCloudKit(
+        in newer: ManagedObjectModel, configuration: String? = nil
+    ) -> [ModelChange] {
+        let entities = (try? newer.mirroredEntities(configuration)) ?? newer.mirroredEntities
+        let mirrored = Set(entities.map(\.name))
         return hashed.filter { change in
             [.entityRenamed, .attributeRenamed, .relationshipRenamed].contains(change.kind)
                 && change.entity.map(mirrored.contains) ?? false
@@ -65,39 +69,62 @@ extension ModelChange {
     }
 }
 
+extension CloudKitSchema {
+    /// Returns whether the schema has the record type or field of what was renamed.
+    package func hasOldName(of rename: ModelChange, in older: ManagedObjectModel) -> Bool {
+        guard let old = rename.old else { return false }
+        func type(_ entity: String?) -> RecordType? {
+            entity.flatMap(older.entity).flatMap { types["CD_\(older.root(of: $0).name)"] }
+        }
+        guard rename.kind != .entityRenamed else { return type(old) != nil }
+        // The entity may be renamed as well.
+        let candidates = type(rename.entity).map { [$0] } ?? Array(types.values)
+        return candidates.contains { $0.fields["CD_\(old)"] != nil }
+    }
+}
+
 extension ManagedObjectModel {
     /// Whether the model marks its stores, or those of one configuration, as mirrored to CloudKit.
     package var isUsedWithCloudKit: Bool {
-        documentAttributes["usedWithCloudKit"] == "YES" || configurations.contains(where: \.usedWithCloudKit)
+        isOn("usedWithCloudKit") || configurations.contains(where: \.usedWithCloudKit)
     }
 }
 
 extension MigrationPlan {
     /// Returns what the way of a store that is mirrored to CloudKit means for its sync: the forbidden renames, the fields
     /// that the schema in Production can never have, and what has to be deployed.
-    package func cloudKitFindings(in versions: ModelVersions) -> [Finding] {
-        cloudKitRenames(in: versions) + cloudKitGaps(in: versions)
+    ///
+    /// - Parameter production: the schema in Production; nil if it is not known. It then counts as that of the plan's first
+    ///   version.
+    package func cloudKitFindings(
+        in versions: ModelVersions, _ production: CloudKitProduction? = nil
+    ) -> [Finding] {
+        cloudKitRenames(in: versions) + cloudKitGaps(in: versions, production)
     }
 
     /// Returns the gaps between the schemas of the plan's first and last version: a warning for each field that changes
-    /// its type, and a note with all that is new.
-    private func cloudKitGaps(in versions: ModelVersions) -> [Finding] {
+    /// its type, and one with all that is new.
+    private func cloudKitGaps(in versions: ModelVersions, _ production: CloudKitProduction?) -> [Finding] {
         guard let first = edges.first, let last = edges.last,
-            let old = try? CloudKitRequirements(versions.versions[first.older].model),
-            let new = try? CloudKitRequirements(versions.versions[last.newer].model)
+            let old = try? CloudKitRequirements(
+                versions.versions[first.older].model, configuration: production?.configuration),
+            let new = try? CloudKitRequirements(
+                versions.versions[last.newer].model, configuration: production?.configuration)
         else { return [] }
-        let gaps = new.gaps(in: old.schema)
-        let changed = gaps.filter(\.isImpossible).map { gap in
+        let gaps = new.gaps(in: production?.schema ?? old.schema(takingEncryptionFrom: new.schema))
+        let changed = gaps.filter { $0.isImpossible || $0.code == .encryptionUnknown }.map { gap in
             Finding(
-                code: "cloudkit-retype", severity: .warning, place: gap.origin?.description ?? gap.name,
+                code: gap.isImpossible ? "cloudkit-retype" : gap.code.rawValue,
+                severity: gap.isImpossible ? .warning : .note, place: gap.name.isEmpty ? to.name : gap.place,
                 message: gap.message, remedy: gap.remedy)
         }
         let added = gaps.filter { [.addType, .addField].contains($0.code) }.map(\.name)
         guard !added.isEmpty else { return changed }
+        let reason = production == nil ? "what \(from.name) does not" : "what is not there"
         return changed + [
             Finding(
-                code: "cloudkit-deploy", severity: .note, place: to.name,
-                message: "\(to.name) needs in CloudKit's Production what \(from.name) does not: \(added.listed()).",
+                code: "cloudkit-deploy", severity: .warning, place: to.name,
+                message: "\(to.name) needs in CloudKit's Production \(reason): \(added.listed()).",
                 remedy: "Deploy Development to Production in the CloudKit console before the app ships.")
         ]
     }

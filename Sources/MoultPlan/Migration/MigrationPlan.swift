@@ -175,7 +175,7 @@ extension Finding {
             "rows-dropped": "DATA001", "values-dropped": "DATA002", "links-dropped": "DATA002",
             "order-dropped": "DATA005", "required-missing": "DATA006", "not-unique": "DATA007",
             "join-name-uncertain": "DATA009", "keys-shifted": "DATA011", "cloudkit-rename": "SYNC011",
-            "cloudkit-deploy": "SYNC012", "cloudkit-retype": "SYNC014",
+            "cloudkit-deploy": "SYNC012", "cloudkit-retype": "SYNC014", "encryption-unknown": "SYNC016",
             // Findings that only a SwiftData plan has.
             "stage-missing": "OPEN009", "type-shared": "OPEN010", "values-unread": "DATA010",
             "lost-in-stage": "DATA010", "checksum-twice": "OPEN007", "class-renamed": "INFER001",

@@ -17,9 +17,23 @@ public struct CloudKitDifference: Sendable, CustomStringConvertible, ToolAnswer 
 
     private let changes: [CloudKitChange]
 
+    /// The facts that the models do not give; one sentence each.
+    public let uncertain: [String]
+
     package init(from older: (name: String, CloudKitSchema), to newer: (name: String, CloudKitSchema)) {
+        self.init(older, newer, [], [])
+    }
+
+    private init(
+        _ older: (name: String, schema: CloudKitSchema), _ newer: (name: String, schema: CloudKitSchema),
+        _ renames: [(place: String, change: ModelChange)], _ unknowns: [CloudKitGap]
+    ) {
         (from, to) = (older.name, newer.name)
-        changes = CloudKitChange.all(from: older.1, to: newer.1)
+        changes = CloudKitChange.all(from: older.schema, to: newer.schema).map { change in
+            renames.first { $0.place == change.name }.map { change.renamed($0.change) } ?? change
+        }
+        var said: Set<String> = []
+        uncertain = unknowns.filter { said.insert($0.claim).inserted }.map { "\($0.claim) \($0.remedy.text())" }
     }
 
     /// Compares the schemas that two versions of a model need.
@@ -30,7 +44,12 @@ public struct CloudKitDifference: Sendable, CustomStringConvertible, ToolAnswer 
             CloudKitRequirements(older.model, configuration: configuration),
             CloudKitRequirements(newer.model, configuration: configuration)
         )
-        self.init(from: (older.name, old.schema), to: (newer.name, new.schema))
+        let renames = try ModelDiff(from: older, to: newer)
+            .renamesForbiddenByCloudKit(in: newer.model, configuration: configuration)
+        self.init(
+            (older.name, old.schema(takingEncryptionFrom: new.schema)),
+            (newer.name, new.schema(takingEncryptionFrom: old.schema)), new.places(of: renames),
+            new.unknowns + old.unknowns)
     }
 
     /// Compares two files.
@@ -54,16 +73,20 @@ public struct CloudKitDifference: Sendable, CustomStringConvertible, ToolAnswer 
                 changes.map {
                     ["code": .string($0.kind.rawValue), "field": .string($0.name), "sentence": .string($0.sentence)]
                 }),
+            "uncertain": JSONValue(uncertain),
         ]
     }
 
     package func lines(style: TextStyle) -> [String] {
-        guard !changes.isEmpty else { return ["The schemas of \(from.printable) and \(to.printable) are equal."] }
+        let unknown = uncertain.map { "  \(style.yellow("?")) Uncertain: \($0.printable)" }
+        guard !changes.isEmpty else {
+            return ["The schemas of \(from.printable) and \(to.printable) are equal."] + unknown
+        }
         return [style.bold("\(from.printable) → \(to.printable)")]
             + changes.map { change in
                 let mark = change.isImpossible ? style.red("!") : style.green("•")
                 return "  \(mark) \(change.sentence.printable)"
-            }
+            } + unknown
     }
 }
 
@@ -78,6 +101,7 @@ struct CloudKitChange: Sendable {
         case retype = "retype"
         case encrypt = "encrypt"
         case orphan = "orphan"
+        case rename = "rename"
         case indexes = "indexes"
         case grants = "grants"
         case roles = "roles"
@@ -88,7 +112,14 @@ struct CloudKitChange: Sendable {
     let name: String
     let sentence: String
 
-    var isImpossible: Bool { [.retype, .encrypt].contains(kind) }
+    var isImpossible: Bool { [.retype, .encrypt, .rename].contains(kind) }
+
+    /// Returns the change of a type or field that belongs to something renamed, which cannot be deployed as it is.
+    func renamed(_ change: ModelChange) -> CloudKitChange {
+        guard [.addType, .addField, .addCompanion].contains(kind) else { return self }
+        let sentence = "\(change.sentence) \(ModelChange.forbiddenByCloudKit) \(change.remedyForCloudKit)"
+        return CloudKitChange(.rename, name, "\(name): \(sentence)")
+    }
 
     private init(_ kind: Kind, _ name: String, _ sentence: String) {
         (self.kind, self.name, self.sentence) = (kind, name, sentence)
@@ -155,7 +186,10 @@ struct CloudKitChange: Sendable {
 
     private static func added(_ name: String, _ field: String, _ new: CloudKitSchema.Field) -> CloudKitChange {
         switch CloudKitFieldRole(of: field) {
-        case .system: CloudKitChange(.indexes, name, "\(name) is listed: an index on it lasts while it is.")
+        case .system:
+            CloudKitChange(
+                .indexes, name,
+                "\(name), a field of the server, is in the newer text only. Without it, an index on it is dropped.")
         case .receipt: CloudKitChange(.addReceipt, name, "Deploy \(name) \(new.type), which sharing needs.")
         case .companion: CloudKitChange(.addCompanion, name, "Deploy \(name) \(new.type), for large values.")
         case .core: CloudKitChange(.addField, name, "Deploy the field \(name) \(new.type).")

@@ -23,11 +23,33 @@ package struct CloudKitSchemaFile: Sendable, Equatable {
     /// - Throws: `modelInvalid` with the line and the column of what is not part of the language; any error from reading
     ///   the file.
     package init(contentsOf path: String) throws {
-        try self.init(try POSIXSystem().read(path, limit: Self.limit, as: .modelInvalid), path: path)
+        if path == Self.standardInput {
+            try self.init(Self.input(), path: Self.shown(path))
+        } else {
+            try self.init(try POSIXSystem().read(path, limit: Self.limit, as: .modelInvalid), path: path)
+        }
     }
 
+    /// The path that stands for standard input.
+    package static let standardInput = "-"
     /// A limit far above the size of any schema that CloudKit can have.
     private static let limit = 64 << 20
+
+    /// Returns a path for a person.
+    package static func shown(_ path: String) -> String { path == standardInput ? "standard input" : path }
+
+    /// Reads standard input to its end, or to the limit.
+    private static func input() -> [UInt8] {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while bytes.count < limit {
+            let count = systemRead(STDIN_FILENO, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            bytes += piece.prefix(count)
+        }
+        return bytes
+    }
 
     // MARK: - The text
 
@@ -55,6 +77,19 @@ package struct CloudKitSchemaFile: Sendable, Equatable {
         let items = fields + grants
         return ["    RECORD TYPE \(type.name.inSchema) ("]
             + items.enumerated().map { $1 + ($0 + 1 < items.count ? "," : "") } + ["    );"]
+    }
+}
+
+extension ProjectConfiguration {
+    /// The schema of CloudKit's Production environment that the configuration names; nil if it names none.
+    ///
+    /// - Throws: any error from reading it.
+    package var cloudKitProduction: CloudKitProduction? {
+        get throws {
+            try cloudKitSchema.map {
+                CloudKitProduction(try CloudKitSchemaFile(contentsOf: $0).schema, configuration: cloudKitConfiguration)
+            }
+        }
     }
 }
 

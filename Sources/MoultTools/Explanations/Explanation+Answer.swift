@@ -80,10 +80,16 @@ extension Explanation {
             facts.append("Severity: \(rule.severity.rawValue).")
             if let profile = rule.profile { facts.append("Only with the profile \(profile.rawValue).") }
             let codes = Finding.codes(ofRule: code)
+            if !rule.gaps.isEmpty {
+                facts.append("Its findings have the code \(rule.gaps.map(\.rawValue).listed("or")).")
+            }
             if !codes.isEmpty { facts.append("In a plan, it has the code \(codes.listed("or")).") }
         }
         if let coreData { facts.append("Core Data's error: \(coreData.constant), \(coreData.number).") }
-        if let ruleCode { facts.append("Lint reports it from the models alone, as \(ruleCode).") }
+        if let ruleCode {
+            let isGap = LintRule.named(ruleCode)?.gaps.map(\.rawValue).contains(code) == true
+            facts.append(isGap ? "Its rule is \(ruleCode)." : "Lint reports it from the models alone, as \(ruleCode).")
+        }
         if let status { facts.append(status) }
         return facts
     }

@@ -1,4 +1,5 @@
 import MoultBasics
+import MoultModel
 import MoultPlan
 
 extension Explanation {
@@ -36,7 +37,7 @@ extension Explanation {
             "The framework has CD_entityName and CD_moveReceipt in every record type.",
             "Rename it before the schema is deployed."),
         gap(
-            .tooManyFields, "A record type would have more than 256 fields.",
+            .tooManyFields, "A record type would have more than about 256 fields.",
             "A String, a Binary Data and a Transformable attribute each need two fields.",
             "Move attributes into another entity, or into a composite attribute, which has one field."),
         gap(
@@ -47,6 +48,19 @@ extension Explanation {
             .share, "Production has the fields for sharing, and not the record type cloudkit.share.",
             "The server makes this type in Development, with the first share.",
             "If the app shares records, share one in Development and deploy. Otherwise there is nothing to do."),
+        gap(
+            .encryptionUnknown, "The model does not say which attributes are encrypted in CloudKit.",
+            "A compiled model, and the one inside a store, leave it out. A deployed field keeps its encryption for ever.",
+            "Name the source of the model (.xcdatamodeld), or use the app's own tool for SwiftData."),
+        gap(
+            .configurationUnknown, "The model has configurations, and marks none for CloudKit.",
+            "All entities count as mirrored. Nothing that was deployed can be removed.",
+            "Mark the configuration that is mirrored, or name it: \(option: .mirroredConfiguration(nil))."),
+        Explanation(
+            CloudKitChange.Kind.rename.rawValue, .cloudKit, "A record type or field is that of something renamed.",
+            ModelChange.forbiddenByCloudKit,
+            "Keep the old part, add a new one next to it without a renaming identifier, and let the app copy the values."
+        ),
         Explanation(
             CloudKitChange.Kind.indexes.rawValue, .cloudKit, "The indexes of a field differ between two schemas.",
             "The mirroring of a store queries no index in the private database.", "There is nothing to do."),
@@ -67,7 +81,8 @@ extension Explanation {
     private static let initialise: Remedy =
         "Initialise the schema in Development (initializeCloudKitSchema) or import one, and deploy it."
     private static let replace: Remedy =
-        "Leave the attribute as Production has it. Add one of another name, and let the app copy the values."
+        "Leave the attribute as Production has it. Add one of another name, without a renaming identifier, and let the "
+        + "app copy the values."
 }
 
 extension Explanation.Group {

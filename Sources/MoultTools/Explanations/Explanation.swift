@@ -38,7 +38,9 @@ package struct Explanation: Sendable {
         (self.code, self.group, self.meaning, self.why) = (code, group, meaning, why)
         self.remedy = remedy
         self.title = title ?? meaning.firstSentence
-        ruleCode = LintRule.named(code) == nil ? Finding.ruleCode(code) : nil
+        ruleCode =
+            LintRule.named(code) == nil
+            ? Finding.ruleCode(code) ?? LintRule.all.first { $0.gaps.map(\.rawValue).contains(code) }?.code : nil
     }
 
     private init(_ rule: LintRule) {

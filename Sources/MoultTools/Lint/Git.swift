@@ -160,7 +160,7 @@ struct Git {
     }
 
     /// The way to check a model without a repository.
-    static let withoutRevision: Remedy = " To compare with the lock file, leave \(option: .since(nil)) out."
+    static let withoutRevision: Remedy = " To check without a revision, leave \(option: .since(nil)) out."
 
     /// Returns the folder that git asks to declare safe.
     private static func safeFolder(_ run: ProgramRun) -> String? {

@@ -19,6 +19,8 @@ package struct Lint: Sendable {
     package var namesModels = false
     /// The codes of the only rules to apply; nil for all.
     package var only: Set<String>?
+    /// The use case that the findings are of.
+    var use = Remedy.Use.lint
     /// The schema of CloudKit's Production environment; nil for none.
     package var schema: LintSchema?
 
@@ -262,6 +264,9 @@ package struct LintFinding: Sendable {
 
     /// The remedy, in the words of the current front end.
     package var remedy: String { advice.text() }
+
+    /// The title of the rule, after the kind of the gap in a schema of CloudKit.
+    var title: String { [gap?.code.rawValue, rule.title].compactMap(\.self).joined(separator: ": ") }
 
     /// The place of the finding: `Entity.property`, `Entity`, or the version.
     package var place: String {

@@ -12,7 +12,7 @@ extension LintReport {
             let file = paths?.place(of: finding.file) ?? finding.file
             let word = finding.severity == .note ? "notice" : finding.severity.rawValue
             let line = finding.line.map { ",line=\($0)" } ?? ""
-            let title = "\(finding.rule.code) \(finding.rule.title)".escapedForProperty
+            let title = "\(finding.rule.code) \(finding.title)".escapedForProperty
             let text = [finding.message, finding.remedy, finding.xml].compactMap { $0 }.joined(separator: "\n")
             return "::\(word) file=\(file.escapedForProperty)\(line),title=\(title)::\(text.escapedForCommand)"
         }
@@ -37,7 +37,7 @@ extension LintReport {
     package func markdownLines(share: Int) -> [String] {
         let limit = max(5, 50 / max(1, share))
         let picture = picture(limit: max(3, 20 / max(1, share)))
-        let command = String(advice: share > 1 ? "\(.lint, .path(path))" : "\(.lint)")
+        let command = String(advice: share > 1 ? "\(use, .path(path))" : "\(use)")
         let heading = "### \(command): \(findings.isEmpty ? "no findings" : counts)"
         let compared =
             (compared.isEmpty ? [] : ["Compared with \(compared.map(\.inCode).listed()).", ""])
@@ -46,7 +46,7 @@ extension LintReport {
         let table =
             ["| | rule | place | finding |", "|---|---|---|---|"]
             + findings.prefix(limit).map { finding in
-                "| \(finding.severity.rawValue) | \(finding.rule.code) | \(finding.location.inCode) | "
+                "| \(finding.severity.rawValue) | \(finding.label) | \(finding.location.inCode) | "
                     + "\(finding.message.inTable) |"
             }
         let others = findings.count - limit
@@ -54,7 +54,7 @@ extension LintReport {
             others > 0
             ? ["", "\(Quantity.count(others, "more finding is", plural: "more findings are")) not shown here."] : []
         let remedies = findings.prefix(limit).flatMap { finding -> [String] in
-            let title = "**\(finding.rule.code) \(finding.rule.title)**, \(finding.place.inCode): "
+            let title = "**\(finding.rule.code) \(finding.title)**, \(finding.place.inCode): "
             let xml = finding.xml.map { ["", "```xml", $0, "```"] } ?? []
             return ["", title + finding.remedy.inTable] + xml
         }
@@ -67,7 +67,7 @@ extension LintReport {
     private func exceptions(limit: Int) -> [String] {
         guard !excepted.isEmpty else { return [] }
         let rows = excepted.prefix(limit).map { finding in
-            "| \(finding.rule.code) | \(finding.location.inCode) | \(finding.exception?.why.inTable ?? "") |"
+            "| \(finding.label) | \(finding.location.inCode) | \(finding.exception?.why.inTable ?? "") |"
         }
         return [
             "<details><summary>\(Quantity.count(excepted.count, "exception"))</summary>", "",
@@ -183,6 +183,9 @@ extension LintRule {
 }
 
 extension LintFinding {
+    /// The code of the rule, with the kind of the gap in a schema of CloudKit.
+    fileprivate var label: String { [rule.code, gap?.code.rawValue].compactMap(\.self).joined(separator: " ") }
+
     fileprivate func sarif(position: Int, place file: String, saysSuppressions: Bool) -> JSONValue {
         let pasted = xml.map { "\n\n\($0)" } ?? ""
         var location: [JSONValue.Member] = [
@@ -202,6 +205,9 @@ extension LintFinding {
                 .init("message", ["text": .string("\(message)\n\n\(remedy)\(pasted)")]),
                 .init("locations", [.object(whole)]),
                 .init("partialFingerprints", ["moultLint/v1": .string(fingerprint)]),
-            ] + (saysSuppressions ? [.init("suppressions", .array(suppressions))] : []))
+            ]
+                + (gap.map { [.init("properties", ["code": .string($0.code.rawValue), "field": .string($0.name)])] }
+                    ?? [])
+                + (saysSuppressions ? [.init("suppressions", .array(suppressions))] : []))
     }
 }

@@ -25,12 +25,15 @@ package struct LintReport: Sendable {
     let turnedOff: [String]
     /// The last step, for a picture of its changes.
     let lastStep: LintStep?
+    /// The use case that the findings are of.
+    let use: Remedy.Use
     /// The path of the schema of CloudKit that the model was compared with; nil for none.
     let schema: String?
 
     /// - Parameter findings: all findings, those with an exception too.
     init(_ findings: [LintFinding], of subject: LintSubject, path: String, _ lint: Lint) {
         (self.path, rules, turnedOff) = (path, lint.rules(for: subject), lint.turnedOff)
+        use = lint.use
         schema = rules.contains(where: \.isOfSchema) ? subject.schema?.path : nil
         self.findings = findings.filter { $0.exception == nil }
         excepted = findings.filter { $0.exception != nil }
@@ -53,6 +56,7 @@ package struct LintReport: Sendable {
         (self.path, rules, turnedOff) = (path, lint.rules, lint.turnedOff)
         self.findings = findings.filter { $0.exception == nil }
         excepted = findings.filter { $0.exception != nil }
+        use = lint.use
         (versions, sources, lastStep, unmatched, places, olderCount, schema) = ([], [], nil, [:], nil, 0, nil)
         gap = "The model cannot be read until these are corrected, so no other rule was applied."
     }
@@ -89,14 +93,14 @@ package struct LintReport: Sendable {
                 case .error: style.red("error")
                 }
             return [
-                "\(severity) [\(finding.rule.code)] \(style.bold(finding.rule.title))",
+                "\(severity) [\(finding.rule.code)] \(style.bold(finding.title))",
                 "  " + style.dim("at: \(finding.location.printable)"), "  " + finding.message.printable,
                 "  " + style.bold("→") + " " + finding.remedy.printable,
             ] + (finding.xml.map { ["    " + $0.printable] } ?? []) + [""]
         }
         let exceptions = excepted.flatMap { finding in
             [
-                "\(style.dim("excepted")) [\(finding.rule.code)] \(finding.rule.title)",
+                "\(style.dim("excepted")) [\(finding.rule.code)] \(finding.title)",
                 "  " + style.dim("at: \(finding.location.printable)"),
                 "  Reason: \(finding.exception?.why.printable ?? "")", "",
             ]

@@ -35,6 +35,8 @@ package struct LintRequest: Sendable {
     package var schema: (path: String, configuration: String?)?
     /// The codes of the only rules to apply; nil for all.
     package var only: Set<String>?
+    /// The use case that the findings are of.
+    private(set) var use = Remedy.Use.lint
 
     /// The treatment of corrections.
     package enum Correction: Sendable {
@@ -46,11 +48,13 @@ package struct LintRequest: Sendable {
 
     package init(profiles: Set<LintRule.Profile> = []) { self.profiles = profiles }
 
-    /// Limits the request to the rules about the schema of CloudKit that a model needs.
+    /// Limits the request to the rules about the schema of CloudKit that a model needs, and about what Core Data refuses
+    /// to mirror.
     package mutating func limitToCloudKit(schema: String, configuration: String?) {
         self.schema = (schema, configuration)
         profiles = [.cloudkit]
-        only = Set(LintRule.deployed.map(\.code))
+        only = Set((LintRule.refused + LintRule.deployed).map(\.code))
+        use = .checkCloudKit
         isOfAllModels = false
     }
 
@@ -69,7 +73,7 @@ package struct LintRequest: Sendable {
             profiles: profiles, ignored: Set(codes).union(turnedOff), severities: severities.compactMapValues { $0 },
             acceptedLosses: losses, exceptions: exceptions)
         lint.turnedOff = turnedOff.sorted()
-        lint.only = only
+        (lint.only, lint.use) = (only, use)
         lint.schema = try schema.map { try LintSchema(contentsOf: $0.path, configuration: $0.configuration) }
         return lint
     }

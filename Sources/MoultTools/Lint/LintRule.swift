@@ -37,6 +37,8 @@ package struct LintRule: Sendable {
     package let failing: LintExample
     package let corrected: LintExample
     let check: Check
+    /// The kinds of gaps in a schema of CloudKit that the rule reports; empty for other rules.
+    let gaps: [CloudKitGap.Code]
 
     /// A check, by the part of a model that it examines.
     enum Check: Sendable {
@@ -56,11 +58,12 @@ package struct LintRule: Sendable {
 
     init(
         _ code: String, _ severity: Finding.Severity, _ title: String, profile: Profile? = nil, meaning: String,
-        onDevice: String, remedy: String, failing: LintExample, corrected: LintExample, check: Check
+        onDevice: String, remedy: String, failing: LintExample, corrected: LintExample, check: Check,
+        gaps: [CloudKitGap.Code] = []
     ) {
         (self.code, self.severity, self.title, self.profile) = (code, severity, title, profile)
         (self.meaning, self.onDevice, self.remedy) = (meaning, onDevice, remedy)
-        (self.failing, self.corrected, self.check) = (failing, corrected, check)
+        (self.failing, self.corrected, self.check, self.gaps) = (failing, corrected, check, gaps)
     }
 
     package var category: Category { Category.allCases.first { code.hasPrefix($0.rawValue) } ?? .shape }

@@ -15,7 +15,9 @@ package struct LintSchema: Sendable {
 
     /// - Throws: `modelInvalid` with the line and column of what is not part of the language; `fileNotFound`.
     init(contentsOf path: String, configuration: String?) throws {
-        self.init(try CloudKitSchemaFile(contentsOf: path), path: path, configuration: configuration)
+        self.init(
+            try CloudKitSchemaFile(contentsOf: path), path: CloudKitSchemaFile.shown(path), configuration: configuration
+        )
     }
 }
 

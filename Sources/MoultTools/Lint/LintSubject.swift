@@ -46,7 +46,9 @@ package struct LintSubject: Sendable {
         releases: [LintRelease] = [], rows: StoreRows? = nil, planFindings: [Finding]? = nil,
         declarations: [String: [String: LintDeclaration]] = [:], schema: LintSchema? = nil
     ) throws(MigrationError) {
-        let versions = bundle.versions.map { LintVersion($0, file: bundle.files[$0.name]) }
+        let versions = bundle.versions.map {
+            LintVersion($0, file: bundle.files[$0.name], mirroring: schema?.configuration)
+        }
         self.schema = schema
         shipping = versions.first { $0.name == bundle.currentName } ?? versions.last
         requirements =
@@ -84,7 +86,7 @@ package struct LintSubject: Sendable {
         }
         var unnoticed: [LintStep] = []
         for node in nodes.versions { unnoticed += try LintStep.all(amongNamesakesOf: node) }
-        steps = unnoticed + migrations
+        steps = (unnoticed + migrations).map { $0.judgingRenames(schema) }
     }
 
     /// Whether the model says that its stores are mirrored to CloudKit.
@@ -159,10 +161,13 @@ package struct LintVersion: Sendable {
     /// The path of the file that the version was read from; nil for a model from code or a store.
     package let file: String?
     package let checksum: [UInt8]
+    /// The configuration that is mirrored to CloudKit; nil for those that the model marks.
+    let mirrored: String?
 
-    init(_ version: ModelVersion, file: String?) {
+    init(_ version: ModelVersion, file: String?, mirroring configuration: String? = nil) {
         self.version = version
         self.file = file
+        mirrored = configuration
         checksum = version.hashes.checksum
     }
 
@@ -182,6 +187,8 @@ package struct LintStep: Sendable {
     let rows: [String: Int64]
     /// The step as Core Data sees it, which reads no answers; nil without answers about it.
     var unanswered: UnansweredStep?
+    /// The renames that Core Data refuses in a mirrored store.
+    var forbiddenRenames: [ModelChange] = []
     /// The answers about what an earlier version than the older one had, and what returns in the newer one.
     var returning: [Answer] = []
 
@@ -198,6 +205,15 @@ package struct LintStep: Sendable {
                     inferred: try InferredMapping(correspondence), isRegistered: false, rows: [:]))
         }
         return steps
+    }
+
+    /// Returns the step with its forbidden renames: all in a version that is marked for use with CloudKit; otherwise those
+    /// of what is in Production under its old name.
+    fileprivate func judgingRenames(_ schema: LintSchema?) -> LintStep {
+        var step = self
+        step.forbiddenRenames = diff.renamesForbiddenByCloudKit(in: newer.model, configuration: schema?.configuration)
+            .filter { newer.model.isUsedWithCloudKit || schema?.schema.hasOldName(of: $0, in: older.model) == true }
+        return step
     }
 
     /// The places that questions and refusals are about, and the candidates for renames.

@@ -43,10 +43,15 @@ package struct Reconstruction: Sendable {
         let model = try RepositoryModel(bundle, isInFiles: isInFiles, in: tags.git)
         let history = try ModelHistory(of: model, in: tags)
         guard !history.shapes.isEmpty || !history.findings.isEmpty else {
+            // The single version that the bundle was made of counts as another model while it is there.
+            let single = String(bundle.path.dropLast())
+            let isThere = try bundle.path.hasSuffix(".xcdatamodeld") && POSIXSystem().exists(single)
             throw MigrationError(
                 .modelNotFound, "No tag has the model \(Path.name(of: bundle.path)), under this name or another.",
                 place: tags.git.root,
-                remedy: "Give a pattern of tags that have it; `git tag` lists them.")
+                remedy: isThere
+                    ? "\(single) beside it counts as another model. If the bundle takes its place, remove it."
+                    : "Give a pattern of tags that have it; `git tag` lists them.")
         }
         (self.bundle, self.history) = (bundle, history)
         names = Dictionary(bundle.versions.map { ($0.hashes.checksum, $0.name) }) { _, newer in newer }
@@ -167,17 +172,33 @@ package struct Reconstruction: Sendable {
         }
     }
 
-    /// Adds a finding for each reason why a store of the oldest version would not reach the current one.
+    /// Adds a finding for each reason why a store of the oldest missing version, or of one that has a way now, would not
+    /// reach the current one. A way leads through every version between the two, so that an added one may close it.
     mutating func checkWay(_ answers: Answers, registered: [RegisteredStage]) {
         guard let first = missing.first, let (all, current) = try? unwritten() else { return }
-        let joined = ModelVersions(joining: all, currentName: current)
-        guard let start = joined.position(named: first.name), let end = joined.position(named: current), start < end
-        else { return }
-        let issues = joined.pathIssues(
-            from: joined.versions[start].name, to: joined.versions[end].name, answers: answers, registered: registered)
-        findings += issues.map { issue in
-            Finding(
-                code: "way-not-found", severity: .warning, place: issue.place, message: issue.message,
+        let (before, after) = (ModelVersions(bundle), ModelVersions(joining: all, currentName: current))
+        func issues(from name: String, in versions: ModelVersions) -> [Finding]? {
+            guard let start = versions.position(named: name), let end = versions.position(named: current), start < end
+            else { return nil }
+            return versions.pathIssues(
+                from: versions.versions[start].name, to: versions.versions[end].name, answers: answers,
+                registered: registered)
+        }
+        var closed: [(issue: Finding, versions: [String])] =
+            (issues(from: first.name, in: after) ?? []).map { ($0, []) }
+        for version in before.versions where issues(from: version.name, in: before)?.isEmpty == true {
+            for issue in issues(from: version.name, in: after) ?? [] {
+                let same = closed.firstIndex { $0.issue.place == issue.place && $0.issue.message == issue.message }
+                if same == nil { closed.append((issue, [])) }
+                closed[same ?? closed.count - 1].versions.append(version.name)
+            }
+        }
+        findings += closed.map { issue, versions in
+            let others =
+                versions.isEmpty
+                ? "" : " This also stops stores of \(versions.listed()), which have a way without the missing versions."
+            return Finding(
+                code: "way-not-found", severity: .warning, place: issue.place, message: issue.message + others,
                 remedy: issue.advice)
         }
     }

@@ -163,7 +163,11 @@ public struct ReconstructionReport: Sendable, CustomStringConvertible, ToolAnswe
         if let written {
             return ["Wrote \(names) into \(written.printable), and locked all versions."]
                 + (written == model
-                    ? [] : ["Put \(written.printable) into the Xcode project in place of \(model.printable)."])
+                    ? []
+                    : [
+                        "Put \(written.printable) into the Xcode project in place of \(model.printable), and remove "
+                            + "\(model.printable): while both are there, they count as two models."
+                    ])
         }
         return names.isEmpty
             ? ["Every shape that was released has a version."]

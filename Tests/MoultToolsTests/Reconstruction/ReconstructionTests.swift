@@ -343,6 +343,42 @@ struct ReconstructionTests {  // tier: long
         withExtendedLifetime(edited) {}
     }
 
+    @Test func `a version that closes a way which is open now is named with the versions whose stores it stops`()
+        async throws
+    {
+        func version(_ name: String, _ date: String) -> LintExample.Version {
+            .init(name, "<entity name=\"Post\">\(Self.attribute("title"))\(date)</entity>")
+        }
+        let first = version("App", "")
+        let number = "<attribute name=\"date\" optional=\"YES\" attributeType=\"Integer 64\"/>"
+        let date = "<attribute name=\"date\" optional=\"YES\" attributeType=\"Date\"/>"
+        let (folder, model) = try repository(
+            [first], [first, version("App 2", number)], [first, version("App 2", date)])
+        let report = try await Project(models: model).reconstruct()
+        #expect(report.order == ["App", "App v2", "App 2"])
+        let finding = try #require(report.findings.first { $0.code == "way-not-found" }, "\(report.findings)")
+        #expect(
+            finding.message.hasSuffix("This also stops stores of App, which have a way without the missing versions."))
+        #expect(report.findings.count == 1)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test func `the single version beside the bundle that took its place is named, and is no other model when removed`()
+        async throws
+    {
+        let folder = try ScratchFolder()
+        let repository = try Repository(folder.path)
+        try ExampleModel.write([Self.version("App", "title")], current: nil, to: folder.path)
+        try repository.commitAll()
+        try repository.git("tag", "v1")
+        let bundle = folder.path + "/App.xcdatamodeld"
+        try ExampleModel.write([Self.version("App", "title")], current: nil, to: bundle)
+        let error = await #expect(throws: MigrationError.self) { _ = try await Project(models: bundle).reconstruct() }
+        #expect(error?.remedy.contains("App.xcdatamodel beside it counts as another model") == true, "\(error as Any)")
+        try FileManager.default.removeItem(atPath: folder.path + "/App.xcdatamodel")
+        #expect(try await Project(models: bundle).reconstruct().isComplete)
+    }
+
     // MARK: - What is not there
 
     @Test func `a version that cannot be read at a tag is a finding, and the other tags still count`() async throws {

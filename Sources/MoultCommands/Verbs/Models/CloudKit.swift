@@ -10,6 +10,8 @@ extension Verb {
             The Production environment of CloudKit takes only the record types and fields that somebody deployed. What
             it lacks is not synchronised. These verbs read and write schemas as the CloudKit console and cktool do
             (.ckdb); they connect to no server.
+            MODEL is best the source (.xcdatamodeld): a compiled model or a store does not say which attributes are
+            encrypted. For SwiftData's types, build a tool of the app's own, which needs no MODEL, or name a store.
             """,
         subverbs: [cloudKitSchema, cloudKitCheck, cloudKitDiff])
 
@@ -22,7 +24,8 @@ extension Verb {
             An import replaces the schema of Development, and leaving out a type or field asks for its removal. --merge
             keeps everything in a schema of Production: types and fields of earlier models, and those of the app's own.
             Exits with 1 if that schema has a field with another type or encryption than the model needs; the text
-            keeps the field as it is. A model that no schema can hold is refused.
+            keeps the field as it is. A model that no schema can hold is refused. If the model does not say which
+            attributes are encrypted, or which of its configurations is mirrored, a comment at the top says so.
             """,
         operands: [.model], options: [version, configuration, merge, sharing, .printed, .order],
         examples: [
@@ -49,8 +52,9 @@ extension Verb {
         discussion: """
             Compares what mirroring the model's current version needs with the schema in Production, which the CloudKit
             console saves. Names, types and encryption count; indexes, grants and order do not. Types that are not Core
-            Data's are the app's own. The rules are SYNC012 to SYNC016 of lint, which applies them too if moult.json
-            names the schema. With --since, the findings say which gaps the released model has too.
+            Data's are the app's own. The rules are those of lint about models that Core Data refuses to mirror (SYNC001
+            to SYNC008, SYNC011), and SYNC012 to SYNC016, which lint applies too if moult.json names the schema. With
+            --since, the findings say which gaps the released model has too.
             Exits with 0, or with 1 if something has to be deployed or is impossible; notes do not count.
             """,
         operands: [.model], options: [production, configuration, since, .lintFormat, .printed, .order],
@@ -96,11 +100,13 @@ extension Verb {
         "configuration", "NAME",
         "The configuration that is mirrored; by default those that the model marks for CloudKit, or all entities.")
     private static let merge = Option.value(
-        "merge", "FILE", "The schema of Production, of which everything is kept.", completes: .files)
+        "merge", "FILE", "The schema of Production, of which everything is kept; - for standard input.",
+        completes: .files)
     private static let sharing = Option.flag(
         "sharing", "Add the record type of shares, which the server otherwise makes with the first share.")
     private static let production = Option.value(
-        "schema", "FILE", "The schema of Production; by default the one that moult.json names.", completes: .files)
+        "schema", "FILE", "The schema of Production, - for standard input; by default the one that moult.json names.",
+        completes: .files)
     private static let since = Option.value(
         "since", "REV", "Compare with the model at the merge base of this git revision and HEAD too.")
 }

@@ -256,7 +256,8 @@ extension Verb {
             several to use, and which profiles moult lint should apply. lint and lock then work on all of these models,
             and the other verbs need no --model for a store of one of them, in this folder or below it. A lock file that
             already has a model stays as it is. Commit the files. The lock is the baseline: lint reports what is new.
-            moult.json can also have answers, rules, backups, severities, exceptions, acceptedLosses and anonymise.
+            moult.json can also have answers, rules, backups, severities, exceptions, acceptedLosses, anonymise and
+            cloudkit.
             """,
         operands: [.models], options: [.lintProfile],
         examples: ["moult init Forum.xcdatamodeld --profile cloudkit", "moult init --json"]

@@ -121,8 +121,8 @@ enum ChangeRules {
         let kinds = removals.union([
             .entityRenamed, .attributeRenamed, .relationshipRenamed, .type, .destination, .cloudEncryption,
         ])
-        // If the model is marked for use with CloudKit, a separate rule reports renames.
-        let renames = step.newer.model.isUsedWithCloudKit ? forbiddenRenames(step) : []
+        // A separate rule reports the renames that Core Data refuses.
+        let renames = step.forbiddenRenames
         let mirrored = Set((step.older.model.mirroredEntities + step.newer.model.mirroredEntities).map(\.name))
         return changes(step, kinds) { change in
             change.isOfCloudKitField && !renames.contains(change)
@@ -137,18 +137,13 @@ enum ChangeRules {
         }
     }
 
-    /// Returns matches for renames in a model that is marked for use with CloudKit.
+    /// Returns matches for the renames that Core Data refuses in a mirrored store.
     static func renamedWithCloudKit(_ step: LintStep) -> [LintMatch] {
-        guard step.newer.model.isUsedWithCloudKit else { return [] }
-        return forbiddenRenames(step).map { change in
+        step.forbiddenRenames.map { change in
             var match = match(change, step, remedy: Remedy(change.remedyForCloudKit))
             match.message += " \(ModelChange.forbiddenByCloudKit)"
             return match
         }
-    }
-
-    private static func forbiddenRenames(_ step: LintStep) -> [ModelChange] {
-        step.diff.renamesForbiddenByCloudKit(in: step.newer.model)
     }
 
     static func olderProcesses(_ step: LintStep) -> [LintMatch] {

@@ -20,7 +20,7 @@ extension LintRule {
     ) -> LintRule {
         LintRule(
             code, severity, title, profile: .cloudkit, meaning: meaning, onDevice: onDevice, remedy: remedy,
-            failing: failing, corrected: corrected, check: .schema(SchemaRules.gaps(gaps)))
+            failing: failing, corrected: corrected, check: .schema(SchemaRules.gaps(gaps)), gaps: gaps)
     }
 
     /// The rules about the schema of CloudKit that a model needs.
@@ -71,14 +71,18 @@ extension LintRule {
             remedy: "Rename the property, or move properties into another entity.",
             failing: LintExample(
                 post("<attribute name=\"entityName\" optional=\"YES\" attributeType=\"String\"/>")),
-            corrected: LintExample(title), check: .model(SchemaRules.faults)),
+            corrected: LintExample(title), check: .model(SchemaRules.faults),
+            gaps: [.conflict, .badName, .collision, .tooManyFields]),
         schema(
-            "SYNC016", .note, "Only in CloudKit's Production",
-            meaning:
-                "What was deployed stays, also if the model no longer has it. A new field must not reuse its name.",
+            "SYNC016", .note, "Note on CloudKit's Production",
+            meaning: """
+                What was deployed stays, also if the model no longer has it. A new field must not reuse its name. A \
+                compiled model does not say what is encrypted, and an unmarked configuration not what is mirrored.
+                """,
             onDevice: "Older versions of the app still use it.",
             remedy: "Keep it in every file that you import into Development.",
             failing: LintExample(title, schema: schema("CD_title STRING", "CD_topic STRING")),
-            corrected: LintExample(title, schema: schema("CD_title STRING")), .orphan, .share),
+            corrected: LintExample(title, schema: schema("CD_title STRING")), .orphan, .share,
+            .encryptionUnknown, .configurationUnknown),
     ]
 }

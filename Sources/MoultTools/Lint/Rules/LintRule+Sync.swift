@@ -33,6 +33,9 @@ extension LintRule {
             failing: LintExample(failing), corrected: LintExample(corrected), check: .version(check))
     }
 
+    /// The rules about models that Core Data refuses to mirror.
+    static var refused: [LintRule] { sync.filter { $0.onDevice == onDevice } }
+
     static let sync: [LintRule] = [
         cloudKit(
             "SYNC001", "Uniqueness constraint with CloudKit",
@@ -245,10 +248,14 @@ enum SyncRules {
 
     static func configurations(_ version: LintVersion) -> [LintMatch] {
         let configurations = version.model.configurations.filter { !$0.entityNames.isEmpty }
-        let cloud = configurations.filter(\.usedWithCloudKit)
+        let cloud = configurations.filter { configuration in
+            version.mirrored.map { $0 == configuration.name } ?? configuration.usedWithCloudKit
+        }
         return (cloud.isEmpty ? configurations : cloud).flatMap { configuration -> [LintMatch] in
             let members = Set(configuration.entityNames)
-            return version.model.entities.filter { members.contains($0.name) }.flatMap { entity in
+            // A member also has the relationships of its ancestors.
+            let entities = (try? version.model.mirroredEntities(configuration.name)) ?? []
+            return entities.flatMap { entity in
                 entity.relationships.filter { !members.contains($0.destinationEntityName) && !$0.isTransient }.map {
                     LintMatch(
                         version.name, entity.name, $0.name,
@@ -264,7 +271,9 @@ enum SyncRules {
 
     // MARK: The mirrored part
 
-    private static func entities(_ version: LintVersion) -> [EntityDescription] { version.model.mirroredEntities }
+    private static func entities(_ version: LintVersion) -> [EntityDescription] {
+        (try? version.model.mirroredEntities(version.mirrored)) ?? version.model.mirroredEntities
+    }
 
     private static func attributes(
         _ version: LintVersion, _ isIncluded: (AttributeDescription) -> Bool

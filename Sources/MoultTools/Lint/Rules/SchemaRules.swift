@@ -14,6 +14,10 @@ enum SchemaRules {
             return gaps.map { gap in
                 var match = match(gap, in: version)
                 match.message += former.sentence(about: gap)
+                if let rename = former.rename(of: gap) {
+                    match.message += " \(rename.sentence) \(ModelChange.forbiddenByCloudKit)"
+                    match.remedy = Remedy(rename.remedyForCloudKit)
+                }
                 return match
             }
         }
@@ -22,7 +26,12 @@ enum SchemaRules {
     /// Returns matches for the parts of the model that no schema of CloudKit can have.
     static func faults(_ subject: LintSubject) -> [LintMatch] {
         guard let requirements = subject.requirements, let version = subject.shipping else { return [] }
-        return requirements.faults.map { match($0, in: version) }
+        let former = FormerRequirements(subject, subject.schema)
+        return requirements.faults.map { gap in
+            var match = match(gap, in: version)
+            match.message += former.sentence(about: gap)
+            return match
+        }
     }
 
     private static func match(_ gap: CloudKitGap, in version: LintVersion) -> LintMatch {
@@ -30,7 +39,7 @@ enum SchemaRules {
         let root = String(gap.recordType.dropFirst("CD_".count))
         let entity = gap.origin?.entity ?? (version.model.hasEntity(root) ? root : nil)
         var match = LintMatch(
-            version.name, entity, gap.origin?.property, gap.message, remedy: Remedy(gap.remedy))
+            version.name, entity, gap.origin?.property, gap.message, remedy: gap.remedy)
         match.gap = gap
         return match
     }
@@ -42,8 +51,10 @@ private struct FormerRequirements {
     private let gaps: [CloudKitGap]
     /// The revision, as typed and with its commit; nil for the version before.
     private let revision: String?
+    /// The renames that Core Data refuses in a mirrored store, on the way to the version that ships.
+    private let renames: [ModelChange]
 
-    init(_ subject: LintSubject, _ schema: LintSchema) {
+    init(_ subject: LintSubject, _ schema: LintSchema?) {
         let release = subject.releases.last { !$0.isLock }
         revision = release?.source
         let released = release.flatMap { release in
@@ -52,22 +63,36 @@ private struct FormerRequirements {
         let place = subject.versions.firstIndex { $0.name == subject.shipping?.name } ?? 0
         let before = place > 0 ? subject.versions[place - 1].version : nil
         requirements = (release == nil ? before : released).flatMap {
-            try? CloudKitRequirements($0.model, configuration: schema.configuration)
+            try? CloudKitRequirements($0.model, configuration: schema?.configuration)
         }
-        gaps = requirements?.gaps(in: schema.schema) ?? []
+        gaps = (schema.flatMap { requirements?.gaps(in: $0.schema) } ?? []) + (requirements?.faults ?? [])
+        let edit = released.flatMap { released in
+            subject.shipping.flatMap { try? ModelDiff(from: released, to: $0.version) }
+        }
+        let edited =
+            subject.shipping.flatMap {
+                edit?.renamesForbiddenByCloudKit(in: $0.model, configuration: schema?.configuration)
+            } ?? []
+        renames = edited + subject.steps.flatMap(\.forbiddenRenames)
+    }
+
+    /// Returns the rename that made a part of the schema missing in Production; nil if there is none.
+    func rename(of gap: CloudKitGap) -> ModelChange? {
+        guard [.addType, .addField, .addCompanion].contains(gap.code) else { return nil }
+        let entity = gap.origin?.entity ?? String(gap.recordType.dropFirst("CD_".count))
+        return renames.first { $0.entity == entity && $0.member == gap.origin?.property }
     }
 
     /// Returns a sentence, with a leading space, about a gap in the earlier state; empty if there is nothing to say.
     func sentence(about gap: CloudKitGap) -> String {
         guard let requirements else { return "" }
-        switch gap.code {
-        case .addType, .addField:
-            let isOlder = gaps.contains { $0.code == gap.code && $0.name == gap.name }
-            return revision.map { isOlder ? " The model of \($0) needs it too." : "" } ?? ""
-        case .retype, .encrypt:
-            let isReused = gap.field.map { requirements.schema.types[gap.recordType]?.fields[$0] == nil } ?? false
-            return isReused ? " The name is that of a property that was removed earlier." : ""
-        case .addCompanion, .addReceipt, .conflict, .badName, .collision, .tooManyFields, .orphan, .share: return ""
+        if let revision, gap.code.severity > .note,
+            gaps.contains(where: { $0.code == gap.code && $0.name == gap.name && $0.needed == gap.needed })
+        {
+            return " The model of \(revision) has this gap too."
         }
+        guard gap.isImpossible, let field = gap.field else { return "" }
+        let isReused = requirements.schema.types[gap.recordType]?.fields[field] == nil
+        return isReused ? " The name is that of a property that was removed earlier." : ""
     }
 }
