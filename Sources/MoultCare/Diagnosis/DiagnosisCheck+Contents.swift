@@ -54,7 +54,8 @@ extension DiagnosisCheck {
     static let fewerRows = DiagnosisCheck(upTo: 0.9, readsAll: true) { site in
         guard let snapshot = site.snapshot, site.isSound else { return [] }
         let hashes = snapshot.hashes.entities.mapValues(\.base64)
-        guard let backup = try site.listed().backups.last(where: { $0.manifest.versionHashes == hashes }) else { return [] }
+        let backup = try site.listed().backups.last { $0.manifest.versionHashes == hashes }
+        guard let backup else { return [] }
         let lost = try ChangedObjects.all(in: site.path, since: backup, site.system).filter { changed in
             changed.deleted > 10 && changed.deleted > 2 * changed.inserted
         }
