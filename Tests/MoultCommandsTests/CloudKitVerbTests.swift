@@ -214,7 +214,7 @@ struct CloudKitVerbTests {  // tier: long
     @Test func `a compiled model and a store leave the encryption open in check, lint and schema`() throws {
         let moult = try beside("whole")
         #expect(try moult("compile", "App.xcdatamodeld", "-o", "App.momd").exit == 0)
-        #expect(try moult("create", "App.sqlite", "--model", "App.xcdatamodeld").exit == 0)
+        #expect(try moult("create", "App.sqlite", "--model", "App.xcdatamodeld", "--experimental").exit == 0)
         for model in ["App.momd", "App.sqlite"] {
             let check = try moult("cloudkit", "check", model, "--schema", "Production.ckdb", "--json")
             #expect(check.exit == 0, "\(check)")
