@@ -99,7 +99,7 @@ struct UsageTests {  // tier: long
         let error = try #require(document["error"] as? [String: any Sendable])
         #expect(Set(error.keys).isSuperset(of: ["code", "coreData", "message", "place", "remedy"]))
         #expect(error["code"] as? String == "fileNotFound")
-        #expect((error["coreData"] as? [String: any Sendable])?["constant"] as? String == "NSFileNoSuchFileError")
+        #expect((error["coreData"] as? [String: any Sendable])?["constant"] as? String == "NSFileReadNoSuchFileError")
     }
 
     @Test func `the completions of bash are syntactically right and offer verbs, options and words`() throws {

@@ -164,11 +164,11 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
 
         // Not a usable store or model.
         /// There is nothing at the path.
-        public static let fileNotFound = Code("fileNotFound", exit: 4, "NSFileNoSuchFileError", 4)
+        public static let fileNotFound = Code("fileNotFound", exit: 4, "NSFileReadNoSuchFileError", 260)
         /// The file or folder cannot be read by this user.
         public static let fileNotReadable = Code("fileNotReadable", exit: 4, "NSFileReadUnknownError", 256)
         /// The file is not an SQLite database, or was made by neither Core Data nor SwiftData.
-        public static let notAStore = Code("notAStore", exit: 4, "NSPersistentStoreInvalidTypeError", 134000)
+        public static let notAStore = Code("notAStore", exit: 4, "NSFileReadCorruptFileError", 259)
         /// The database is damaged, or a value in it cannot be read.
         public static let storeCorrupted = Code("storeCorrupted", exit: 4, "NSFileReadCorruptFileError", 259)
         /// The store is sound without the log or journal next to it, and damaged with it.

@@ -74,6 +74,13 @@ package final class RecursiveLock: @unchecked Sendable {
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
+
+    /// Runs `body`, or returns nil if another thread holds the lock.
+    package func withLockIfAvailable<Result>(_ body: () -> Result) -> Result? {
+        guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
 }
 
 /// A weak reference for objects that are numerous or in constant use.

@@ -165,12 +165,7 @@ extension ManagedObjectContext {
     ///   `readOnly`.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
-        try withLock { graph in
-            let ids = try stores(holding: request.entityName).first?.insertAll(
-                request.entityName, request.objects, policy: graph.mergePolicy, author: transactionAuthor,
-                contextName: name)
-            return BatchResult(request.resultType, ids ?? [])
-        }
+        BatchResult(request.resultType, try insert(request))
     }
 
     /// Updates properties of all objects that match the request, in one transaction for each store that holds the
@@ -193,36 +188,54 @@ extension ManagedObjectContext {
         BatchResult(request.resultType, try delete(request.fetch))
     }
 
+    /// - Parameter identifiers: the stores to choose from; nil for all.
+    func insert(_ request: BatchInsertRequest, among identifiers: Set<UUID>? = nil) throws -> [ObjectID] {
+        let ids = try withLock { graph in
+            guard let store = try stores(holding: request.entityName, among: identifiers).first else {
+                throw try coordinator().objects.noStore(holding: request.entityName)
+            }
+            return try store.insertAll(
+                request.entityName, request.objects, policy: graph.mergePolicy, author: transactionAuthor,
+                contextName: name)
+        }
+        try coordinator().objects.noteBatch(SavedChanges(inserted: Set(ids)))
+        return ids
+    }
+
     func update(_ fetch: ObjectFetch, _ changes: [String: MoultModel.Expression]) throws -> [ObjectID] {
-        try withLock { graph in
+        let ids = try withLock { graph in
             var read = fetch
             read.columns = changes.map { ObjectFetch.Column($0.key, $0.value) }
             graph.noteReads(of: read)
-            return try stores(holding: fetch.entityName).flatMap {
+            return try stores(holding: fetch.entityName, among: fetch.stores).flatMap {
                 try $0.updateAll(fetch, set: changes, author: transactionAuthor, contextName: name)
             }
         }
+        try coordinator().objects.noteBatch(SavedChanges(updated: Set(ids)))
+        return ids
     }
 
     func delete(_ fetch: ObjectFetch) throws -> [ObjectID] {
-        try withLock { graph in
+        let ids = try withLock { graph in
             graph.noteReads(of: fetch)
-            return try stores(holding: fetch.entityName).flatMap {
+            return try stores(holding: fetch.entityName, among: fetch.stores).flatMap {
                 try $0.deleteAll(fetch, author: transactionAuthor, contextName: name)
             }
         }
+        try coordinator().objects.noteBatch(SavedChanges(deleted: Set(ids)))
+        return ids
     }
 
     /// - Throws: `unknownKey` for an entity that the model does not have.
-    private func stores(holding entityName: String) throws -> [ObjectStore] {
+    private func stores(holding entityName: String, among identifiers: Set<UUID>?) throws -> [ObjectStore] {
         let coordinator = try coordinator()
         guard coordinator.managedObjectModel.entity(entityName) != nil else {
             throw MigrationError(
                 .unknownKey, "The model has no entity \(entityName).", place: entityName,
                 remedy: "It has: \(coordinator.managedObjectModel.entities.map(\.name).joined(separator: ", ")).")
         }
-        let stores = coordinator.objects.stores(holding: entityName)
-        guard !stores.isEmpty else { throw coordinator.objects.noStore(holding: entityName) }
+        let stores = coordinator.objects.stores(holding: entityName, among: identifiers)
+        guard !stores.isEmpty || identifiers != nil else { throw coordinator.objects.noStore(holding: entityName) }
         return stores
     }
 }

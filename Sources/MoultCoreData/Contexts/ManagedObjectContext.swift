@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import MoultBasics
 import MoultModel
@@ -18,10 +17,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     /// The queue type that the context was created with. It has no effect here.
     public let concurrencyType: ConcurrencyType
-    /// The lock that serialises the context's callers. Take it before the lock of the whole context tree, never after
-    /// it.
-    let turn = RecursiveLock()
-    let queue = DispatchQueue(label: "ManagedObjectContext")
+    let turn = ContextTurn()
     let state = Mutex(State())
 
     struct State {
@@ -162,19 +158,19 @@ extension ManagedObjectContext {
     /// may.
     public func perform<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Swift.Result { try self.performAndWait(body) }) }
+            turn.add { continuation.resume(with: Swift.Result(catching: body)) }
         }
     }
 
     /// Runs `body` asynchronously on another thread, with exclusive access to the context.
     public func perform(_ body: @escaping @Sendable () -> Void) {
-        queue.async { self.performAndWait(body) }
+        turn.add(body)
     }
 
-    /// Runs `body` on this thread, with exclusive access to the context, and returns when it is done. Calls may be
-    /// nested.
+    /// Runs `body` on this thread, with exclusive access to the context and after the blocks that ``perform(_:)`` was
+    /// called with before, and returns when it is done. A nested call runs at once.
     public func performAndWait<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        try turn.withLock(body)
+        try turn.inOrder(body)
     }
 
     /// The undo manager that registers the changes in this context; nil, the default, for no undo.

@@ -23,13 +23,17 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     public let entityName: String
     /// The kind of ``NSBatchInsertResult/result``.
     open var resultType = NSBatchInsertRequestResultType.statusOnly
-    private let next: (NSManagedObjectContext) throws -> [String: Any]?
+    /// Returns a function that returns the values of one object after another, and nil at the end.
+    private let rows: () -> Next
+    private typealias Next = (NSManagedObjectContext) throws -> [String: Any]?
 
     /// Creates a request that inserts an object for each dictionary.
     public init(entityName: String, objects: [[String: Any]]) {
         self.entityName = entityName
-        var rest = objects[...]
-        next = { _ in rest.popFirst() }
+        rows = {
+            var rest = objects[...]
+            return { _ in rest.popFirst() }
+        }
     }
 
     /// Creates a request that inserts an object for each dictionary.
@@ -40,11 +44,12 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     /// Creates a request that inserts the dictionaries that a handler fills, until it returns true.
     public init(entityName: String, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
         self.entityName = entityName
-        next = { _ in
+        let next: Next = { _ in
             let values = NSMutableDictionary()
             if handler(values) { return nil }
             return values.reduce(into: [:]) { all, entry in (entry.key as? String).map { all[$0] = entry.value } }
         }
+        rows = { next }
     }
 
     /// Creates a request that inserts the dictionaries that a handler fills, until it returns true.
@@ -57,7 +62,7 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     /// Creates a request that inserts the objects that a handler fills, until it returns true.
     public init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
         self.entityName = entityName
-        next = { context in
+        let next: Next = { context in
             let scratch = NSManagedObjectContext(.privateQueue)
             scratch.persistentStoreCoordinator = context.persistentStoreCoordinator
             let object = NSEntityDescription.insertNewObject(forEntityName: entityName, into: scratch)
@@ -74,6 +79,16 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
                 }
             }
         }
+        rows = { next }
+    }
+
+    private init(_ original: NSBatchInsertRequest) { (entityName, rows) = (original.entityName, original.rows) }
+
+    /// Returns an independent request with the same properties and objects or handler.
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = NSBatchInsertRequest(self).affecting(storesOf: self)
+        copy.resultType = resultType
+        return copy
     }
 
     /// Creates a request that inserts the objects that a handler fills, until it returns true.
@@ -84,14 +99,15 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     }
 
     func run(in context: NSManagedObjectContext) throws -> NSBatchInsertResult {
-        var rows: [[String: Any?]] = []
+        var objects: [[String: Any?]] = []
+        let next = rows()
         while let row = try next(context) {
-            rows.append(try row.reduce(into: [:]) { $0[$1.key] = try context.stored($1.value, $1.key, of: entityName) })
+            objects.append(
+                try row.reduce(into: [:]) { $0[$1.key] = try context.stored($1.value, $1.key, of: entityName) })
         }
-        var request = try BatchInsertRequest(entityName: entityName, objects: rows)
-        request.resultType = .objectIDs
-        let done = try context.base.execute(request)
-        return NSBatchInsertResult(resultType, done.objectIDs)
+        let request = try BatchInsertRequest(entityName: entityName, objects: objects)
+        let stores = try storeIdentifiers(in: context.persistentStoreCoordinator)
+        return NSBatchInsertResult(resultType, try context.base.insert(request, among: stores))
     }
 }
 
@@ -126,11 +142,20 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     /// Creates a request that changes nothing until ``propertiesToUpdate`` is set.
     public convenience init(entity: NSEntityDescription) { self.init(entityName: entity.name ?? "") }
 
+    /// Returns an independent request with the same properties.
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = NSBatchUpdateRequest(entityName: entityName).affecting(storesOf: self)
+        (copy.predicate, copy.propertiesToUpdate) = (predicate, propertiesToUpdate)
+        (copy.includesSubentities, copy.resultType) = (includesSubentities, resultType)
+        return copy
+    }
+
     func run(in context: NSManagedObjectContext) throws -> NSBatchUpdateResult {
         let condition = try predicate?.moult(for: "NSBatchUpdateRequest.predicate")
         var fetch = ObjectFetch(entityName: entityName, predicate: condition?.predicate)
         fetch.variables = condition?.variables ?? [:]
         fetch.includesSubentities = includesSubentities
+        fetch.stores = try storeIdentifiers(in: context.persistentStoreCoordinator)
         var changes: [String: MoultModel.Expression] = [:]
         for (key, value) in propertiesToUpdate ?? [:] {
             let name = (key.base as? NSPropertyDescription)?.name ?? "\(key.base)"
@@ -176,14 +201,22 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     /// Whether there is nothing to delete.
     private var isEmpty = false
 
+    /// Returns an independent request with the same properties.
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = NSBatchDeleteRequest(fetchRequest: fetchRequest.copyOfRequest()).affecting(storesOf: self)
+        (copy.resultType, copy.isEmpty) = (resultType, isEmpty)
+        return copy
+    }
+
     func run(in context: NSManagedObjectContext) throws -> NSBatchDeleteResult {
         guard let coordinator = context.persistentStoreCoordinator else {
             throw MigrationError(
                 .usage, "The context has no coordinator.", remedy: "Set persistentStoreCoordinator or parent first.")
         }
         guard !isEmpty else { return NSBatchDeleteResult(resultType, []) }
-        let ids = try context.base.delete(try fetchRequest.objectFetch(in: coordinator))
-        return NSBatchDeleteResult(resultType, ids)
+        var fetch = try fetchRequest.objectFetch(in: coordinator)
+        fetch.stores = try storeIdentifiers(in: coordinator, within: fetch.stores)
+        return NSBatchDeleteResult(resultType, try context.base.delete(fetch))
     }
 }
 

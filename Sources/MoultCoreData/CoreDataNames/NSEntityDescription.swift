@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 
 /// An entity of a model.
-open class NSEntityDescription: NSObject {
+open class NSEntityDescription: NSObject, NSCopying {
     weak var model: NSManagedObjectModel?
     /// The entity's name, unique in the model.
     open var name: String? { willSet { willChange() } }
@@ -25,11 +25,21 @@ open class NSEntityDescription: NSObject {
     }
     /// The uniqueness constraints, each a list of properties or their names.
     open var uniquenessConstraints: [[Any]] = [] { willSet { willChange() } }
-    private var own: [NSPropertyDescription] = []
+    /// The properties that are not inherited.
+    private(set) var own: [NSPropertyDescription] = []
     private var below: [NSEntityDescription] = []
 
     /// Creates an entity without a name.
     public override init() {}
+
+    /// Returns an independent entity, with copies of its own properties and of its sub-entities, that belongs to no
+    /// model.
+    open func copy(with zone: NSZone? = nil) -> Any {
+        var copies = EntityCopies()
+        let copy = copies.add(self)
+        copies.link()
+        return copy
+    }
 
     /// The direct sub-entities.
     open var subentities: [NSEntityDescription] {
@@ -157,7 +167,7 @@ public enum NSFetchIndexElementType: UInt, Sendable {
 }
 
 /// One column of an index.
-open class NSFetchIndexElementDescription: NSObject {
+open class NSFetchIndexElementDescription: NSObject, NSCopying {
     /// The indexed property.
     public let property: NSPropertyDescription?
     /// The data structure of the column.
@@ -173,6 +183,15 @@ open class NSFetchIndexElementDescription: NSObject {
         self.collationType = collationType
     }
 
+    /// Creates a copy for a property.
+    init(_ original: NSFetchIndexElementDescription, property: NSPropertyDescription?) {
+        self.property = property
+        (collationType, isAscending) = (original.collationType, original.isAscending)
+    }
+
+    /// Returns an independent column of the same property that belongs to no index.
+    open func copy(with zone: NSZone? = nil) -> Any { NSFetchIndexElementDescription(self, property: property) }
+
     /// The name of the property.
     open var propertyName: String? { property?.name ?? (property as? NSExpressionDescription)?.name }
 
@@ -185,7 +204,7 @@ open class NSFetchIndexElementDescription: NSObject {
 }
 
 /// An index of an entity.
-open class NSFetchIndexDescription: NSObject {
+open class NSFetchIndexDescription: NSObject, NSCopying {
     /// The name of the index.
     open var name: String
     /// The columns of the index, in order.
@@ -201,6 +220,17 @@ open class NSFetchIndexDescription: NSObject {
         self.elements = elements ?? []
         super.init()
         own()
+    }
+
+    /// Returns an independent index, with copies of its columns, that belongs to no entity.
+    open func copy(with zone: NSZone? = nil) -> Any { copied { $0 } }
+
+    /// - Parameter property: returns the property for a copied column.
+    func copied(_ property: (NSPropertyDescription) -> NSPropertyDescription) -> NSFetchIndexDescription {
+        let copies = elements.map { NSFetchIndexElementDescription($0, property: $0.property.map(property)) }
+        let copy = NSFetchIndexDescription(name: name, elements: copies)
+        copy.partialIndexPredicate = partialIndexPredicate
+        return copy
     }
 
     private func own() { for element in elements { element.indexDescription = self } }

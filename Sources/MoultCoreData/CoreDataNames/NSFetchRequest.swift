@@ -18,8 +18,8 @@ public enum NSPersistentStoreRequestType: UInt, Sendable {
     case batchDeleteRequestType = 7
 }
 
-/// A request that a context executes.
-open class NSPersistentStoreRequest: NSObject {
+/// A request that a context executes. A subclass with properties of its own overrides ``copy(with:)``.
+open class NSPersistentStoreRequest: NSObject, NSCopying {
     /// The kind of request.
     open var requestType: NSPersistentStoreRequestType {
         switch self {
@@ -31,6 +31,32 @@ open class NSPersistentStoreRequest: NSObject {
     }
     /// The stores to use; nil for all.
     open var affectedStores: [NSPersistentStore]?
+
+    /// Returns an independent request with the same properties.
+    open func copy(with zone: NSZone? = nil) -> Any { NSPersistentStoreRequest().affecting(storesOf: self) }
+
+    func affecting(storesOf original: NSPersistentStoreRequest) -> Self {
+        affectedStores = original.affectedStores
+        return self
+    }
+
+    /// Returns the identifiers of the stores to use; nil for all.
+    ///
+    /// - Parameter other: those of the request inside this one.
+    /// - Throws: `usage` for a store that is not open in the coordinator.
+    func storeIdentifiers(
+        in coordinator: NSPersistentStoreCoordinator?, within other: Set<UUID>? = nil
+    ) throws -> Set<UUID>? {
+        guard let affectedStores else { return other }
+        let open = coordinator?.persistentStores ?? []
+        if let strange = affectedStores.first(where: { !open.contains($0) }) {
+            throw MigrationError(
+                .usage, "The store \(strange.identifier ?? "") is not open in the context's coordinator.",
+                place: "affectedStores", remedy: "Name stores of the coordinator.")
+        }
+        let own = Set(affectedStores.map(\.base.identifier))
+        return other?.intersection(own) ?? own
+    }
 }
 
 /// The result of a request.
@@ -56,8 +82,13 @@ public struct NSFetchRequestResultType: OptionSet, Sendable {
 open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     private var wantedEntityName: String?
     private var wantedClass: NSManagedObject.Type?
-    /// The entity whose objects are fetched.
-    open var entity: NSEntityDescription?
+    private var wantedEntity: NSEntityDescription?
+    /// The entity whose objects are fetched: the one set here or, for a request of a class, the one that the newest open
+    /// model has for the class.
+    open var entity: NSEntityDescription? {
+        get { wantedEntity ?? wantedClass.flatMap(NSPersistentStoreCoordinator.openEntityIfAny) }
+        set { wantedEntity = newValue }
+    }
     /// The predicate that selects the objects; nil for all.
     open var predicate: NSPredicate?
     /// The sort order of the results.
@@ -131,13 +162,22 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
         }
     }
 
-    func copyOfRequest() -> NSFetchRequest<ResultType> {
-        let copy = NSFetchRequest<ResultType>()
-        (copy.wantedEntityName, copy.wantedClass, copy.entity) = (wantedEntityName, wantedClass, entity)
+    /// Returns an independent request with the same properties.
+    open override func copy(with zone: NSZone? = nil) -> Any { copyOfRequest() }
+
+    func copyOfRequest() -> NSFetchRequest<ResultType> { copyOfRequest(for: ResultType.self) }
+
+    func copyOfRequest<Other>(for type: Other.Type) -> NSFetchRequest<Other> {
+        let copy = NSFetchRequest<Other>().affecting(storesOf: self)
+        (copy.wantedEntityName, copy.wantedClass) = (wantedEntityName, wantedClass)
+        copy.wantedEntity = wantedEntity
         (copy.predicate, copy.sortDescriptors) = (predicate, sortDescriptors)
         (copy.fetchLimit, copy.fetchOffset, copy.fetchBatchSize) = (fetchLimit, fetchOffset, fetchBatchSize)
         (copy.resultType, copy.includesSubentities) = (resultType, includesSubentities)
         copy.includesPendingChanges = includesPendingChanges
+        copy.includesPropertyValues = includesPropertyValues
+        copy.returnsObjectsAsFaults = returnsObjectsAsFaults
+        copy.shouldRefreshRefetchedObjects = shouldRefreshRefetchedObjects
         copy.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
         (copy.propertiesToFetch, copy.propertiesToGroupBy) = (propertiesToFetch, propertiesToGroupBy)
         (copy.havingPredicate, copy.returnsDistinctResults) = (havingPredicate, returnsDistinctResults)
@@ -146,7 +186,10 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
     /// Converts the request to a fetch for the engine.
     func objectFetch(in coordinator: NSPersistentStoreCoordinator) throws -> ObjectFetch {
-        let name = try entityName ?? coordinator.base.classes.entityName(for: wantedClass ?? NSManagedObject.self)
+        // Each coordinator has its own entity for a class.
+        let name =
+            try wantedEntity?.name ?? wantedEntityName
+            ?? coordinator.base.classes.entityName(for: wantedClass ?? NSManagedObject.self)
         if let type = wantedClass ?? (ResultType.self as? NSManagedObject.Type) {
             coordinator.base.classes.registerIfNone(type, entity: name)
         }
@@ -157,6 +200,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
         fetch.variables = (condition?.variables ?? [:]).merging(having?.variables ?? [:]) { first, _ in first }
         fetch.includesSubentities = includesSubentities
         fetch.includesPendingChanges = includesPendingChanges
+        fetch.stores = try storeIdentifiers(in: coordinator)
         (fetch.limit, fetch.offset, fetch.batchSize) = (fetchLimit, fetchOffset, fetchBatchSize)
         fetch.prefetched = relationshipKeyPathsForPrefetching ?? []
         guard resultType == .dictionaryResultType else { return fetch }
@@ -218,6 +262,15 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
         self.fetchRequest = fetchRequest
         self.completionBlock = completionBlock
     }
+
+    /// Returns an independent request with the same properties and block.
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = NSAsynchronousFetchRequest(
+            fetchRequest: fetchRequest.copyOfRequest(), completionBlock: completionBlock
+        ).affecting(storesOf: self)
+        copy.estimatedResultCount = estimatedResultCount
+        return copy
+    }
 }
 
 /// The result of a request that a context executes asynchronously.
@@ -232,7 +285,7 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
     init(in context: NSManagedObjectContext) { managedObjectContext = context }
 
     /// Cancels the request unless it has begun. Its result is then nil.
-    open func cancel() { managedObjectContext.base.performAndWait { isCancelled = true } }
+    open func cancel() { managedObjectContext.base.turn.withLock { isCancelled = true } }
 }
 
 /// The result of an asynchronous fetch.

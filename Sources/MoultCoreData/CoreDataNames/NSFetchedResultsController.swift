@@ -183,11 +183,9 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     /// Returns the controller for the delegate, with its result type erased.
     private func erasedController() -> NSFetchedResultsController<any NSFetchRequestResult> {
         if let own = self as? NSFetchedResultsController<any NSFetchRequestResult> { return own }
-        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: fetchRequest.entityName ?? "")
-        request.sortDescriptors = fetchRequest.sortDescriptors
-        request.predicate = fetchRequest.predicate
         let controller = NSFetchedResultsController<any NSFetchRequestResult>(
-            fetchRequest: request, managedObjectContext: managedObjectContext,
+            fetchRequest: fetchRequest.copyOfRequest(for: (any NSFetchRequestResult).self),
+            managedObjectContext: managedObjectContext,
             sectionNameKeyPath: sectionNameKeyPath, cacheName: nil)
         controller.results = results
         return controller

@@ -123,7 +123,8 @@ extension NSManagedObjectContext {
         base.perform { [self] in run(block.run) }
     }
 
-    /// Runs a block on this thread, with exclusive access to the context, and returns when it is done.
+    /// Runs a block on this thread, with exclusive access to the context and after the blocks that ``perform(_:)`` was
+    /// called with before, and returns when it is done. A nested call runs at once.
     public func performAndWait<Result, Failure: Error>(
         _ block: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

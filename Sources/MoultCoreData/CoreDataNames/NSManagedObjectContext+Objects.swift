@@ -115,7 +115,7 @@ extension NSManagedObjectContext {
 
     /// Registers a new object as the public object of its stored object.
     func show(_ object: NSManagedObject) {
-        base.performAndWait {
+        base.turn.withLock {
             object.storedObject?.publicObject = object
             retained?.insert(object)
             note(object)
@@ -167,12 +167,6 @@ extension NSManagedObjectContext {
             throw MigrationError(
                 .usage, "The context has neither a coordinator nor a parent.",
                 remedy: "Set persistentStoreCoordinator or parent before the context is used.")
-        }
-        if let stores = request.affectedStores, stores != coordinator.persistentStores {
-            throw MigrationError(
-                .fetchUnsupported, "A fetch asks every store of the coordinator that has the entity.",
-                place: request.entityName ?? "",
-                remedy: "Leave affectedStores nil, or use a coordinator for each store.")
         }
         return try request.objectFetch(in: coordinator)
     }
@@ -271,12 +265,20 @@ private protocol AsynchronousRequest {
 }
 
 extension NSAsynchronousFetchRequest: AsynchronousRequest {
+    /// The underlying request, for the stores that both requests name.
+    private var narrowedRequest: NSFetchRequest<ResultType> {
+        guard let affectedStores else { return fetchRequest }
+        let request = fetchRequest.copyOfRequest()
+        request.affectedStores = fetchRequest.affectedStores?.filter(affectedStores.contains) ?? affectedStores
+        return request
+    }
+
     fileprivate func start(in context: NSManagedObjectContext) -> NSPersistentStoreResult {
         let result = NSAsynchronousFetchResult(self, in: context)
         context.perform {
             guard !result.isCancelled else { return }
             do {
-                result.finalResult = try context.fetch(self.fetchRequest)
+                result.finalResult = try context.fetch(self.narrowedRequest)
             } catch {
                 result.operationError = error
             }

@@ -112,8 +112,8 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     /// Whether the context keeps every object that it has returned, until ``reset()``. The default is false: it keeps
     /// only objects with changes.
     open var retainsRegisteredObjects: Bool {
-        get { base.performAndWait { retained != nil } }
-        set { base.performAndWait { retained = newValue ? registeredObjects : nil } }
+        get { base.turn.withLock { retained != nil } }
+        set { base.turn.withLock { retained = newValue ? registeredObjects : nil } }
     }
     /// Whether an object whose row no longer exists reads as nil values, which is the default. Otherwise reading it
     /// ends the program.
@@ -137,7 +137,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     /// - Throws: an `NSError` of the Cocoa domain with Core Data's number and Moult's own error as the underlying
     ///   error.
     open func save() throws {
-        try base.performAndWait {
+        try base.turn.withLock {
             processPendingChanges()
             let changes: [AnyHashable: Any] = [
                 NSInsertedObjectsKey: insertedObjects, NSUpdatedObjectsKey: updatedObjects,
@@ -184,7 +184,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     }
 
     private func forget() {
-        base.performAndWait {
+        base.turn.withLock {
             forgetTouched()
             announced = ([], [])
         }
@@ -214,7 +214,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
 
     /// Applies delete rules, and posts the changes since the last call.
     public func processPendingChanges() {
-        base.performAndWait {
+        base.turn.withLock {
             orRaise("NSManagedObjectContext.processPendingChanges()") { try base.processPendingChanges() }
             let (inserted, deleted) = (insertedObjects, deletedObjects)
             // An object that was never saved is not among the deleted ones.

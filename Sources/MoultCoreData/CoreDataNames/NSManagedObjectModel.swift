@@ -1,11 +1,12 @@
 import Foundation
 import Moult
 import MoultModel
+import MoultModelFiles
 import MoultObjects
 import Synchronization
 
 /// One version of a model. It becomes immutable once a coordinator uses it.
-open class NSManagedObjectModel: NSObject, @unchecked Sendable {
+open class NSManagedObjectModel: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     /// All versions in the model file, along which stores are migrated.
     let versions: ModelVersions?
     private let settled = Mutex<ManagedObjectModel?>(nil)
@@ -21,6 +22,39 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
 
     /// Creates an empty model.
     public override init() { versions = nil }
+
+    /// Returns an independent model, which can be changed also if a coordinator uses this one.
+    open func copy(with zone: NSZone? = nil) -> Any { NSManagedObjectModel(copying: self) }
+
+    private init(copying original: NSManagedObjectModel) {
+        versions = original.versions
+        super.init()
+        var copies = EntityCopies()
+        parts = original.parts.map { copies.add($0) }
+        copies.link()
+        for entity in parts { entity.model = self }
+        groups = original.groups
+        templates = original.templates.mapValues { $0.copyOfRequest() }
+        versionIdentifiers = original.versionIdentifiers
+    }
+
+    /// Always true. An archive contains the compiled model.
+    public static var supportsSecureCoding: Bool { true }
+
+    /// Decodes an archived model; nil if the archive has none.
+    public required convenience init?(coder: NSCoder) {
+        var findings: [Finding] = []
+        guard let data = coder.decodeObject(of: NSData.self, forKey: "compiled"),
+            let model = try? ManagedObjectModel(
+                compiled: [UInt8](Data(referencing: data)), findings: &findings)
+        else { return nil }
+        self.init(model)
+    }
+
+    /// Archives the model. The archive of a model that contradicts itself has none.
+    open func encode(with coder: NSCoder) {
+        if let bytes = try? value().compiled() { coder.encode(NSData(data: Data(bytes)), forKey: "compiled") }
+    }
 
     /// Reads the model at a URL (`.momd`, `.mom`, `.xcdatamodeld`); nil if it cannot be read.
     public convenience init?(contentsOf url: URL) {

@@ -16,6 +16,8 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     /// The running migration, whose policies are called; used only on its thread.
     var running: PolicyBridge?
     private let state = Mutex((progress: Float(0), cancellation: Cancellation?.none))
+    /// The error of a policy that has ended the migration; used only on its thread.
+    var policyError: (any Error)?
 
     private struct Cancellation: @unchecked Sendable { let error: any Error }
 
@@ -39,18 +41,19 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
 
     /// Creates a store with the destination model at a new URL, and leaves the source unchanged.
     ///
-    /// - Throws: 134110 and the related errors; the error of ``cancelMigrationWithError(_:)``. No destination store
-    ///   remains in that case. An existing file at the destination is an error and stays as it is, whereas Core Data
-    ///   would add the objects to that store.
+    /// - Throws: 134110 and the related errors; 134170 with the error of a policy under `NSUnderlyingErrorKey`; the error
+    ///   of ``cancelMigrationWithError(_:)``. No destination store remains in that case. An existing file at the
+    ///   destination is an error and stays as it is, whereas Core Data would add the objects to that store.
     open func migrateStore(
         from source: URL, type sourceType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil,
         mapping: NSMappingModel, to destination: URL, type: NSPersistentStore.StoreType,
         options destinationOptions: [AnyHashable: Any]? = nil
     ) throws {
-        try cocoaErrors {
+        policyError = nil
+        try withPolicyError {
             try PersistentStoreCoordinator.checkIsFree(destination)
             try PersistentStoreCoordinator.replacePersistentStore(
-                at: destination, withPersistentStoreFrom: source, type: try sourceType.moult("migrateStore"))
+                at: destination, withPersistentStoreFrom: source, type: try sourceType.moult())
             defer { state.withLock { $0.cancellation = nil } }
             do {
                 try migrate(destination, mapping, destinationOptions)
@@ -58,6 +61,19 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
                 try? PersistentStoreCoordinator.destroyPersistentStore(at: destination)
                 throw cancellation ?? error
             }
+        }
+    }
+
+    /// Runs `body` and rethrows its errors as Core Data's, with the error of a policy, if it has thrown one, as the
+    /// underlying error.
+    private func withPolicyError(_ body: () throws -> Void) throws {
+        do {
+            try cocoaErrors(body)
+        } catch let error as NSError where error.code == NSEntityMigrationPolicyError {
+            guard let policyError else { throw error }
+            var userInfo = error.userInfo
+            userInfo[NSUnderlyingErrorKey] = policyError
+            throw NSError(domain: error.domain, code: error.code, userInfo: userInfo)
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import MoultObjects
 import Synchronization
 
 /// A model, its stores and a main context.
@@ -105,7 +106,7 @@ open class NSIncrementalStore: NSObject {}
 open class NSAtomicStore: NSObject {}
 
 /// The configuration of a store that a container opens.
-open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
+open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendable {
     let base: PersistentStoreDescription
     private(set) var postsRemoteChanges = false
     private var kept: [String: NSObject] = [:]
@@ -121,6 +122,13 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
     }
 
     init(_ base: PersistentStoreDescription) { self.base = base }
+
+    /// Returns an independent description with the same properties.
+    open func copy(with zone: NSZone? = nil) -> Any {
+        let copy = NSPersistentStoreDescription(base.copy())
+        (copy.postsRemoteChanges, copy.kept, copy.wantedType) = (postsRemoteChanges, kept, wantedType)
+        return copy
+    }
 
     /// The store's file.
     open var url: URL? {
@@ -138,8 +146,8 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
     /// The type, if there are no stores of it.
     private var wantedType: String?
     /// The error with which loading a store of this type fails; nil for a type that exists.
-    var unknownType: MigrationError? {
-        wantedType.map { NSPersistentStore.StoreType(rawValue: $0).unknown("NSPersistentStoreDescription.type") }
+    var unknownType: (any CoreDataError)? {
+        wantedType.map { NSPersistentStore.StoreType(rawValue: $0).unknown }
     }
     /// The name of the configuration whose entities the store holds.
     open var configuration: String? {
@@ -217,6 +225,8 @@ func storeOption(_ value: Any) -> (any Sendable)? {
 /// One open store of a coordinator.
 open class NSPersistentStore: NSObject, @unchecked Sendable {
     let base: PersistentStore
+    /// Posts remote change notifications, if the store has the option.
+    var writes: WritesObservation?
     weak var coordinator: NSPersistentStoreCoordinator?
     /// The options that the store was opened with.
     open internal(set) var options: [AnyHashable: Any]?
@@ -234,16 +244,22 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
         /// A store in one binary file. There are no such stores: adding one throws 134000.
         public static let binary = StoreType(rawValue: NSBinaryStoreType)
 
-        func moult(_ call: String) throws -> PersistentStore.StoreType {
+        func moult() throws -> PersistentStore.StoreType {
             if let type = PersistentStore.StoreType(rawValue: rawValue) { return type }
-            throw unknown(call)
+            throw unknown
         }
 
-        /// The error for a kind of which there are no stores, 134000.
-        func unknown(_ call: String) -> MigrationError {
-            MigrationError(
-                .notAStore, "There are no stores of type \(rawValue).", place: call,
-                remedy: "Use NSSQLiteStoreType or NSInMemoryStoreType.")
+        /// The error for a kind of which there are no stores.
+        var unknown: any CoreDataError { Unknown(type: rawValue) }
+
+        private struct Unknown: CoreDataError {
+            let type: String
+            var coreData: (constant: String, number: Int)? {
+                ("NSPersistentStoreInvalidTypeError", NSPersistentStoreInvalidTypeError)
+            }
+            var description: String {
+                "There are no stores of type \(type). Use NSSQLiteStoreType or NSInMemoryStoreType."
+            }
         }
     }
 

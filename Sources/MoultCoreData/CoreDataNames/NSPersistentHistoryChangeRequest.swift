@@ -77,6 +77,14 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
         before transaction: NSPersistentHistoryTransaction?
     ) -> NSPersistentHistoryChangeRequest { NSPersistentHistoryChangeRequest(.beforeToken, transaction?.token) }
 
+    /// Returns an independent request with the same properties.
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = NSPersistentHistoryChangeRequest(bound, token).affecting(storesOf: self)
+        copy.resultType = resultType
+        copy.fetchRequest = fetchRequest?.copyOfRequest()
+        return copy
+    }
+
     func run(in context: NSManagedObjectContext) throws -> NSPersistentHistoryResult {
         guard let coordinator = context.persistentStoreCoordinator else {
             throw MigrationError(
@@ -89,9 +97,12 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
                 place: "NSPersistentHistoryChangeRequest.fetchRequest",
                 remedy: "Remove fetchRequest, or fetch the transactions and delete before one of them.")
         }
+        let inside = try fetchRequest?.storeIdentifiers(in: coordinator)
+        let affected = try storeIdentifiers(in: coordinator, within: inside)
         return try context.base.withLock { _ in
             var found: [NSPersistentHistoryTransaction] = []
-            for store in try coordinator.base.objects.usableStores() {
+            for store in try coordinator.base.objects.usableStores()
+            where affected?.contains(store.identifier) ?? true {
                 let number = token?.numbers[store.identifier.uuidString]
                 switch bound {
                 case .after(let moment):

@@ -11,6 +11,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// The coordinator's name, set by the app.
     open var name: String?
     private let open = Mutex<[NSPersistentStore]>([])
+    private let queue = DispatchQueue(label: "NSPersistentStoreCoordinator")
     private static let all = Mutex<[Weak]>([])
 
     private struct Weak: @unchecked Sendable { weak var coordinator: NSPersistentStoreCoordinator? }
@@ -50,8 +51,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         base.publicCoordinator as? NSPersistentStoreCoordinator ?? NSPersistentStoreCoordinator(base)
     }
 
-    /// Returns the entity of a class in the open models.
-    static func openEntity(of type: NSManagedObject.Type) -> NSEntityDescription {
+    /// Returns the entity of a class in the newest open model that has one.
+    static func openEntityIfAny(of type: NSManagedObject.Type) -> NSEntityDescription? {
         for coordinator in newestFirst {
             if let name = try? coordinator.base.classes.entityName(for: type),
                 let entity = coordinator.managedObjectModel.entitiesByName[name]
@@ -59,7 +60,12 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
                 return entity
             }
         }
-        raise("\(type).entity()", "No open model has an entity for the class.")
+        return nil
+    }
+
+    /// Returns the entity of a class in the open models. Ends the program if there is none.
+    static func openEntity(of type: NSManagedObject.Type) -> NSEntityDescription {
+        openEntityIfAny(of: type) ?? { raise("\(type).entity()", "No open model has an entity for the class.") }()
     }
 
     /// Returns the entity of an object in the model of its store, or else in any open model, or else one without
@@ -125,7 +131,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     ) throws -> NSPersistentStore {
         let added = try cocoaErrors {
             try base.addPersistentStore(
-                type: try NSPersistentStore.StoreType(rawValue: type).moult("addPersistentStore"),
+                type: try NSPersistentStore.StoreType(rawValue: type).moult(),
                 configuration: configuration, at: url, options: Self.moult(options))
         }
         let posts = (options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber)?.boolValue
@@ -158,6 +164,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: store)
         post(.NSPersistentStoreCoordinatorStoresWillChange, [NSRemovedPersistentStoresKey: [store]])
         try cocoaErrors { try base.remove(store.base) }
+        store.writes = nil
         post(.NSPersistentStoreCoordinatorStoresDidChange, [NSRemovedPersistentStoresKey: [store]])
     }
 
@@ -173,16 +180,25 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         made.options = options
         post(.NSPersistentStoreCoordinatorStoresDidChange, [NSAddedPersistentStoresKey: [made]])
         guard postsRemoteChanges else { return made }
-        let (identifier, url) = (store.identifier, store.url)
-        _ = base.objects.observeSaves { [weak self] saved in
-            let ids = saved.inserted.union(saved.updated).union(saved.deleted)
-            guard let self, ids.contains(where: { $0.store == identifier }) else { return }
-            var info: [AnyHashable: Any] = [NSStoreUUIDKey: identifier.uuidString]
-            if let url { info[NSPersistentStoreURLKey] = url }
-            info[NSPersistentHistoryTokenKey] = currentPersistentHistoryToken(fromStores: nil)
-            NotificationCenter.default.post(name: .NSPersistentStoreRemoteChange, object: self, userInfo: info)
+        let identifier = store.identifier
+        made.writes = WritesObservation { [weak self] saved, writer in
+            let ids = [saved.inserted, saved.updated, saved.deleted]
+            guard let self, ids.contains(where: { $0.contains { $0.store == identifier } }) else { return }
+            if writer === base.objects { return postRemoteChange(of: identifier) }
+            // Reading the history here would wait for this coordinator's lock while the writer's may be held.
+            Self.remoteChanges.async { [weak self] in self?.postRemoteChange(of: identifier) }
         }
         return made
+    }
+
+    private static let remoteChanges = DispatchQueue(label: "NSPersistentStoreRemoteChange")
+
+    private func postRemoteChange(of identifier: UUID) {
+        guard let store = base.persistentStores.first(where: { $0.identifier == identifier }) else { return }
+        var info: [AnyHashable: Any] = [NSStoreUUIDKey: identifier.uuidString]
+        if let url = store.url { info[NSPersistentStoreURLKey] = url }
+        info[NSPersistentHistoryTokenKey] = currentPersistentHistoryToken(fromStores: nil)
+        NotificationCenter.default.post(name: .NSPersistentStoreRemoteChange, object: self, userInfo: info)
     }
 
     static func moult(_ options: [AnyHashable: Any]?) -> [String: any Sendable]? {
@@ -200,10 +216,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         base.managedObjectID(forURIRepresentation: uri)
     }
 
-    /// Runs a block on another thread.
+    /// Runs a block on another thread, after those of earlier calls.
     open func perform(_ block: @escaping () -> Void) {
         let done = UncheckedCompletion { _, _ in block() }
-        DispatchQueue(label: "NSPersistentStoreCoordinator").async { done.run(NSPersistentStoreDescription(), nil) }
+        queue.async { done.run(NSPersistentStoreDescription(), nil) }
     }
 
     /// Runs a block on another thread.
@@ -227,7 +243,7 @@ extension NSPersistentStoreCoordinator {
         type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
     ) throws -> [String: Any] {
         try cocoaErrors {
-            _ = try type.moult("metadataForPersistentStore")
+            _ = try type.moult()
             return try PersistentStoreCoordinator.metadataForPersistentStore(at: url)
         }
     }
@@ -245,7 +261,7 @@ extension NSPersistentStoreCoordinator {
         options: [AnyHashable: Any]? = nil
     ) throws {
         try cocoaErrors {
-            _ = try type.moult("setMetadata")
+            _ = try type.moult()
             try PersistentStoreCoordinator.setMetadata(metadata, at: url)
         }
     }
@@ -285,7 +301,7 @@ extension NSPersistentStoreCoordinator {
     ) throws {
         try cocoaErrors {
             try PersistentStoreCoordinator.destroy(
-                url, try type.moult("destroyPersistentStore"), Self.moult(options), leavingFile: true)
+                url, try type.moult(), Self.moult(options), leavingFile: true)
         }
     }
 
@@ -302,7 +318,7 @@ extension NSPersistentStoreCoordinator {
     ) throws {
         try cocoaErrors {
             try PersistentStoreCoordinator.replacePersistentStore(
-                at: destination, withPersistentStoreFrom: source, type: try type.moult("replacePersistentStore"))
+                at: destination, withPersistentStoreFrom: source, type: try type.moult())
         }
     }
 
@@ -322,9 +338,11 @@ extension NSPersistentStoreCoordinator {
     ) throws -> NSPersistentStore {
         let copy = try cocoaErrors {
             try base.migratePersistentStore(
-                store.base, to: url, options: Self.moult(options), type: try type.moult("migratePersistentStore"))
+                store.base, to: url, options: Self.moult(options), type: try type.moult())
         }
-        return persistentStores.first { $0.base === copy } ?? NSPersistentStore(copy, self)
+        let made = persistentStores.first { $0.base === copy } ?? NSPersistentStore(copy, self)
+        made.writes = store.writes
+        return made
     }
 
     /// Copies an open store to another URL and continues with the copy.

@@ -2,8 +2,9 @@ import Foundation
 import MoultBasics
 import MoultModel
 
-/// The common base of attributes, relationships, fetched properties and computed values.
-open class NSPropertyDescription: NSObject {
+/// The common base of attributes, relationships, fetched properties and computed values. A subclass with properties of
+/// its own overrides ``copy(with:)``.
+open class NSPropertyDescription: NSObject, NSCopying {
     weak var owner: NSEntityDescription?
     /// The name, unique among the entity's properties.
     open var name = "" { willSet { owner?.willChange() } }
@@ -24,6 +25,16 @@ open class NSPropertyDescription: NSObject {
 
     /// Creates a property without a name.
     public override init() {}
+
+    /// Returns an independent property that belongs to no entity.
+    open func copy(with zone: NSZone? = nil) -> Any { copied(to: NSPropertyDescription()) }
+
+    fileprivate func copied<Copy: NSPropertyDescription>(to copy: Copy) -> Copy {
+        (copy.name, copy.isOptional, copy.isTransient) = (name, isOptional, isTransient)
+        (copy.renamingIdentifier, copy.versionHashModifier) = (renamingIdentifier, versionHashModifier)
+        (copy.userInfo, copy.isIndexedBySpotlight) = (userInfo, isIndexedBySpotlight)
+        return copy
+    }
 
     /// Copies what attributes and relationships of a model have in common.
     fileprivate func copyCommonParts(of value: some PropertyDescription) {
@@ -129,6 +140,22 @@ open class NSAttributeDescription: NSPropertyDescription {
         }
     }
 
+    /// Returns an independent attribute that belongs to no entity.
+    open override func copy(with zone: NSZone? = nil) -> Any { copiedAttribute(to: NSAttributeDescription()) }
+
+    fileprivate func copiedAttribute<Copy: NSAttributeDescription>(to copy: Copy) -> Copy {
+        (copy.attributeType, copy.defaultValue) = (attributeType, defaultValue)
+        copy.attributeValueClassName = attributeValueClassName
+        copy.valueTransformerName = valueTransformerName
+        copy.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
+        copy.preservesValueInHistoryOnDeletion = preservesValueInHistoryOnDeletion
+        copy.allowsCloudEncryption = allowsCloudEncryption
+        (copy.validation, copy.validationPredicates) = (validation, validationPredicates)
+        copy.validationWarnings = validationWarnings
+        (copy.usesScalarValueType, copy.compositeName) = (usesScalarValueType, compositeName)
+        return copied(to: copy)
+    }
+
     convenience init(_ value: AttributeDescription) {
         self.init()
         copyCommonParts(of: value)
@@ -181,6 +208,13 @@ open class NSDerivedAttributeDescription: NSAttributeDescription {
     /// The expression that computes the value, such as `canonical:(name)` or `items.@count`.
     open var derivationExpression: NSExpression? { willSet { owner?.willChange() } }
 
+    /// Returns an independent attribute that belongs to no entity.
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = copiedAttribute(to: NSDerivedAttributeDescription())
+        copy.derivationExpression = derivationExpression
+        return copy
+    }
+
     override var derivation: AttributeDescription.Derivation? {
         derivationExpression.map { AttributeDescription.Derivation(expression: $0.expression.format) }
     }
@@ -195,6 +229,13 @@ open class NSCompositeAttributeDescription: NSAttributeDescription {
     public override init() {
         super.init()
         attributeType = .compositeAttributeType
+    }
+
+    /// Returns an independent attribute, with copies of its elements, that belongs to no entity.
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = copiedAttribute(to: NSCompositeAttributeDescription())
+        copy.elements = elements.compactMap { $0.copy() as? NSAttributeDescription }
+        return copy
     }
 
     fileprivate override func parts() throws -> [AttributeDescription] { try elements.map { try $0.value() } }
@@ -233,6 +274,15 @@ open class NSRelationshipDescription: NSPropertyDescription {
     /// Whether an object may have several destinations.
     open var isToMany: Bool { maxCount != 1 }
 
+    /// Returns an independent relationship that belongs to no entity. It has the same destination and inverse.
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = copied(to: NSRelationshipDescription())
+        (copy.destinationEntity, copy.inverseRelationship) = (destinationEntity, inverseRelationship)
+        (copy.deleteRule, copy.minCount, copy.maxCount) = (deleteRule, minCount, maxCount)
+        copy.isOrdered = isOrdered
+        return copy
+    }
+
     convenience init(_ value: RelationshipDescription) {
         self.init()
         copyCommonParts(of: value)
@@ -263,6 +313,13 @@ open class NSRelationshipDescription: NSPropertyDescription {
 open class NSFetchedPropertyDescription: NSPropertyDescription {
     /// The request for its objects, in which `$FETCH_SOURCE` is the object itself.
     open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { owner?.willChange() } }
+
+    /// Returns an independent property, with a copy of its request, that belongs to no entity.
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = copied(to: NSFetchedPropertyDescription())
+        copy.fetchRequest = fetchRequest?.copyOfRequest()
+        return copy
+    }
 
     convenience init(_ value: FetchedPropertyDescription) {
         self.init()
@@ -297,5 +354,12 @@ open class NSExpressionDescription: NSPropertyDescription {
     open var resultType: NSAttributeDescription.AttributeType {
         get { .init(rawValue: expressionResultType.rawValue) }
         set { expressionResultType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
+    }
+
+    /// Returns an independent column.
+    open override func copy(with zone: NSZone? = nil) -> Any {
+        let copy = copied(to: NSExpressionDescription())
+        (copy.expression, copy.expressionResultType) = (expression, expressionResultType)
+        return copy
     }
 }

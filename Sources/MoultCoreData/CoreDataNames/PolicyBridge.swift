@@ -205,7 +205,12 @@ final class BridgedPolicy: EntityMigrationPolicy {
         owner.running = bridge
         bridge.policy = self
         if bridge.mapping.name != mapping.name { bridge.mapping = NSEntityMapping(mapping) }
-        try body(bridge.mapping, bridge)
+        do {
+            try body(bridge.mapping, bridge)
+        } catch {
+            if !(error is MigrationError || error is PolicyFault) { owner.policyError = error }
+            throw error
+        }
         if let reason = owner.cancellation { throw reason }
     }
 

@@ -72,15 +72,25 @@ extension PersistentStoreCoordinator {
         try system.synchronise(Path.folder(of: path))
     }
 
-    /// Returns whether a file that this process does not have open is an SQLite database of one page, without tables. A
-    /// file of no bytes is none.
+    /// Returns whether a file that this process does not have open is an SQLite database without tables: one page, or no
+    /// bytes. A file of no bytes where Moult or Core Data has kept something of a store is what is left of that store.
     static func isEmptyDatabase(_ path: String, _ system: any System) throws -> Bool {
-        guard let status = try system.status(of: path), status.kind == .file, (512...65_536).contains(status.size),
+        guard let status = try system.status(of: path), status.kind == .file,
+            (512...65_536).contains(status.size)
+                || status.size == 0 && !keepsSomething(of: path, system),
             try ReadOnlyStore.sideFileSuffixes.allSatisfy({ try system.status(of: path + $0)?.size ?? 0 == 0 }),
             let connection = try? Connection(path, mode: .immutable)
         else { return false }
         defer { connection.close() }
         return (try? connection.catalogue().entries.isEmpty) ?? false
+    }
+
+    /// Whether there are records, backups or external data of a store at a path.
+    private static func keepsSomething(of path: String, _ system: any System) -> Bool {
+        let records = StoreRecords(store: path)
+        let external = (try? system.list(ExternalStorage(store: path).folder)) ?? []
+        let kept = (try? system.list(records.folder)) ?? []
+        return !external.isEmpty || kept.contains { $0 != Path.name(of: records.lock) }
     }
 
     /// Returns whether this process has the store open.

@@ -39,6 +39,15 @@ public final class PersistentStoreDescription: Sendable {
     /// Creates a description of a store in memory.
     public convenience init() { self.init(url: nil) }
 
+    private init(_ state: State) { self.state = Mutex(state) }
+
+    /// Returns an independent description with the same properties.
+    package func copy() -> PersistentStoreDescription {
+        var state = snapshot
+        state.updates = []
+        return PersistentStoreDescription(state)
+    }
+
     var snapshot: State { state.withLock { $0 } }
 
     /// The store's file. Setting it to `/dev/null` selects a store in memory.

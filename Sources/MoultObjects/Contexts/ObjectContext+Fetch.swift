@@ -152,7 +152,7 @@ extension ObjectContext: ObjectSource {
         return result
     }
 
-    func isSpread(over entityName: String) -> Bool { false }
+    func isSpread(_ fetch: ObjectFetch) -> Bool { false }
 
     func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot] {
         try self.fetch(fetch).compactMap { object in

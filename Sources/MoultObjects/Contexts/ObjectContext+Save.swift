@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -121,7 +122,8 @@ extension ObjectContext {
         return nil
     }
 
-    private func store(for object: Object) throws -> ObjectStore {
+    /// Returns the store in which an object is, or in which it will be saved.
+    func store(for object: Object) throws -> ObjectStore {
         if let assigned = assignedStores[object.identity] { return assigned }
         if !object.identity.isTemporary { return try coordinator.store(of: object.identity) }
         if let store = coordinator.stores.first(where: { $0.shape(of: object.entityName) != nil }) { return store }
@@ -304,4 +306,35 @@ struct SaveObservers {
     mutating func remove(_ number: Int) { observers.removeAll { $0.number == number } }
 
     var bodies: [Observer] { observers.map(\.body) }
+}
+
+/// An observation of what any coordinator of the process saves or changes by a batch request. It ends when it is
+/// released.
+package final class WritesObservation: Sendable {
+    package typealias Observer = @Sendable (SavedChanges, ObjectCoordinator) -> Void
+
+    private static let observers = Mutex<[ObjectIdentifier: Observer]>([:])
+
+    /// - Parameter observer: called outside the lock of the coordinator, on the thread that has written.
+    package init(_ observer: @escaping Observer) {
+        let id = ObjectIdentifier(self)
+        Self.observers.withLock { $0[id] = observer }
+    }
+
+    deinit {
+        let id = ObjectIdentifier(self)
+        Self.observers.withLock { $0[id] = nil }
+    }
+
+    static func observers(of coordinator: ObjectCoordinator) -> [SaveObservers.Observer] {
+        observers.withLock { Array($0.values) }.map { observer in { observer($0, coordinator) } }
+    }
+}
+
+extension ObjectCoordinator {
+    /// Notifies the observers of changes by a batch request, which contexts do not notice.
+    package func noteBatch(_ changes: SavedChanges) {
+        guard !changes.isEmpty else { return }
+        for observer in WritesObservation.observers(of: self) { observer(changes) }
+    }
 }

@@ -112,8 +112,14 @@ package final class ObjectCoordinator: @unchecked Sendable {
     }
 
     /// Returns the stores that hold objects of an entity, in the order they were added.
-    package func stores(holding entityName: String) -> [ObjectStore] {
-        lock.withLock { openStores.filter { $0.shape(of: entityName) != nil } }
+    ///
+    /// - Parameter identifiers: the stores to choose from; nil for all.
+    package func stores(holding entityName: String, among identifiers: Set<UUID>? = nil) -> [ObjectStore] {
+        lock.withLock {
+            openStores.filter { store in
+                store.shape(of: entityName) != nil && identifiers?.contains(store.identifier) ?? true
+            }
+        }
     }
 
     // MARK: - Saves
@@ -127,7 +133,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
 
     package func stopObserving(_ number: Int) { lock.withLock { observers.remove(number) } }
 
-    var saveObservers: [SaveObservers.Observer] { observers.bodies }
+    var saveObservers: [SaveObservers.Observer] { observers.bodies + WritesObservation.observers(of: self) }
 
     func register(_ context: ObjectContext) {
         lock.withLock {
@@ -170,7 +176,7 @@ extension ObjectCoordinator: ObjectSource {
         return result
     }
 
-    func isSpread(over entityName: String) -> Bool { stores(holding: entityName).count > 1 }
+    func isSpread(_ fetch: ObjectFetch) -> Bool { stores(holding: fetch.entityName, among: fetch.stores).count > 1 }
 
     func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID] {
         try storesToFetch(fetch).flatMap { try $0.fetchIDs(fetch) }
@@ -197,8 +203,8 @@ extension ObjectCoordinator: ObjectSource {
     /// - Throws: `unknownKey` for an entity that is not in the model, `usage` if no store is open for it.
     private func storesToFetch(_ fetch: ObjectFetch) throws -> [ObjectStore] {
         guard model.entity(fetch.entityName) != nil else { throw noEntity(fetch.entityName) }
-        let stores = stores(holding: fetch.entityName)
-        guard stores.isEmpty else { return stores }
+        let stores = stores(holding: fetch.entityName, among: fetch.stores)
+        guard stores.isEmpty, fetch.stores == nil else { return stores }
         throw noStore(holding: fetch.entityName)
     }
 
@@ -250,7 +256,7 @@ protocol ObjectSource: AnyObject {
     func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot]
     func destinations(of relationship: String, owners: [ObjectID]) throws -> [ObjectID: [ObjectID]]
     /// Whether more than one store answers a fetch, so that the combined results must be sorted.
-    func isSpread(over entityName: String) -> Bool
+    func isSpread(_ fetch: ObjectFetch) -> Bool
     func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID]
     func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot]
     func count(_ fetch: ObjectFetch) throws -> Int

@@ -6,7 +6,7 @@ import MoultModel
 struct PendingChanges {
     private let fetch: ObjectFetch
     private let context: ObjectContext
-    /// Changed objects of the fetched entity.
+    /// Changed objects of the fetched entity, in the stores of the fetch.
     private let changed: [Object]
     /// Whether a path of the fetch reaches changed objects of other entities, so that every object must be evaluated.
     private let reachesOthers: Bool
@@ -16,14 +16,17 @@ struct PendingChanges {
     init?(_ fetch: ObjectFetch, in context: ObjectContext) throws {
         let all = fetch.includesPendingChanges ? context.changed.filter(\.isPending) : []
         let isSpread =
-            context.source.isSpread(over: fetch.entityName)
+            context.source.isSpread(fetch)
             && (!fetch.sort.isEmpty || fetch.limit > 0 || fetch.offset > 0)
         guard !all.isEmpty || isSpread else { return nil }
         let model = context.coordinator.model
         guard let entity = model.entity(fetch.entityName) else { throw context.coordinator.noEntity(fetch.entityName) }
         let below = fetch.includesSubentities ? model.descendants(of: entity).map(\.name) : []
         let names = Set([entity.name] + below)
-        changed = all.filter { names.contains($0.entityName) }
+        changed = try all.filter { object in
+            guard names.contains(object.entityName) else { return false }
+            return try fetch.stores?.contains(context.store(for: object).identifier) ?? true
+        }
         let usesPaths =
             fetch.predicate?.reachesOtherObjects(from: entity, in: model) == true
             || fetch.sort.contains { $0.keyPath.contains(".") || $0.keyPath.contains("@") }
@@ -68,7 +71,7 @@ struct PendingChanges {
 
     private func merged(_ stored: [ObjectID], _ fresh: [ObjectID]) throws -> [ObjectID] {
         let order = try SortOrder(fetch.sort, values)
-        let isOrdered = !reachesOthers && !context.source.isSpread(over: fetch.entityName)
+        let isOrdered = !reachesOthers && !context.source.isSpread(fetch)
         guard isOrdered else { return try order.sorted(stored + fresh) }
         var result = stored
         for id in try order.sorted(fresh) { result.insert(id, at: try order.place(of: id, in: result)) }

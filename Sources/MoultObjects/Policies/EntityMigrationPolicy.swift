@@ -121,7 +121,7 @@ public struct InstanceCounts: Sendable, Hashable {
 }
 
 /// An error in a policy, with the object that it concerns.
-struct PolicyFault: Error {
+package struct PolicyFault: Error {
     var message: String
     var entityName: String?
     var key: Int64?

@@ -3,6 +3,12 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
+#if canImport(FoundationEssentials)
+    import struct FoundationEssentials.UUID
+#else
+    import struct Foundation.UUID
+#endif
+
 /// A description of a fetch: `NSFetchRequest`.
 package struct ObjectFetch: Sendable {
     package var entityName: String
@@ -11,6 +17,8 @@ package struct ObjectFetch: Sendable {
     package var variables: [String: ExpressionValue] = [:]
     package var sort: [SortTerm] = []
     package var includesSubentities = true
+    /// The identifiers of the stores to ask; nil for all that hold the entity.
+    package var stores: Set<UUID>?
     /// Whether a context includes its unsaved changes in the result.
     package var includesPendingChanges = true
     /// The maximum number of objects; 0 for no limit.

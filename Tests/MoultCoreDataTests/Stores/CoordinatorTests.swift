@@ -115,12 +115,30 @@ import Testing
         try empty()
         try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
         #expect(!FileManager.default.fileExists(atPath: store.url.path))
-        // A database of another app, and a file of no bytes.
+        // A database of another app.
         _ = try store.sql("CREATE TABLE a (b)")
         #expect(throws: MigrationError.self) { try store.container(Library.first()) }
-        try Data().write(to: store.url)
-        #expect(throws: MigrationError.self) { try store.container(Library.first()) }
-        #expect(try Data(contentsOf: store.url).isEmpty)
+        #expect(try store.sql("SELECT name FROM sqlite_master") == "a")
+    }
+
+    @Test func `a file of no bytes is filled, unless something of a store is kept next to it`() throws {
+        let store = try TestStore()
+        let backups = URL(fileURLWithPath: store.url.path + ".moult/backups")
+        let external = store.folder.path + "/.Library_SUPPORT/_EXTERNAL_DATA"
+        for kept in [backups, URL(fileURLWithPath: external)] {
+            try Data().write(to: store.url)
+            try FileManager.default.createDirectory(at: kept, withIntermediateDirectories: true)
+            try Data([1]).write(to: kept.appendingPathComponent("one"))
+            let error = #expect(throws: MigrationError.self) { try store.container(Library.first()) }
+            #expect(error?.code == .notAStore && error?.coreData?.number == 259)
+            #expect(try Data(contentsOf: store.url).isEmpty)
+            try FileManager.default.removeItem(at: kept)
+        }
+        let container = try store.container(Library.first())
+        try container.viewContext.insertNewObject(forEntityName: "Book").setValue("Emma", forKey: "title")
+        try container.viewContext.save()
+        try container.close()
+        #expect(try store.sql("SELECT ZTITLE FROM ZBOOK") == "Emma")
     }
 
     @Test func `a file that is no store is destroyed only by force`() throws {
