@@ -10,7 +10,7 @@ extension NSManagedObjectContext {
             if object.managedObjectContext === self { return }
             raise("NSManagedObjectContext.insert(_:)", "The object is in another context already.")
         }
-        object.move(to: newHandle(entity.name ?? ""))
+        object.move(to: newHandle(entity.name ?? "", as: object.objectID))
         show(object)
     }
 
@@ -37,7 +37,11 @@ extension NSManagedObjectContext {
     /// - Throws: 133000 if there is no such object.
     public func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
         try cocoaErrors {
-            try base.withLock { try base.publicObject(try $0.existingObject(with: objectID), as: NSManagedObject.self) }
+            let object = try base.withLock {
+                try base.publicObject(try $0.existingObject(with: objectID), as: NSManagedObject.self)
+            }
+            try object.access {}
+            return object
         }
     }
 
@@ -107,9 +111,9 @@ extension NSManagedObjectContext {
     // MARK: - Creating objects
 
     /// Creates the handle of a new object.
-    func newHandle(_ entityName: String) -> NSManagedObjectHandle {
+    func newHandle(_ entityName: String, as id: NSManagedObjectID? = nil) -> NSManagedObjectHandle {
         orRaise("NSEntityDescription.insertNewObject(forEntityName: \"\(entityName)\")") {
-            try base.withLock { NSManagedObjectHandle(object: try $0.insert(entityName), context: base) }
+            try base.withLock { NSManagedObjectHandle(object: try $0.insert(entityName, as: id), context: base) }
         }
     }
 
@@ -194,9 +198,7 @@ extension NSManagedObjectContext {
                         for object in objects { refresh(object, mergeChanges: true) }
                     }
                     if !request.returnsObjectsAsFaults {
-                        for object in objects {
-                            object.willAccessValue(forKey: object.entity.attributesByName.keys.first)
-                        }
+                        for object in objects { object.willAccessValue(forKey: nil) }
                     }
                     return objects
                 }

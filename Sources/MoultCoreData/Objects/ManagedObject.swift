@@ -18,7 +18,7 @@ open class ManagedObject {
     /// The context that created the object; nil once it is deallocated. The object does not retain it.
     public private(set) weak var managedObjectContext: ManagedObjectContext?
     var isKept = false
-    var isAwake = false
+    var awakening = Awakening.ahead
 
     /// Creates an object for a context, which calls it. A subclass that overrides it must call `super`.
     public required init(_ handle: ManagedObjectHandle) {
@@ -52,7 +52,8 @@ open class ManagedObject {
 
     /// Called once for a new object, after its defaults are set.
     open func awakeFromInsert() {}
-    /// Called when the values of a saved object are first read.
+    /// Called at the first access after the values of a saved object were read: again each time that it was a fault.
+    /// Attributes of the object that it sets are not changes.
     open func awakeFromFetch() {}
     /// Called before a save, including for objects that another object's `willSave` changes.
     open func willSave() {}
@@ -132,8 +133,8 @@ extension ManagedObject {
     public var objectID: ManagedObjectID { object.id }
     /// The object's entity in the context's model.
     public var entity: EntityDescription { object.shape.entity }
-    /// Whether the object's values have not been read yet. Accessing a value reads them.
-    public var isFault: Bool { object.isFault }
+    /// Whether no value of the object has been accessed since it was fetched.
+    public var isFault: Bool { object.isUnread }
     /// Whether the next save inserts the object.
     public var isInserted: Bool { object.isInserted }
     /// Whether the object was saved before and the next save updates it.
@@ -212,7 +213,7 @@ extension ManagedObject {
     /// Runs code that changes the object.
     func change(_ body: (Object) throws -> Void) throws {
         keepWhileChanged()
-        try access { try body(object) }
+        try access(isWhole: true) { try body(object) }
     }
 
     /// Runs code that cannot throw here. The context's next save throws its error.

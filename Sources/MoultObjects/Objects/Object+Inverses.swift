@@ -28,7 +28,7 @@ extension Object {
 
     /// Sets a list to the store's contents, with the changes made to it before it was read.
     func fillList(at position: Int, _ ids: [ObjectID]) {
-        let isShared = state.isDisjoint(with: [.inserted, .updated, .deleted])
+        let isShared = isShared
         let delta = deltas.removeValue(forKey: position)
         // `values` and `committed` keep sharing one buffer.
         if isShared { committed = [] }

@@ -30,7 +30,7 @@ package final class Object {
     @exclusivity(unchecked) private var publicReference: WeakReference<AnyObject>?
 
     struct State: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt16
 
         static let fault = State(rawValue: 1)
         static let inserted = State(rawValue: 2)
@@ -41,6 +41,12 @@ package final class Object {
         /// The object no longer belongs to the context: it was deleted and saved, rolled back before its first save, or
         /// reset. After a reset it is a fault as well.
         static let detached = State(rawValue: 32)
+        /// The app has not read the object since it was filled.
+        static let unread = State(rawValue: 64)
+        /// What is set is no change: ``Object/withoutChanging(_:)`` is running.
+        static let isFilling = State(rawValue: 128)
+        /// Values were set that are no changes: ``values`` and ``committed`` differ, and share no buffer.
+        static let ahead = State(rawValue: 256)
     }
 
     /// Creates a fault.
@@ -115,6 +121,12 @@ package final class Object {
     }
 
     package var isFault: Bool { kind.lock.withLock { state.contains(.fault) } }
+    /// Whether the app has neither read nor changed the object since it was filled, or the object is a fault.
+    package var isUnread: Bool {
+        kind.lock.withLock {
+            state.contains(.fault) || state.contains(.unread) && state.isDisjoint(with: [.inserted, .updated])
+        }
+    }
     package var isInserted: Bool { flag { state.contains(.inserted) && !state.contains(.deleted) } }
     package var isUpdated: Bool { flag { state.contains(.updated) && !state.contains(.deleted) } }
     package var isDeleted: Bool { flag { state.contains(.deleted) } }
@@ -137,7 +149,8 @@ package final class Object {
         }
         committed = values
         version = snapshot.version
-        state.remove(.fault)
+        state.subtract([.fault, .ahead])
+        state.insert(.unread)
         batch = nil
     }
 
@@ -148,7 +161,7 @@ package final class Object {
         deltas = [:]
         batch = nil
         state.insert(.fault)
-        state.remove(.updated)
+        state.subtract([.updated, .unread, .ahead])
         kind.noteChange?(self, nil)
     }
 
@@ -169,10 +182,52 @@ package final class Object {
 
     /// Leaves the context for good.
     func detach() {
-        state.subtract([.inserted, .updated, .deleted, .listed])
+        state.subtract([.inserted, .updated, .deleted, .listed, .unread])
         state.insert(.detached)
         batch = nil
         deltas = [:]
+    }
+
+    /// What an access of the app finds.
+    package enum Access {
+        /// Values that were read before, or values of a new object.
+        case known
+        /// Values that were filled in since the last access.
+        case filled
+        /// The values that a fetch has read for a fault.
+        case partial
+    }
+
+    /// Begins an access of the app: fills a fault, unless a fetch has read some of its values and `isWhole` is false.
+    package func beginAccess(isWhole: Bool) throws -> Access {
+        try kind.lock.withLock {
+            if state.isDisjoint(with: [.fault, .unread]) || state.contains(.detached) { return .known }
+            if state.contains(.fault) {
+                if !values.isEmpty, !isWhole { return .partial }
+                try fire()
+            }
+            return state.remove(.unread) == nil ? .known : .filled
+        }
+    }
+
+    /// Runs `body`. The attributes of this object that it sets do not count as changes.
+    package func withoutChanging(_ body: () -> Void) {
+        kind.lock.withLock { _ = state.insert(.isFilling) }
+        body()
+        kind.lock.withLock { _ = state.remove(.isFilling) }
+    }
+
+    /// Whether a relationship has not been read: a list; or the destination of a to-one relationship, if it is not in
+    /// memory. Reads nothing.
+    package func isUnread(_ relationship: String) -> Bool {
+        kind.lock.withLock {
+            guard let position = kind.shape.position(of: relationship), let link = kind.links[position] else {
+                return false
+            }
+            if state.contains(.detached) || isUnread { return true }
+            guard case .toOne(let id)? = values[position] else { return link.isToMany && values[position] == nil }
+            return id.map { kind.context?.registry[$0]?.object == nil } ?? false
+        }
     }
 
     /// Fills a fault, together with the others of its batch.
@@ -278,7 +333,7 @@ extension Object {
     /// Restores the committed values of this object only; the other ends of its relationships are restored separately.
     func revert() {
         deltas = [:]
-        state.subtract([.updated, .deleted, .listed])
+        state.subtract([.updated, .deleted, .listed, .ahead])
         values = committed
         kind.noteChange?(self, nil)
     }
@@ -286,7 +341,7 @@ extension Object {
     /// Marks the current values as saved.
     func commit() {
         deltas = [:]
-        state.subtract([.inserted, .updated, .listed])
+        state.subtract([.inserted, .updated, .listed, .ahead])
         committed = values
     }
 }
