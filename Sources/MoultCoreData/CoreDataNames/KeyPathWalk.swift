@@ -33,7 +33,8 @@ struct KeyPathWalk {
         switch found {
         case let object as NSManagedObject: return object.value(forKeyPath: path)
         case let set as NSSet: return try value(over: set.allObjects) { NSSet(array: $0.compactMap(\.self)) }
-        case let list as NSOrderedSet: return try value(over: list.array) { NSOrderedSet(array: $0.compactMap(\.self)) }
+        case let list as NSOrderedSet:
+            return try value(over: list.array) { NSOrderedSet(array: Self.distinct($0.compactMap(\.self))) }
         case let set as Set<AnyHashable>: return try value(over: Array(set)) { NSSet(array: $0.compactMap(\.self)) }
         case let values as [String: Any]:
             guard let steps else { return values[path] }
@@ -58,10 +59,10 @@ struct KeyPathWalk {
         case .count?: return NSNumber(value: members.count)
         case .unionOfObjects?, .unionOfArrays?: return NSArray(array: operands ?? members)
         case .distinctUnionOfObjects?, .distinctUnionOfArrays?:
-            return NSArray(array: NSOrderedSet(array: operands ?? members).array)
+            return NSArray(array: Self.distinct(operands ?? members))
         case .distinctUnionOfSets?: return NSSet(array: operands ?? members)
         case let other?:
-            let value = try other.value(of: (operands ?? members).map(expressionValue))
+            let value = try other.value(of: (operands ?? members).map(Self.operand))
             if case .decimal(let digits) = value { return NSDecimalNumber(string: digits) }
             return try value.foundation(in: nil)
         case nil:
@@ -69,6 +70,19 @@ struct KeyPathWalk {
                 .invalidPredicate, "There is no collection operator \(name).", place: path,
                 remedy: "Use one of \(CollectionOperator.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
+    }
+
+    /// Leaves out repeated values, which Foundation's `NSOrderedSet(array:)` keeps on Linux.
+    private static func distinct(_ values: [Any]) -> [Any] {
+        var seen: Set<AnyHashable> = []
+        return values.filter { value in (value as? AnyHashable).map { seen.insert($0).inserted } ?? true }
+    }
+
+    private static func operand(_ value: Any) throws -> ExpressionValue {
+        if let number = value as? NSNumber, !(number is NSDecimalNumber), let whole = NumberReading.integer(number) {
+            return .integer(whole)
+        }
+        return try expressionValue(value)
     }
 
     private static func members(_ value: Any) -> [Any] {

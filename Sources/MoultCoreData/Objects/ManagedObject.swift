@@ -173,9 +173,27 @@ extension ManagedObject {
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`.
     public func setValue(_ value: Any?, forKey key: String) throws { try change { try write(value, key, of: $0) } }
 
-    /// Returns the value for a key path, through to-one and to-many relationships and operators such as `@count`.
+    /// Returns the value for a key path, through to-one and to-many relationships and operators such as `@count`. The
+    /// values over an unordered relationship are a `Set`.
     public func value(forKeyPath keyPath: String) throws -> Any? {
-        try access { try read(keyPath: keyPath, of: object) }
+        let found = try access { try read(keyPath: keyPath, of: object) }
+        guard let list = found as? [Any], leadsOverSet(keyPath) else { return found }
+        if let objects = list as? [ManagedObject] { return Set(objects) }
+        return Set(list.compactMap { $0 is NSNull ? nil : $0 as? AnyHashable })
+    }
+
+    /// Whether a key path goes over an unordered relationship, and applies no operator.
+    private func leadsOverSet(_ keyPath: String) -> Bool {
+        guard !keyPath.contains("@"), let model = managedObjectContext?.persistentStoreCoordinator?.managedObjectModel
+        else { return false }
+        var next: EntityDescription? = entity
+        for name in keyPath.split(separator: ".") {
+            let relationships = next.map { model.relationships(of: $0) } ?? []
+            guard let relationship = relationships.first(where: { $0.name == name }) else { return false }
+            if relationship.isToMany, !relationship.isOrdered { return true }
+            next = model.entity(relationship.destinationEntityName)
+        }
+        return false
     }
 
     /// The value for a key, as in ``value(forKey:)`` and ``setValue(_:forKey:)``. A value that cannot be read is nil,
@@ -213,7 +231,7 @@ extension ManagedObject {
     /// Runs code that changes the object.
     func change(_ body: (Object) throws -> Void) throws {
         keepWhileChanged()
-        try access(isWhole: true) { try body(object) }
+        try access { try body(object) }
     }
 
     /// Runs code that cannot throw here. The context's next save throws its error.

@@ -60,25 +60,15 @@ extension PublicObject {
 
     /// Runs `body`, which reads or writes values. Every access to values goes through this method, which calls
     /// `awakeFromFetch` each time that a fault was filled.
-    ///
-    /// - Parameter isWhole: whether to fill a fault first even if a fetch has read some of its values.
-    func access<Result>(isWhole: Bool = false, _ body: () throws -> Result) throws -> Result {
+    func access<Result>(_ body: () throws -> Result) throws -> Result {
         try publicErrors {
-            guard let storedObject else { return try body() }
-            guard try awaken(storedObject, isWhole: isWhole) == .partial else { return try body() }
-            let result = try body()
-            // The body may have read what the fetch had left out.
-            return try awaken(storedObject, isWhole: false) == .partial ? result : body()
+            if let storedObject, try storedObject.beginAccess() || awakening == .ahead {
+                awakening = .running
+                storedObject.withoutChanging(awakeFromFetch)
+                awakening = .done
+            }
+            return try body()
         }
-    }
-
-    private func awaken(_ object: Object, isWhole: Bool) throws -> Object.Access {
-        let found = try object.beginAccess(isWhole: isWhole)
-        guard found == .filled || found == .known && awakening == .ahead else { return found }
-        awakening = .running
-        object.withoutChanging(awakeFromFetch)
-        awakening = .done
-        return found
     }
 
     /// Makes the context retain this object until the next save, because it may have values of its own.

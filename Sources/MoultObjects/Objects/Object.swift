@@ -188,25 +188,14 @@ package final class Object {
         deltas = [:]
     }
 
-    /// What an access of the app finds.
-    package enum Access {
-        /// Values that were read before, or values of a new object.
-        case known
-        /// Values that were filled in since the last access.
-        case filled
-        /// The values that a fetch has read for a fault.
-        case partial
-    }
-
-    /// Begins an access of the app: fills a fault, unless a fetch has read some of its values and `isWhole` is false.
-    package func beginAccess(isWhole: Bool) throws -> Access {
+    /// Begins an access of the app: fills a fault.
+    ///
+    /// - Returns: whether the object was filled since the last access.
+    package func beginAccess() throws -> Bool {
         try kind.lock.withLock {
-            if state.isDisjoint(with: [.fault, .unread]) || state.contains(.detached) { return .known }
-            if state.contains(.fault) {
-                if !values.isEmpty, !isWhole { return .partial }
-                try fire()
-            }
-            return state.remove(.unread) == nil ? .known : .filled
+            if state.isDisjoint(with: [.fault, .unread]) || state.contains(.detached) { return false }
+            try fire()
+            return state.remove(.unread) != nil
         }
     }
 
@@ -251,7 +240,7 @@ final class FaultBatch {
 }
 
 /// The changes to a list that has not been read.
-struct ListDelta {
+struct ListDelta: Equatable {
     var added: [ObjectID] = []
     var removed: Set<ObjectID> = []
 
@@ -269,6 +258,32 @@ struct ListDelta {
         guard !added.isEmpty else { return kept }
         let present = Set(kept)
         return kept + added.filter { !present.contains($0) }
+    }
+}
+
+/// The changes of an object at one moment, to find out later whether there are more.
+package struct ObjectMoment {
+    fileprivate let values: PositionedValues
+    fileprivate let deltas: [Int: ListDelta]
+    fileprivate let isDeleted: Bool
+}
+
+extension Object {
+    /// The changes so far.
+    package var moment: ObjectMoment {
+        kind.lock.withLock { ObjectMoment(values: values, deltas: deltas, isDeleted: state.contains(.deleted)) }
+    }
+
+    /// Whether the object has changed since a moment. A list that was only read has not changed.
+    package func hasChanged(since moment: ObjectMoment) -> Bool {
+        kind.lock.withLock {
+            if state.contains(.deleted) != moment.isDeleted { return true }
+            let positions = moment.values.count == values.count ? kind.persistent + kind.transient : []
+            return positions.contains { position in
+                if hasDifference(moment.values, values, at: position) { return true }
+                return values[position] == nil && deltas[position] != moment.deltas[position]
+            }
+        }
     }
 }
 
