@@ -329,7 +329,7 @@ extension NSManagedObject {
     public var hasChanges: Bool { storedObject?.hasChanges ?? false }
     /// Whether the object has changes to stored properties.
     public var hasPersistentChangedValues: Bool {
-        isInserted || changedValues().keys.contains { entity.propertiesByName[$0]?.isTransient == false }
+        isInserted || changedValues().keys.contains { entity.propertiesByName[$0]?.isTransient != true }
     }
 
     /// Returns the values that were set since the last save and differ from the saved ones.

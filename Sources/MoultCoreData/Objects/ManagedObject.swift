@@ -212,8 +212,12 @@ extension ManagedObject {
 
     /// Returns the same value as ``value(forKey:)``, because there are no accessors to bypass, unlike in Core Data.
     public func primitiveValue(forKey key: String) throws -> Any? { try value(forKey: key) }
-    /// Sets the value like ``setValue(_:forKey:)``, because there are no accessors to bypass, unlike in Core Data.
-    public func setPrimitiveValue(_ value: Any?, forKey key: String) throws { try setValue(value, forKey: key) }
+    /// Sets the value like ``setValue(_:forKey:)``, because there are no accessors to bypass, unlike in Core Data. Setting
+    /// a transient attribute is no change.
+    public func setPrimitiveValue(_ value: Any?, forKey key: String) throws {
+        guard object.shape.isTransientAttribute(key) else { return try setValue(value, forKey: key) }
+        try access { try write(value, key, of: object, isChange: false) }
+    }
 
     /// Returns the identities of a relationship's destinations without reading the objects.
     public func objectIDs(forRelationshipNamed key: String) throws -> [ManagedObjectID] {
