@@ -191,3 +191,78 @@ extension NSManagedObjectContext {
         #expect(type(of: child) == AppContext.self && child.parent === context)
     }
 }
+
+/// A context that notes what it is asked, as an app's logging does.
+private final class SpyContext: NSManagedObjectContext, @unchecked Sendable {
+    var calls: [String] = []
+
+    override func insert(_ object: NSManagedObject) {
+        calls.append("insert")
+        super.insert(object)
+    }
+    override func delete(_ object: NSManagedObject) {
+        calls.append("delete")
+        super.delete(object)
+    }
+    @discardableResult
+    override func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
+        calls.append("execute")
+        return try super.execute(request)
+    }
+    override func perform(_ block: @escaping () -> Void) {
+        calls.append("perform")
+        super.perform(block)
+    }
+    override func mergeChanges(fromContextDidSave notification: Notification) {
+        calls.append("merge")
+        super.mergeChanges(fromContextDidSave: notification)
+    }
+    override func processPendingChanges() { super.processPendingChanges() }
+    override func object(with objectID: NSManagedObjectID) -> NSManagedObject { super.object(with: objectID) }
+    override func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
+        try super.existingObject(with: objectID)
+    }
+    override func refresh(_ object: NSManagedObject, mergeChanges flag: Bool) {
+        super.refresh(object, mergeChanges: flag)
+    }
+    override func refreshAllObjects() { super.refreshAllObjects() }
+    override func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
+        try super.obtainPermanentIDs(for: objects)
+    }
+    override var insertedObjects: Set<NSManagedObject> { super.insertedObjects }
+}
+
+/// A manager that notes its associations.
+private final class SpyManager: NSMigrationManager, @unchecked Sendable {
+    var associations = 0
+
+    override func associate(
+        sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject,
+        for mapping: NSEntityMapping
+    ) {
+        associations += 1
+        super.associate(sourceInstance: sourceInstance, withDestinationInstance: destinationInstance, for: mapping)
+    }
+}
+
+extension SubclassTests {
+    @Test func `A subclass overrides what a context is asked`() throws {
+        let context = SpyContext(concurrencyType: .privateQueueConcurrencyType)
+        let loaded = try container()
+        context.persistentStoreCoordinator = loaded.persistentStoreCoordinator
+        let entity = try #require(NSEntityDescription.entity(forEntityName: "Book", in: context))
+        let book = EagerBook(entity: entity, insertInto: nil)
+        context.insert(book)
+        try context.save()
+        context.delete(book)
+        try context.save()
+        try context.execute(NSBatchInsertRequest(entityName: "Book", objects: [["name": "Emma"]]))
+        context.mergeChanges(fromContextDidSave: Notification(name: .NSManagedObjectContextDidSave))
+        let done = DispatchSemaphore(value: 0)
+        context.perform { done.signal() }
+        done.wait()
+        #expect(context.calls == ["insert", "delete", "execute", "merge", "perform"])
+        let model = NSManagedObjectModel()
+        #expect(SpyManager(sourceModel: model, destinationModel: model).associations == 0)
+    }
+}

@@ -17,7 +17,9 @@ extension ManagedObjectContext {
     ///
     /// - Throws: `objectGone` (133000) if there is no such object.
     public func existingObject(with objectID: ManagedObjectID) throws -> ManagedObject {
-        try withLock { try publicObject(try $0.existingObject(with: objectID), as: ManagedObject.self) }
+        let object = try withLock { try publicObject(try $0.existingObject(with: objectID), as: ManagedObject.self) }
+        try object.access {}
+        return object
     }
 
     /// Returns the object with the given identity if it is registered with the context; nil otherwise.

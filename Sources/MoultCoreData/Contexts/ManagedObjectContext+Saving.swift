@@ -9,11 +9,15 @@ extension ManagedObjectContext {
     /// - Throws: ``ManagedObjectValidationError`` with every violated rule, ``ManagedObjectMergeError`` if the merge
     ///   policy reports conflicts, and `MigrationError` for anything else, including an error in an earlier assignment
     ///   that could not throw. After any error, the changes remain.
-    public func save() throws {
+    public func save() throws { try save {} }
+
+    /// Saves, and calls `prepared` when all changes are known.
+    func save(_ prepared: () -> Void) throws {
         try withLock { graph in
             try throwNoted()
             NotificationCenter.default.post(name: Self.willSaveObjectsNotification, object: publicContext ?? self)
             let called = try callWillSave(graph)
+            prepared()
             try validate(called, graph)
             state.withLock { $0.isSaving = true }
             defer { state.withLock { $0.isSaving = false } }
@@ -31,24 +35,34 @@ extension ManagedObjectContext {
         if let first = noted.first { throw first }
     }
 
-    /// Calls `willSave` on every changed object of a registered class, and on the objects that those calls change in
-    /// turn.
+    /// Calls `willSave` on every changed object of a registered class, and again on those that such calls change in
+    /// turn, themselves included.
+    ///
+    /// - Throws: `usage` if there are still changes after as many rounds as in Core Data.
     private func callWillSave(_ graph: ObjectContext) throws -> [any PublicObject] {
         let coordinator = try coordinator()
         guard coordinator.classes.isUsed else { return [] }
-        var called: [ObjectIdentifier: any PublicObject] = [:]
-        // The limit stops `willSave` methods that keep changing other objects.
-        for _ in 0..<100 {
+        var called: [any PublicObject] = []
+        var moments: [ObjectIdentifier: ObjectMoment] = [:]
+        for _ in 0..<Self.mostAttempts {
             let changed = graph.insertedObjects + graph.updatedObjects + graph.deletedObjects
-            let new = changed.compactMap { ofOwnClass($0, coordinator) }.filter { called[ObjectIdentifier($0)] == nil }
-            if new.isEmpty { return Array(called.values) }
-            for object in new {
-                called[ObjectIdentifier(object)] = object
-                object.willSave()
+            let next = changed.filter { moments[ObjectIdentifier($0)].map($0.hasChanged) ?? true }
+            var isDone = true
+            for object in next {
+                guard let shown = ofOwnClass(object, coordinator) else { continue }
+                isDone = false
+                if moments.updateValue(object.moment, forKey: ObjectIdentifier(object)) == nil { called.append(shown) }
+                shown.willSave()
             }
+            if isDone { return called }
         }
-        return Array(called.values)
+        throw MigrationError(
+            .usage,
+            "Failed to process pending changes before save. The context is still dirty after \(Self.mostAttempts) attempts.",
+            remedy: "In willSave(), set a value only if it differs from the present one, and only as often as needed.")
     }
+
+    private static let mostAttempts = 1000
 
     /// Returns the public object, creating it if needed; nil if its class is not one of the app's.
     private func ofOwnClass(_ object: Object, _ coordinator: PersistentStoreCoordinator) -> (any PublicObject)? {

@@ -85,9 +85,9 @@ public let NSRemovedPersistentStoresKey = "removed"
 /// The stores whose UUID has changed, in a notification of a coordinator. No notification of this module has this key.
 public let NSUUIDChangedPersistentStoresKey = "uuid_changed"
 
-/// The predicate that a value violates, in an error of a validation. It is not set.
+/// The `NSPredicate` that a value violates, in an error of a validation.
 public let NSValidationPredicateErrorKey = "NSValidationErrorPredicate"
-/// The value that violates a rule, in an error of a validation. It is not set.
+/// The value that violates a rule, in an error of a validation.
 public let NSValidationValueErrorKey = "NSValidationErrorValue"
 
 /// The migration manager in an expression of a mapping, `$manager`.

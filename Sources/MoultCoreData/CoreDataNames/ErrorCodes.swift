@@ -152,16 +152,13 @@ func cocoaError(_ error: any Error, in context: NSManagedObjectContext? = nil) -
     var userInfo: [String: Any] = [NSLocalizedDescriptionKey: "\(found)", NSUnderlyingErrorKey: error]
     switch found {
     case let failed as ManagedObjectValidationError:
-        let parts = failed.failures.map { failure -> NSError in
-            NSError(
-                domain: NSCocoaErrorDomain, code: failure.coreData.number,
-                userInfo: [
-                    NSLocalizedDescriptionKey: failure.message, NSValidationKeyErrorKey: failure.key,
-                    NSValidationObjectErrorKey: failure.objectID,
-                ])
-        }
+        let parts = failed.failures.map { $0.cocoaError(in: context) }
         if parts.count == 1 { return parts[0] }
-        userInfo[NSDetailedErrorsKey] = parts
+        // An error of several errors is listed as these.
+        userInfo[NSDetailedErrorsKey] = parts.map { $0 as NSError }.flatMap { part in
+            let isList = part.domain == NSCocoaErrorDomain && part.code == NSValidationMultipleErrorsError
+            return (isList ? part.userInfo[NSDetailedErrorsKey] as? [NSError] : nil) ?? [part]
+        }
     case let merge as ManagedObjectMergeError:
         userInfo[NSPersistentStoreSaveConflictsErrorKey] = merge.conflicts(in: context)
     case let migration as MigrationError:
@@ -172,6 +169,23 @@ func cocoaError(_ error: any Error, in context: NSManagedObjectContext? = nil) -
     default: break
     }
     return NSError(domain: NSCocoaErrorDomain, code: number(of: found), userInfo: userInfo)
+}
+
+extension ManagedObjectValidationError.Failure {
+    /// Returns the error that the app's class threw, or one in Core Data's form.
+    fileprivate func cocoaError(in context: NSManagedObjectContext?) -> any Error {
+        if let ownError { return MoultCoreData.cocoaError(ownError, in: context) }
+        var userInfo: [String: Any] = [
+            NSLocalizedDescriptionKey: message, NSValidationKeyErrorKey: key, NSValidationObjectErrorKey: objectID,
+        ]
+        switch value {
+        case .attribute(let value?)?: userInfo[NSValidationValueErrorKey] = foundationValue(value)
+        case .toMany(let ids)?: userInfo[NSValidationValueErrorKey] = context.map { NSSet(array: ids.map($0.object)) }
+        default: break
+        }
+        userInfo[NSValidationPredicateErrorKey] = predicate.map { NSPredicate(moult: $0) }
+        return NSError(domain: NSCocoaErrorDomain, code: coreData.number, userInfo: userInfo)
+    }
 }
 
 /// Returns Core Data's number for an error. A mapping with open questions counts as one that Core Data could not infer.

@@ -2,7 +2,6 @@ import Foundation
 import MoultBasics
 import MoultModel
 import MoultObjects
-import Synchronization
 
 /// The events that change an object without setting its values one by one.
 public struct NSSnapshotEventType: OptionSet, Sendable {
@@ -30,11 +29,15 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     private(set) var storedObject: Object?
     private(set) weak var context: ManagedObjectContext?
     var isKept = false
-    var isAwake = false
+    var awakening = Awakening.ahead
     /// Whether the context has noted a change of the object since the last change notification.
     var isTouched = false
     /// Whether the object was deleted before its first save, and the context has not processed that yet.
     var isLeaving = false
+    /// Whether the row of the object was gone when a value was read.
+    private var isInaccessible = false
+    /// The keys between ``willChangeValue(forKey:)`` and ``didChangeValue(forKey:)``.
+    private var changing: Set<String> = []
     /// The contents of an object that is in no context.
     private(set) var detached: DetachedObject?
 
@@ -79,11 +82,12 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
     /// Called once for a new object, after its defaults are set.
     open func awakeFromInsert() {}
-    /// Called when the values of a saved object are first read.
+    /// Called at the first access after the values of a saved object were read: again each time that it was a fault.
+    /// Attributes of the object that it sets are not changes.
     open func awakeFromFetch() {}
     /// Called after an undo, a redo or a rollback has changed the object, so that a class can recompute derived values.
     open func awake(fromSnapshotEvents flags: NSSnapshotEventType) {}
-    /// Called before a save.
+    /// Called before a save, and again as long as it changes the object. A save fails after 1000 calls.
     open func willSave() {}
     /// Called after a save.
     open func didSave() {}
@@ -105,42 +109,60 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
     // MARK: - Values
 
-    /// Returns the value for a key of the model. For a relationship it is an `NSSet` or `NSOrderedSet` of objects.
+    /// Returns the value for a key of the model. For a relationship it is an `NSSet` or `NSOrderedSet` of objects. For
+    /// another key, it returns the result of ``value(forUndefinedKey:)``.
     open func value(forKey key: String) -> Any? {
-        guard let storedObject else { return detached?.value(forKey: key) }
-        return readable("value(forKey: \"\(key)\")") { try read(key, of: storedObject) }
+        stored(key) { own(key) ?? value(forUndefinedKey: key) }
     }
 
-    /// Sets the value for a key of the model.
+    /// Sets the value for a key of the model. For another key, it calls ``setValue(_:forUndefinedKey:)``.
     open func setValue(_ value: Any?, forKey key: String) {
-        orRaise("\(type(of: self)).setValue(_:forKey: \"\(key)\")") {
-            guard let storedObject else {
-                try detached?.setValue(value, forKey: key)
-                return
-            }
-            noteChange()
-            try access { try write(value, key, of: storedObject) }
-        }
+        store(value, key, isChange: true) { setValue(value, forUndefinedKey: key) }
     }
 
-    /// Returns the value for a key path.
+    /// Called for the value of a key that the model does not have. Ends the program, unless a subclass overrides it.
+    open func value(forUndefinedKey key: String) -> Any? { raiseUndefined("value(forKey: \"\(key)\")", key) }
+
+    /// Called to set the value of a key that the model does not have. Ends the program, unless a subclass overrides it.
+    open func setValue(_ value: Any?, forUndefinedKey key: String) {
+        raiseUndefined("setValue(_:forKey: \"\(key)\")", key)
+    }
+
+    /// Returns the value for a key path. Each step is a call of ``value(forKey:)``. The values over a set of objects are
+    /// an `NSSet`, those over an ordered set an `NSOrderedSet`; both leave out nil.
     open func value(forKeyPath keyPath: String) -> Any? {
-        guard let storedObject else { return detached?.value(forKeyPath: keyPath, of: self) }
-        return readable("value(forKeyPath: \"\(keyPath)\")") {
-            switch try read(keyPath: keyPath, of: storedObject) {
-            case let list as [NSManagedObject]: NSOrderedSet(array: list)
-            case let number as Decimal: NSDecimalNumber(decimal: number)
-            case let value: value
-            }
+        if let record = detached?.record {
+            record.note(keyPath)
+            return nil
+        }
+        return orRaise("\(type(of: self)).value(forKeyPath: \"\(keyPath)\")") {
+            try KeyPathWalk(keyPath).value(of: self)
         }
     }
 
-    /// Sets the value for a key path through to-one relationships.
+    /// Sets the value for a key path: of the object that a to-one relationship leads to, of each object that a to-many
+    /// relationship leads to, or of an element of a composite attribute. A relationship without a destination sets
+    /// nothing, as in Core Data. Ends the program for any other path.
     open func setValue(_ value: Any?, forKeyPath keyPath: String) {
-        let parts = keyPath.split(separator: ".").map(String.init)
-        var owner: NSManagedObject? = self
-        for part in parts.dropLast() { owner = owner?.value(forKey: part) as? NSManagedObject }
-        if let last = parts.last { owner?.setValue(value, forKey: last) }
+        guard let path = KeyPathWalk(keyPath).steps else { return setValue(value, forKey: keyPath) }
+        let owner = self.value(forKey: path.first)
+        if isComposite(path.first) {
+            let elements = path.rest.split(separator: ".").map(String.init)
+            let changed = Self.setting(value, at: elements[...], in: owner as? [String: Any] ?? [:])
+            return setValue(changed, forKey: path.first)
+        }
+        switch owner {
+        case nil: break
+        case let object as NSManagedObject: object.setValue(value, forKeyPath: path.rest)
+        case let objects as NSSet:
+            for case let object as NSManagedObject in objects { object.setValue(value, forKeyPath: path.rest) }
+        case let objects as NSOrderedSet:
+            for case let object as NSManagedObject in objects { object.setValue(value, forKeyPath: path.rest) }
+        case let other?:
+            raise(
+                "\(type(of: self)).setValue(_:forKeyPath: \"\(keyPath)\")",
+                "\(path.first) is a \(type(of: other)), whose \(path.rest) cannot be set.")
+        }
     }
 
     /// Sets the values for the keys of a dictionary.
@@ -158,6 +180,74 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
     // MARK: - Internal interface
 
+    /// Returns a stored value, whatever a subclass overrides; for a key that the model does not have, that of `other`.
+    private func stored(_ key: String, otherwise other: () -> Any?) -> Any? {
+        if let detached {
+            return detached.has(key) ? detached.value(forKey: key) : other()
+        }
+        guard let storedObject else { return nil }
+        var isUnknown = false
+        let value = readable("value(forKey: \"\(key)\")") {
+            do { return try read(key, of: storedObject) } catch let error as MigrationError
+                where error.code == .unknownKey && !has(key, storedObject)
+            {
+                isUnknown = true
+                return nil
+            }
+        }
+        return isUnknown ? other() : value
+    }
+
+    /// Sets a stored value, whatever a subclass overrides; for a key that the model does not have, runs `other`.
+    private func store(_ value: Any?, _ key: String, isChange: Bool, otherwise other: () -> Void) {
+        let isKnown = orRaise("\(type(of: self)).setValue(_:forKey: \"\(key)\")") { () throws -> Bool in
+            if let detached {
+                guard detached.has(key) else { return false }
+                try detached.setValue(value, forKey: key)
+                return true
+            }
+            guard let storedObject else { return true }
+            guard has(key, storedObject) else { return false }
+            if isChange { noteChange() }
+            try access { try write(value, key, of: storedObject, isChange: isChange) }
+            return true
+        }
+        if !isKnown { other() }
+    }
+
+    /// Returns the value of a property of this class.
+    private func own(_ key: String) -> Any? {
+        switch key {
+        case "self": self
+        case "objectID": objectID
+        case "entity": entity
+        case "managedObjectContext": managedObjectContext
+        default: nil
+        }
+    }
+
+    /// Returns the value for a key path by the rules of predicates.
+    func evaluated(_ keyPath: String) -> Any? {
+        guard let storedObject else { raiseUndefined("value(forKeyPath: \"\(keyPath)\")", keyPath) }
+        return readable("value(forKeyPath: \"\(keyPath)\")") {
+            switch try read(keyPath: keyPath, of: storedObject) {
+            case let list as [NSManagedObject]: NSOrderedSet(array: list)
+            case let number as Decimal: NSDecimalNumber(decimal: number)
+            case let value: value
+            }
+        }
+    }
+
+    private func raiseUndefined(_ call: String, _ key: String) -> Never {
+        guard let storedObject else { raise("\(type(of: self)).\(call)", "The entity has no property \(key).") }
+        raise("\(type(of: self)).\(call)", "\(unknownKey(key, of: storedObject))")
+    }
+
+    private func isComposite(_ key: String) -> Bool {
+        if let storedObject { return storedObject.shape.isComposite(key) }
+        return detached?.entity?.attributesByName[key] is NSCompositeAttributeDescription
+    }
+
     /// Runs a read. Returns nil for a value that the store does not have or that does not fit the attribute; the row
     /// keeps that value until another is set.
     private func readable(_ call: @autoclosure () -> String, _ body: () throws -> Any?) -> Any? {
@@ -170,6 +260,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
             && formerContext?.shouldHandleInaccessibleFault(
                 self, for: objectID, triggeredByProperty: nil) == true
         {
+            isInaccessible = storedObject?.isDetached == false
             return nil
         } catch {
             raise("\(type(of: self)).\(call())", "\(error)")
@@ -186,128 +277,12 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
     /// Makes the context keep the object until the next save and note the change.
     func noteChange() {
-        if storedObject != nil, !isKept || !isTouched { managedObjectContext?.note(self) }
+        if storedObject != nil, awakening != .running, !isKept || !isTouched { managedObjectContext?.note(self) }
     }
 
     func holds(_ predicate: MoultModel.Predicate, _ variables: [String: ExpressionValue]) throws -> Bool {
         guard let storedObject, let context else { return false }
-        return try context.graph().holds(predicate, variables: variables, for: storedObject)
-    }
-}
-
-/// The state that a public object is created with: a stored object and its context, or contents without a context.
-struct NSManagedObjectHandle {
-    var object: Object?
-    var context: ManagedObjectContext?
-    var detached: DetachedObject?
-
-    /// The handle of the object whose initializer runs. The initializer of ``NSManagedObject`` takes it; objects of
-    /// other classes that an override creates before are new ones.
-    final class Pending: @unchecked Sendable {
-        @TaskLocal static var current: Pending?
-        private let type: NSManagedObject.Type
-        private var handle: NSManagedObjectHandle?
-
-        init(_ handle: NSManagedObjectHandle, for type: NSManagedObject.Type) {
-            (self.handle, self.type) = (handle, type)
-        }
-
-        static func take(for type: NSManagedObject.Type) -> NSManagedObjectHandle? {
-            guard let current, current.type == type else { return nil }
-            defer { current.handle = nil }
-            return current.handle
-        }
-    }
-}
-
-/// The contents of an object without a context, in place of a stored object.
-final class DetachedObject {
-    let entity: NSEntityDescription?
-    var values: [String: Any] = [:]
-    /// A recorder of the requested keys, if the object exists only for that purpose.
-    var record: ManagedKey?
-    /// The values of an object in a running migration.
-    var migrated: MigratedValues?
-
-    init(_ entity: NSEntityDescription? = nil) { self.entity = entity }
-
-    func value(forKey key: String) -> Any? {
-        record?.note(key)
-        return migrated?.value(forKey: key) ?? values[key]
-    }
-
-    func setValue(_ value: Any?, forKey key: String) throws {
-        if let migrated {
-            try migrated.setValue(value, forKey: key)
-        } else {
-            values[key] = value
-        }
-    }
-
-    func value(forKeyPath keyPath: String, of object: NSManagedObject) -> Any? {
-        record?.note(keyPath)
-        guard migrated != nil else { return nil }
-        return keyPath.split(separator: ".").reduce(object) { owner, key in
-            (owner as? NSManagedObject)?.value(forKey: String(key)) as Any
-        }
-    }
-}
-
-/// The modules of all classes used so far, because a model names a class without its module.
-private let usedModules = Mutex<Set<String>>([])
-
-extension NSManagedObject: PublicObject {
-    static func make(_ object: Object, in context: ManagedObjectContext) -> AnyObject {
-        let shown = context.publicContext as? NSManagedObjectContext
-        let entity = shown?.persistentStoreCoordinator?.managedObjectModel.entitiesByName[object.entityName]
-        let made = make(
-            NSManagedObjectHandle(object: object, context: context), entity ?? NSEntityDescription(), shown)
-        shown?.retained?.insert(made)
-        return made
-    }
-
-    static func group(_ objects: [Object], as form: ObjectGroup, in context: ManagedObjectContext?) throws -> Any {
-        let shown = try context?.publicObjects(objects, as: NSManagedObject.self) ?? []
-        return switch form {
-        case .set: NSSet(array: shown)
-        case .orderedSet: NSOrderedSet(array: shown)
-        case .list: shown
-        }
-    }
-
-    static var base: any PublicObject.Type { NSManagedObject.self }
-
-    static var modules: Set<String> { usedModules.withLock { $0 } }
-
-    static func noteModule() {
-        let module = NSStringFromClass(Self.self).split(separator: ".").first.map(String.init)
-        if let module { usedModules.withLock { _ = $0.insert(module) } }
-    }
-
-    static func find(_ className: String, in modules: Set<String>) -> (any PublicObject.Type)? {
-        let plain = className.hasPrefix(".") ? String(className.dropFirst()) : className
-        if plain.contains("."), let type = NSClassFromString(plain) as? NSManagedObject.Type { return type }
-        for module in modules.sorted() {
-            if let type = NSClassFromString("\(module).\(plain)") as? NSManagedObject.Type { return type }
-        }
-        return nil
-    }
-
-    static func storedObjects(_ value: Any) -> [Object]? {
-        switch value {
-        case let object as NSManagedObject: [object.storedObject].compactMap(\.self)
-        case let set as NSSet: set.allObjects.compactMap { ($0 as? NSManagedObject)?.storedObject }
-        case let list as NSOrderedSet: list.array.compactMap { ($0 as? NSManagedObject)?.storedObject }
-        case let set as Set<NSManagedObject>: set.compactMap(\.storedObject)
-        case let list as [NSManagedObject]: list.compactMap(\.storedObject)
-        default: nil
-        }
-    }
-
-    static var takesFoundationClasses: Bool { true }
-
-    static func transformer(_ name: String?, in context: ManagedObjectContext?) -> AnyAttributeTransformer? {
-        AnyAttributeTransformer(TransformerBridge(name))
+        return try access { try context.graph().holds(predicate, variables: variables, for: storedObject) }
     }
 }
 
@@ -316,8 +291,8 @@ extension NSManagedObject: PublicObject {
 extension NSManagedObject {
     /// The object's identity. It changes once, when the first save makes a temporary identity permanent.
     public var objectID: NSManagedObjectID {
-        storedObject?.id ?? detached?.migrated?.object.objectID
-            ?? NSManagedObjectID(temporary: 0, entityName: detached?.entity?.name ?? "")
+        storedObject?.id ?? detached?.migrated?.object.objectID ?? detached?.objectID
+            ?? NSManagedObjectID(temporary: 0, entityName: "")
     }
     /// The object's entity.
     public var entity: NSEntityDescription {
@@ -336,22 +311,25 @@ extension NSManagedObject {
     }
     /// The context of the object, even after the object has left it.
     private var formerContext: NSManagedObjectContext? { context?.publicContext as? NSManagedObjectContext }
-    /// Whether the object's values have not been read yet. After ``NSManagedObjectContext/reset()`` it is true.
-    public var isFault: Bool { storedObject?.isFault ?? false }
+    /// Whether no value of the object has been accessed since it was fetched. After
+    /// ``NSManagedObjectContext/reset()`` it is true.
+    public var isFault: Bool { storedObject?.isUnread ?? false }
     /// 0 for an object whose values were read; another number for a fault.
     public var faultingState: Int { isFault ? 1 : 0 }
     /// Whether the next save inserts the object.
     public var isInserted: Bool { storedObject?.isInserted ?? false }
     /// Whether the next save updates the object.
     public var isUpdated: Bool { storedObject?.isUpdated ?? false }
-    /// Whether the next save deletes the object. For an object that was never saved, it is true until the context
-    /// processes its changes, and then false.
-    public var isDeleted: Bool { isLeaving || storedObject?.isDeleted ?? false }
+    /// Whether the next save deletes the object, or a read has found that its row no longer exists. For an object that
+    /// was never saved, it is true until the context processes its changes, and then false.
+    public var isDeleted: Bool {
+        isLeaving || storedObject?.isDeleted ?? false || isInaccessible && storedObject?.isFault == true
+    }
     /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { storedObject?.hasChanges ?? false }
     /// Whether the object has changes to stored properties.
     public var hasPersistentChangedValues: Bool {
-        isInserted || changedValues().keys.contains { entity.propertiesByName[$0]?.isTransient == false }
+        isInserted || changedValues().keys.contains { entity.propertiesByName[$0]?.isTransient != true }
     }
 
     /// Returns the values that were set since the last save and differ from the saved ones.
@@ -372,8 +350,9 @@ extension NSManagedObject {
         guard let storedObject else { return [:] }
         return orRaise("\(type(of: self)).\(call())") { try read(try values(storedObject), of: storedObject) }
     }
-    /// Returns whether a relationship has not been read yet, without reading it.
-    public func hasFault(forRelationshipNamed key: String) -> Bool { isFault }
+    /// Returns whether a relationship has not been read yet, without reading it: for a to-one relationship, whether the
+    /// destination is not in memory.
+    public func hasFault(forRelationshipNamed key: String) -> Bool { storedObject?.isUnread(key) ?? false }
     /// Returns the identities of a relationship's destinations without reading the objects.
     public func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
         guard let storedObject else { return [] }
@@ -384,19 +363,37 @@ extension NSManagedObject {
 
     // MARK: - Accessors
 
-    /// Returns the same value as ``value(forKey:)``, because there is no accessor to bypass.
-    public func primitiveValue(forKey key: String) -> Any? { value(forKey: key) }
-    /// Sets the value like ``setValue(_:forKey:)``.
-    public func setPrimitiveValue(_ value: Any?, forKey key: String) { setValue(value, forKey: key) }
-    /// Reads the object if it is a fault. Custom accessors call it before they read.
-    public func willAccessValue(forKey key: String?) { if isFault, let key, isProperty(key) { _ = value(forKey: key) } }
+    /// Returns the value for a key of the model, without a call of ``value(forKey:)``. Custom accessors call it.
+    public func primitiveValue(forKey key: String) -> Any? {
+        stored(key) { raiseUndefined("primitiveValue(forKey: \"\(key)\")", key) }
+    }
+    /// Sets the value for a key of the model, without a call of ``setValue(_:forKey:)``. Custom accessors call it. A
+    /// transient attribute becomes a change only after ``willChangeValue(forKey:)``; a stored property always does.
+    public func setPrimitiveValue(_ value: Any?, forKey key: String) {
+        let isChange = changing.contains(key) || storedObject?.shape.isTransientAttribute(key) != true
+        store(value, key, isChange: isChange) { raiseUndefined("setPrimitiveValue(_:forKey: \"\(key)\")", key) }
+    }
+    /// Reads the object if it is a fault and the key is nil or that of a property. Custom accessors call it before they
+    /// read.
+    public func willAccessValue(forKey key: String?) {
+        guard storedObject != nil, key.map(isProperty) ?? true else { return }
+        _ = readable("willAccessValue(forKey:)") { nil }
+    }
     /// Does nothing. Custom accessors call it after they read.
     public func didAccessValue(forKey key: String?) {}
     /// Notifies the context that the object is about to change, if the key is that of a property. Custom accessors call
     /// it before they write.
-    public func willChangeValue(forKey key: String) { if isProperty(key) { noteChange() } }
+    public func willChangeValue(forKey key: String) {
+        guard isProperty(key) else { return }
+        changing.insert(key)
+        noteChange()
+    }
     /// Notifies the context that the object has changed, if the key is that of a property.
-    public func didChangeValue(forKey key: String) { if isProperty(key) { noteChange() } }
+    public func didChangeValue(forKey key: String) {
+        guard isProperty(key) else { return }
+        changing.remove(key)
+        noteChange()
+    }
 
     private func isProperty(_ key: String) -> Bool { storedObject != nil && entity.propertiesByName[key] != nil }
 

@@ -20,12 +20,6 @@ extension NSManagedObjectContext {
     /// The keys of a notification.
     public typealias NotificationKey = ManagedObjectContext.NotificationKey
 
-    /// Merges the changes that another context has saved, by the keys of the notification. Properties changed in this
-    /// context keep their values.
-    public func mergeChanges(fromContextDidSave notification: Notification) {
-        Self.mergeChanges(fromRemoteContextSave: notification.userInfo ?? [:], into: [self])
-    }
-
     /// Merges the changes made by a batch request or another process.
     public static func mergeChanges(
         fromRemoteContextSave changes: [AnyHashable: Any], into contexts: [NSManagedObjectContext]
@@ -76,7 +70,7 @@ extension NSManagedObjectContext {
 
     private func announceMerged(_ ids: [AnyHashable: Any]) {
         func objects(_ key: String) -> Set<NSManagedObject> {
-            Set(Self.identities(ids[key]).compactMap { try? existingObject(with: $0) })
+            Set(Self.identities(ids[key]).compactMap { try? existing($0) })
         }
         var changes: [AnyHashable: Any] = [:]
         let (inserted, updated) = (objects(NSInsertedObjectIDsKey), objects(NSUpdatedObjectIDsKey))
@@ -117,8 +111,7 @@ extension NSManagedObjectContext {
         case enqueued
     }
 
-    /// Runs a block asynchronously on another thread, with exclusive access to the context.
-    public func perform(_ block: @escaping () -> Void) {
+    func enqueue(_ block: @escaping () -> Void) {
         let block = UncheckedBlock(run: block)
         base.perform { [self] in run(block.run) }
     }

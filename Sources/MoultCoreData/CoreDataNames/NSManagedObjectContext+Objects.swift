@@ -4,102 +4,12 @@ import MoultModel
 import MoultObjects
 
 extension NSManagedObjectContext {
-    /// Adds an object that was created without a context.
-    public func insert(_ object: NSManagedObject) {
-        guard object.storedObject == nil, let entity = object.detached?.entity else {
-            if object.managedObjectContext === self { return }
-            raise("NSManagedObjectContext.insert(_:)", "The object is in another context already.")
-        }
-        object.move(to: newHandle(entity.name ?? ""))
-        show(object)
+    /// Returns an object as ``existingObject(with:)`` does, but does not count as an access.
+    func existing(_ objectID: NSManagedObjectID) throws -> NSManagedObject {
+        try base.withLock { try base.publicObject(try $0.existingObject(with: objectID), as: NSManagedObject.self) }
     }
 
-    /// Marks an object for deletion at the next save, along with the objects that its delete rules cascade to.
-    public func delete(_ object: NSManagedObject) {
-        orRaise("NSManagedObjectContext.delete(_:)") {
-            let stored = try stored(object)
-            note(object)
-            let isNew = stored.isInserted
-            try base.delete(stored, object)
-            if isNew { object.isLeaving = true }
-        }
-    }
-
-    /// Returns the object with the given identity without reading the store.
-    public func object(with objectID: NSManagedObjectID) -> NSManagedObject {
-        orRaise("NSManagedObjectContext.object(with:)") {
-            try base.withLock { try base.publicObject(try $0.object(with: objectID), as: NSManagedObject.self) }
-        }
-    }
-
-    /// Returns the object with the given identity, read from the store.
-    ///
-    /// - Throws: 133000 if there is no such object.
-    public func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
-        try cocoaErrors {
-            try base.withLock { try base.publicObject(try $0.existingObject(with: objectID), as: NSManagedObject.self) }
-        }
-    }
-
-    /// Returns the object with the given identity if it is registered with the context; nil otherwise.
-    public func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
-        base.notingErrors(nil) { graph in
-            try graph.registeredObject(for: objectID).map { try base.publicObject($0, as: NSManagedObject.self) }
-        }
-    }
-
-    /// All objects registered with the context.
-    public var registeredObjects: Set<NSManagedObject> { base.publicObjects(\.registeredObjects) }
-    /// The objects that the next save will insert.
-    public var insertedObjects: Set<NSManagedObject> { base.publicObjects(\.insertedObjects) }
-    /// The saved objects that the next save will update.
-    public var updatedObjects: Set<NSManagedObject> { base.publicObjects(\.updatedObjects) }
-    /// The objects that the next save will delete.
-    public var deletedObjects: Set<NSManagedObject> { base.publicObjects(\.deletedObjects) }
-
-    /// Assigns a new object to the store in which it will be saved.
-    public func assign(_ object: Any, to store: NSPersistentStore) {
-        orRaise("NSManagedObjectContext.assign(_:to:)") {
-            let stored = try stored(object as? NSManagedObject)
-            try base.withLock { try $0.assign(stored, to: store.base.store) }
-        }
-    }
-
-    /// Gives new objects their permanent identities before they are saved.
-    public func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
-        try cocoaErrors {
-            try base.withLock { try $0.obtainPermanentIDs(for: objects.compactMap(\.storedObject)) }
-        }
-    }
-
-    /// Rereads an object from the store. Unsaved changes are kept if `mergeChanges` is true, and discarded otherwise.
-    /// An object without changes turns into a fault.
-    public func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
-        guard let stored = object.storedObject else { return }
-        let becomesFault = !mergeChanges || !object.hasChanges
-        if becomesFault { object.willTurnIntoFault() }
-        orRaise("NSManagedObjectContext.refresh(_:mergeChanges:)") {
-            try base.withLock { try $0.refreshIfThere(stored, mergingChanges: mergeChanges) }
-        }
-        if becomesFault { object.didTurnIntoFault() }
-        announce([NSRefreshedObjectsKey: Set([object])])
-    }
-
-    /// Refreshes every object of the context, and keeps unsaved changes. Objects without changes turn into faults.
-    public func refreshAllObjects() {
-        let all = registeredObjects
-        orRaise("NSManagedObjectContext.refreshAllObjects()") {
-            try base.withLock { graph in
-                for object in graph.registeredObjects { try graph.refreshIfThere(object, mergingChanges: true) }
-            }
-        }
-        announce([NSRefreshedObjectsKey: all])
-    }
-
-    /// Marks an object as changed, so that the save detects conflicts.
-    public func detectConflicts(for object: NSManagedObject) { note(object) }
-
-    private func stored(_ object: NSManagedObject?) throws -> Object {
+    func stored(_ object: NSManagedObject?) throws -> Object {
         if let stored = object?.storedObject { return stored }
         throw MigrationError(.usage, "The object is in no context.", remedy: "Insert it first.")
     }
@@ -107,9 +17,9 @@ extension NSManagedObjectContext {
     // MARK: - Creating objects
 
     /// Creates the handle of a new object.
-    func newHandle(_ entityName: String) -> NSManagedObjectHandle {
+    func newHandle(_ entityName: String, as id: NSManagedObjectID? = nil) -> NSManagedObjectHandle {
         orRaise("NSEntityDescription.insertNewObject(forEntityName: \"\(entityName)\")") {
-            try base.withLock { NSManagedObjectHandle(object: try $0.insert(entityName), context: base) }
+            try base.withLock { NSManagedObjectHandle(object: try $0.insert(entityName, as: id), context: base) }
         }
     }
 
@@ -188,9 +98,7 @@ extension NSManagedObjectContext {
                         for object in objects { refresh(object, mergeChanges: true) }
                     }
                     if !request.returnsObjectsAsFaults {
-                        for object in objects {
-                            object.willAccessValue(forKey: object.entity.attributesByName.keys.first)
-                        }
+                        for object in objects { object.willAccessValue(forKey: nil) }
                     }
                     return objects
                 }
@@ -211,7 +119,7 @@ extension NSManagedObjectContext {
 
 extension ObjectContext {
     /// Refreshes an object. One with changes whose row is gone stays as it is: its save reports the conflict.
-    fileprivate func refreshIfThere(_ object: Object, mergingChanges: Bool) throws {
+    func refreshIfThere(_ object: Object, mergingChanges: Bool) throws {
         do {
             try refresh(object, mergingChanges: mergingChanges)
         } catch let error as MigrationError where error.code == .objectGone {}
@@ -225,11 +133,7 @@ extension NSDictionary {
 }
 
 extension NSManagedObjectContext {
-    /// Executes a batch request, a persistent history request, or an asynchronous fetch.
-    ///
-    /// - Throws: an `NSError` of the Cocoa domain.
-    @discardableResult
-    public func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
+    func executed(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
         try cocoaErrors(in: self) {
             switch request {
             case let request as NSBatchInsertRequest: return try request.run(in: self)

@@ -139,12 +139,17 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     open func save() throws {
         try base.turn.withLock {
             processPendingChanges()
-            let changes: [AnyHashable: Any] = [
-                NSInsertedObjectsKey: insertedObjects, NSUpdatedObjectsKey: updatedObjects,
-                NSDeletedObjectsKey: deletedObjects,
-            ]
-            let hadChanges = hasChanges
-            try cocoaErrors(in: self) { try saved() }
+            var changes: [AnyHashable: Any] = [:]
+            var hadChanges = false
+            try cocoaErrors(in: self) {
+                try saved {
+                    hadChanges = hasChanges
+                    changes = [
+                        NSInsertedObjectsKey: insertedObjects, NSUpdatedObjectsKey: updatedObjects,
+                        NSDeletedObjectsKey: deletedObjects,
+                    ]
+                }
+            }
             forget()
             guard hadChanges else { return }
             NotificationCenter.default.post(name: Self.didSaveObjectsNotification, object: self, userInfo: changes)
@@ -152,17 +157,17 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     }
 
     /// Saves. A custom policy receives the conflicts before the policy of its kind is applied.
-    private func saved() throws {
+    private func saved(_ prepared: () -> Void) throws {
         let policy = base.mergePolicy
-        guard policy.isSubclass else { return try base.save() }
+        guard policy.isSubclass else { return try base.save(prepared) }
         base.graphIfAny?.mergePolicy = .error
         defer { base.graphIfAny?.mergePolicy = policy.policy }
         do {
-            try base.save()
+            try base.save(prepared)
         } catch let error as ManagedObjectMergeError {
             try policy.resolve(mergeConflicts: error.conflicts(in: self))
             base.graphIfAny?.mergePolicy = policy.policy
-            try base.save()
+            try base.save(prepared)
         }
     }
 
@@ -213,7 +218,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     var hasUnannouncedChanges: Bool { hasChanges || touched.contains(where: \.isLeaving) }
 
     /// Applies delete rules, and posts the changes since the last call.
-    public func processPendingChanges() {
+    open func processPendingChanges() {
         base.turn.withLock {
             orRaise("NSManagedObjectContext.processPendingChanges()") { try base.processPendingChanges() }
             let (inserted, deleted) = (insertedObjects, deletedObjects)
@@ -248,6 +253,130 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     func announce(_ changes: [AnyHashable: Any]) {
         NotificationCenter.default.post(name: Self.didChangeObjectsNotification, object: self, userInfo: changes)
     }
+
+    // MARK: - Calls and events
+
+    /// Runs a block asynchronously on another thread, with exclusive access to the context.
+    open func perform(_ block: @escaping () -> Void) { enqueue(block) }
+
+    /// Executes a batch request, a persistent history request, or an asynchronous fetch.
+    ///
+    /// - Throws: an `NSError` of the Cocoa domain.
+    @discardableResult
+    open func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult { try executed(request) }
+
+    /// Merges the changes that another context has saved, by the keys of the notification. Properties changed in this
+    /// context keep their values.
+    open func mergeChanges(fromContextDidSave notification: Notification) {
+        Self.mergeChanges(fromRemoteContextSave: notification.userInfo ?? [:], into: [self])
+    }
+
+    // MARK: - Objects
+
+    /// Adds an object that was created without a context, or takes back its deletion, as far as its delete rules have
+    /// changed nothing else.
+    open func insert(_ object: NSManagedObject) {
+        if let stored = object.storedObject {
+            if orRaise("NSManagedObjectContext.insert(_:)", { try base.withLock { try $0.insertAgain(stored) } }) {
+                object.isLeaving = false
+                note(object)
+            } else if object.managedObjectContext !== self {
+                raise("NSManagedObjectContext.insert(_:)", "The object is in another context already.")
+            }
+        } else if let detached = object.detached, let entity = detached.entity {
+            object.move(to: newHandle(entity.name ?? "", as: detached.objectID))
+            show(object)
+        } else {
+            raise("NSManagedObjectContext.insert(_:)", "The object has no entity.")
+        }
+    }
+
+    /// Marks an object for deletion at the next save, along with the objects that its delete rules cascade to.
+    open func delete(_ object: NSManagedObject) {
+        orRaise("NSManagedObjectContext.delete(_:)") {
+            let stored = try stored(object)
+            note(object)
+            let isNew = stored.isInserted
+            try base.delete(stored, object)
+            if isNew { object.isLeaving = true }
+        }
+    }
+
+    /// Returns the object with the given identity without reading the store.
+    open func object(with objectID: NSManagedObjectID) -> NSManagedObject {
+        orRaise("NSManagedObjectContext.object(with:)") {
+            try base.withLock { try base.publicObject(try $0.object(with: objectID), as: NSManagedObject.self) }
+        }
+    }
+
+    /// Returns the object with the given identity, read from the store.
+    ///
+    /// - Throws: 133000 if there is no such object.
+    open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
+        try cocoaErrors {
+            let object = try existing(objectID)
+            try object.access {}
+            return object
+        }
+    }
+
+    /// Returns the object with the given identity if it is registered with the context; nil otherwise.
+    open func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
+        base.notingErrors(nil) { graph in
+            try graph.registeredObject(for: objectID).map { try base.publicObject($0, as: NSManagedObject.self) }
+        }
+    }
+
+    /// All objects registered with the context.
+    open var registeredObjects: Set<NSManagedObject> { base.publicObjects(\.registeredObjects) }
+    /// The objects that the next save will insert.
+    open var insertedObjects: Set<NSManagedObject> { base.publicObjects(\.insertedObjects) }
+    /// The saved objects that the next save will update.
+    open var updatedObjects: Set<NSManagedObject> { base.publicObjects(\.updatedObjects) }
+    /// The objects that the next save will delete.
+    open var deletedObjects: Set<NSManagedObject> { base.publicObjects(\.deletedObjects) }
+
+    /// Assigns a new object to the store in which it will be saved.
+    open func assign(_ object: Any, to store: NSPersistentStore) {
+        orRaise("NSManagedObjectContext.assign(_:to:)") {
+            let stored = try stored(object as? NSManagedObject)
+            try base.withLock { try $0.assign(stored, to: store.base.store) }
+        }
+    }
+
+    /// Gives new objects their permanent identities before they are saved.
+    open func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
+        try cocoaErrors {
+            try base.withLock { try $0.obtainPermanentIDs(for: objects.compactMap(\.storedObject)) }
+        }
+    }
+
+    /// Rereads an object from the store. Unsaved changes are kept if `mergeChanges` is true, and discarded otherwise.
+    /// An object without changes turns into a fault.
+    open func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
+        guard let stored = object.storedObject else { return }
+        let becomesFault = !mergeChanges || !object.hasChanges
+        if becomesFault { object.willTurnIntoFault() }
+        orRaise("NSManagedObjectContext.refresh(_:mergeChanges:)") {
+            try base.withLock { try $0.refreshIfThere(stored, mergingChanges: mergeChanges) }
+        }
+        if becomesFault { object.didTurnIntoFault() }
+        announce([NSRefreshedObjectsKey: Set([object])])
+    }
+
+    /// Refreshes every object of the context, and keeps unsaved changes. Objects without changes turn into faults.
+    open func refreshAllObjects() {
+        let all = registeredObjects
+        orRaise("NSManagedObjectContext.refreshAllObjects()") {
+            try base.withLock { graph in
+                for object in graph.registeredObjects { try graph.refreshIfThere(object, mergingChanges: true) }
+            }
+        }
+        announce([NSRefreshedObjectsKey: all])
+    }
+
+    /// Marks an object as changed, so that the save detects conflicts.
+    open func detectConflicts(for object: NSManagedObject) { note(object) }
 }
 
 extension ChangeStep.Reversal {

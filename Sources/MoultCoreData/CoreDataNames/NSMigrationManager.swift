@@ -123,6 +123,38 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         for store in coordinator.persistentStores { try coordinator.remove(store) }
         state.withLock { $0.progress = 1 }
     }
+
+    // MARK: - Calls of policies
+
+    /// Records that a destination object was created from a source object.
+    open func associate(
+        sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject,
+        for mapping: NSEntityMapping
+    ) {
+        orRaise("associate(sourceInstance:withDestinationInstance:for:)") {
+            try bridge("associate").associate(sourceInstance, destinationInstance, mapping)
+        }
+    }
+
+    /// Returns the objects that the named mapping has created from source objects.
+    open func destinationInstances(
+        forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?
+    ) -> [NSManagedObject] {
+        guard let running else { return [] }
+        return orRaise("destinationInstances(forEntityMappingName: \"\(mappingName)\")") {
+            try running.destinations(mappingName, of: sourceInstances ?? [])
+        }
+    }
+
+    /// Returns the source objects from which the named mapping has created objects.
+    open func sourceInstances(
+        forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?
+    ) -> [NSManagedObject] {
+        guard let running else { return [] }
+        return orRaise("sourceInstances(forEntityMappingName: \"\(mappingName)\")") {
+            try running.sources(mappingName, of: destinationInstances ?? [])
+        }
+    }
 }
 
 private struct PolicyType: @unchecked Sendable { let type: NSEntityMigrationPolicy.Type }
@@ -196,37 +228,7 @@ extension NSMigrationManager {
         mapping.destinationEntityName.flatMap { destinationModel.entitiesByName[$0] }
     }
 
-    /// Records that a destination object was created from a source object.
-    public func associate(
-        sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject,
-        for mapping: NSEntityMapping
-    ) {
-        orRaise("associate(sourceInstance:withDestinationInstance:for:)") {
-            try bridge("associate").associate(sourceInstance, destinationInstance, mapping)
-        }
-    }
-
-    /// Returns the objects that the named mapping has created from source objects.
-    public func destinationInstances(
-        forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?
-    ) -> [NSManagedObject] {
-        guard let running else { return [] }
-        return orRaise("destinationInstances(forEntityMappingName: \"\(mappingName)\")") {
-            try running.destinations(mappingName, of: sourceInstances ?? [])
-        }
-    }
-
-    /// Returns the source objects from which the named mapping has created objects.
-    public func sourceInstances(
-        forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?
-    ) -> [NSManagedObject] {
-        guard let running else { return [] }
-        return orRaise("sourceInstances(forEntityMappingName: \"\(mappingName)\")") {
-            try running.sources(mappingName, of: destinationInstances ?? [])
-        }
-    }
-
-    private func bridge(_ call: String) -> PolicyBridge {
+    fileprivate func bridge(_ call: String) -> PolicyBridge {
         if let bridge = running { return bridge }
         raise("NSMigrationManager.\(call)", "No policy is running: use it in a call of an NSEntityMigrationPolicy.")
     }

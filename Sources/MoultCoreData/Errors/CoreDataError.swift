@@ -28,6 +28,12 @@ public struct ManagedObjectValidationError: CoreDataError, Sendable {
         /// error from one of the app's own classes.
         public let coreData: (constant: String, number: Int)
 
+        /// The value that violates the rule, and its predicate, if known.
+        var value: ObjectValue?
+        var predicate: MoultModel.Predicate?
+        /// The error that one of the app's classes threw.
+        var ownError: (any Error)?
+
         /// The entity of the object that violates the rule.
         public var entityName: String { objectID.entityName }
     }
@@ -50,6 +56,7 @@ extension ManagedObjectValidationError.Failure {
         key = violation.property
         message = violation.message
         coreData = violation.rule.coreData
+        (value, predicate) = (violation.value, violation.predicate)
     }
 
     /// Creates a failure from an error that one of the app's classes threw about its object.
@@ -58,6 +65,7 @@ extension ManagedObjectValidationError.Failure {
         self.key = key
         message = (error as? MigrationError)?.message ?? "\(error)"
         coreData = ("NSManagedObjectValidationError", 1550)
+        ownError = error
     }
 }
 

@@ -18,7 +18,7 @@ open class ManagedObject {
     /// The context that created the object; nil once it is deallocated. The object does not retain it.
     public private(set) weak var managedObjectContext: ManagedObjectContext?
     var isKept = false
-    var isAwake = false
+    var awakening = Awakening.ahead
 
     /// Creates an object for a context, which calls it. A subclass that overrides it must call `super`.
     public required init(_ handle: ManagedObjectHandle) {
@@ -52,7 +52,8 @@ open class ManagedObject {
 
     /// Called once for a new object, after its defaults are set.
     open func awakeFromInsert() {}
-    /// Called when the values of a saved object are first read.
+    /// Called at the first access after the values of a saved object were read: again each time that it was a fault.
+    /// Attributes of the object that it sets are not changes.
     open func awakeFromFetch() {}
     /// Called before a save, including for objects that another object's `willSave` changes.
     open func willSave() {}
@@ -132,8 +133,8 @@ extension ManagedObject {
     public var objectID: ManagedObjectID { object.id }
     /// The object's entity in the context's model.
     public var entity: EntityDescription { object.shape.entity }
-    /// Whether the object's values have not been read yet. Accessing a value reads them.
-    public var isFault: Bool { object.isFault }
+    /// Whether no value of the object has been accessed since it was fetched.
+    public var isFault: Bool { object.isUnread }
     /// Whether the next save inserts the object.
     public var isInserted: Bool { object.isInserted }
     /// Whether the object was saved before and the next save updates it.
@@ -172,9 +173,27 @@ extension ManagedObject {
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`.
     public func setValue(_ value: Any?, forKey key: String) throws { try change { try write(value, key, of: $0) } }
 
-    /// Returns the value for a key path, through to-one and to-many relationships and operators such as `@count`.
+    /// Returns the value for a key path, through to-one and to-many relationships and operators such as `@count`. The
+    /// values over an unordered relationship are a `Set`.
     public func value(forKeyPath keyPath: String) throws -> Any? {
-        try access { try read(keyPath: keyPath, of: object) }
+        let found = try access { try read(keyPath: keyPath, of: object) }
+        guard let list = found as? [Any], leadsOverSet(keyPath) else { return found }
+        if let objects = list as? [ManagedObject] { return Set(objects) }
+        return Set(list.compactMap { $0 is NSNull ? nil : $0 as? AnyHashable })
+    }
+
+    /// Whether a key path goes over an unordered relationship, and applies no operator.
+    private func leadsOverSet(_ keyPath: String) -> Bool {
+        guard !keyPath.contains("@"), let model = managedObjectContext?.persistentStoreCoordinator?.managedObjectModel
+        else { return false }
+        var next: EntityDescription? = entity
+        for name in keyPath.split(separator: ".") {
+            let relationships = next.map { model.relationships(of: $0) } ?? []
+            guard let relationship = relationships.first(where: { $0.name == name }) else { return false }
+            if relationship.isToMany, !relationship.isOrdered { return true }
+            next = model.entity(relationship.destinationEntityName)
+        }
+        return false
     }
 
     /// The value for a key, as in ``value(forKey:)`` and ``setValue(_:forKey:)``. A value that cannot be read is nil,
@@ -193,8 +212,12 @@ extension ManagedObject {
 
     /// Returns the same value as ``value(forKey:)``, because there are no accessors to bypass, unlike in Core Data.
     public func primitiveValue(forKey key: String) throws -> Any? { try value(forKey: key) }
-    /// Sets the value like ``setValue(_:forKey:)``, because there are no accessors to bypass, unlike in Core Data.
-    public func setPrimitiveValue(_ value: Any?, forKey key: String) throws { try setValue(value, forKey: key) }
+    /// Sets the value like ``setValue(_:forKey:)``, because there are no accessors to bypass, unlike in Core Data. Setting
+    /// a transient attribute is no change.
+    public func setPrimitiveValue(_ value: Any?, forKey key: String) throws {
+        guard object.shape.isTransientAttribute(key) else { return try setValue(value, forKey: key) }
+        try access { try write(value, key, of: object, isChange: false) }
+    }
 
     /// Returns the identities of a relationship's destinations without reading the objects.
     public func objectIDs(forRelationshipNamed key: String) throws -> [ManagedObjectID] {

@@ -12,8 +12,8 @@ protocol PublicObject: AnyObject, SendableMetatype {
     var storedObject: Object? { get }
     /// Whether the context retains this object because it has changes.
     var isKept: Bool { get set }
-    /// Whether ``awakeFromFetch()`` or ``awakeFromInsert()`` has been called since the object was a fault.
-    var isAwake: Bool { get set }
+    /// Whether ``awakeFromFetch()`` or ``awakeFromInsert()`` has been called.
+    var awakening: Awakening { get set }
 
     /// The default class for entities without one.
     static var base: any PublicObject.Type { get }
@@ -43,6 +43,9 @@ protocol PublicObject: AnyObject, SendableMetatype {
     func validateForDelete() throws
 }
 
+/// The state of a public object between its creation and the end of ``PublicObject/awakeFromFetch()``.
+enum Awakening { case ahead, running, done }
+
 /// The collection type for a value of several objects.
 enum ObjectGroup {
     case set, orderedSet
@@ -55,20 +58,24 @@ enum ObjectGroup {
 extension PublicObject {
     // MARK: - Access
 
-    /// Runs `body`, which reads or writes values. Every access to values goes through this method.
+    /// Runs `body`, which reads or writes values. Every access to values goes through this method, which calls
+    /// `awakeFromFetch` each time that a fault was filled.
     func access<Result>(_ body: () throws -> Result) throws -> Result {
-        if !isAwake {
-            isAwake = true
-            awakeFromFetch()
+        try publicErrors {
+            if let storedObject, try storedObject.beginAccess() || awakening == .ahead {
+                awakening = .running
+                storedObject.withoutChanging(awakeFromFetch)
+                awakening = .done
+            }
+            return try body()
         }
-        return try publicErrors(body)
     }
 
     /// Makes the context retain this object until the next save, because it may have values of its own.
     func keepWhileChanged() {
-        guard !isKept, let context else { return }
+        guard !isKept, awakening != .running, let context else { return }
         isKept = true
-        isAwake = true
+        awakening = .done
         context.turn.withLock { context.kept.append(self) }
     }
 
@@ -115,11 +122,13 @@ extension PublicObject {
 
     /// Sets the value for a key of the model.
     ///
+    /// - Parameter isChange: whether setting an attribute makes the next save write the object.
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`.
-    func write(_ value: Any?, _ key: String, of object: Object) throws {
+    func write(_ value: Any?, _ key: String, of object: Object, isChange: Bool = true) throws {
         switch object.shape[key] {
         case .attribute(_, let attribute)?:
-            try object.setAttribute(key, try conversion(of: attribute, key, of: object).attributeValue(value))
+            let value = try conversion(of: attribute, key, of: object).attributeValue(value)
+            try object.setAttribute(key, value, isChange: isChange)
         case .relationship(let relationship, _)?:
             let destinations = try destinations(value, key, of: object)
             if relationship.isToMany {
@@ -190,7 +199,8 @@ extension PublicObject {
         return result
     }
 
-    private static func setting(_ value: Any, at path: ArraySlice<String>, in values: [String: Any]) -> [String: Any] {
+    /// Returns a composite attribute's value with another value at the path of an element.
+    static func setting(_ value: Any?, at path: ArraySlice<String>, in values: [String: Any]) -> [String: Any] {
         guard let first = path.first else { return values }
         var values = values
         values[first] =
@@ -224,11 +234,21 @@ extension PublicObject {
         }
     }
 
+    private func fetchedProperty(_ key: String, of object: Object) throws -> FetchedPropertyDescription? {
+        let model = try liveContext(object).coordinator().managedObjectModel
+        return model.lineage(of: object.shape.entity).flatMap(\.fetchedProperties).first { $0.name == key }
+    }
+
+    /// Whether the entity has a property, a composite attribute or an element of one with this name.
+    func has(_ key: String, _ object: Object) -> Bool {
+        if object.shape.position(of: key) != nil || object.shape.isComposite(key) { return true }
+        return (try? fetchedProperty(key, of: object)) != nil
+    }
+
     private func fetched(_ key: String, of object: Object) throws -> Any {
         let context = try liveContext(object)
-        let model = try context.coordinator().managedObjectModel
-        let property = model.lineage(of: object.shape.entity).flatMap(\.fetchedProperties).first { $0.name == key }
-        guard let property, let destination = property.destinationEntityName else {
+        guard let property = try fetchedProperty(key, of: object), let destination = property.destinationEntityName
+        else {
             throw unknownKey(key, of: object)
         }
         var fetch = ObjectFetch(

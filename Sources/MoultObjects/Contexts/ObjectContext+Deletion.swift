@@ -22,6 +22,44 @@ extension ObjectContext {
         }
     }
 
+    /// Takes back the deletion of an object, or inserts a new object again that has left the context. It is related to
+    /// the same objects as before, as far as they are still there and related to no other. What its delete rules have
+    /// deleted stays deleted.
+    ///
+    /// - Returns: whether the object was deleted, or had left the context.
+    package func insertAgain(_ object: Object) throws -> Bool {
+        try lock.withLock {
+            guard object.kind.context === self else { return false }
+            recorder?.note(object)
+            if object.state.contains(.detached), !object.state.contains(.fault), object.identity.isTemporary {
+                object.attach(in: self)
+            } else if object.state.contains(.deleted) {
+                object.state.remove(.deleted)
+                if let place = pendingDeletions.firstIndex(where: { $0 === object }) {
+                    pendingDeletions.remove(at: place)
+                    return true
+                }
+            } else {
+                return false
+            }
+            for case let link? in object.kind.links { try relate(object, by: link) }
+            return true
+        }
+    }
+
+    /// Restores the other ends of a relationship.
+    private func relate(_ object: Object, by link: RelationshipLink) throws {
+        var lost: Set<ObjectID> = []
+        for id in object.destinationIDs(link) {
+            let other = id.isTemporary ? registry[id]?.object : try loaded(id)
+            let isThere = try other.map { try !$0.state.contains(.deleted) && link.takesBack(object, at: $0) } ?? false
+            if !isThere { lost.insert(id) }
+            guard isThere, let inverse = link.inverseName else { continue }
+            try other?.link(object.identity, to: inverse, in: self)
+        }
+        if !lost.isEmpty { try object.loseDestinations(lost, of: link.name) }
+    }
+
     func markDeleted(_ object: Object) {
         recorder?.note(object)
         object.state.insert(.deleted)
@@ -119,6 +157,15 @@ extension ObjectContext {
 }
 
 extension RelationshipLink {
+    /// Whether the other end is free for an object: in a list, or with no other object.
+    fileprivate func takesBack(_ object: Object, at other: Object) throws -> Bool {
+        guard let inverseName, !isInverseToMany,
+            let inverse = other.kind.links[try other.kind.position(of: inverseName)]
+        else { return true }
+        let present = try other.destination(inverse)
+        return present == nil || present == object.identity
+    }
+
     fileprivate var isFollowedOnDeletion: Bool {
         deleteRule != .noAction && (deleteRule != .nullify || inverseName != nil)
     }

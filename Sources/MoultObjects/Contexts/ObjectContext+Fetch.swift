@@ -263,7 +263,7 @@ extension ObjectContext {
 
 extension Object {
     func takeDerived(from snapshot: ObjectSnapshot) {
-        let isShared = state.isDisjoint(with: [.inserted, .updated, .deleted])
+        let isShared = isShared
         if isShared { committed = [] }
         for position in kind.derived {
             values[position] = snapshot.values[position]

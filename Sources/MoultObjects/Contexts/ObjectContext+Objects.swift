@@ -49,9 +49,11 @@ extension ObjectContext {
 
     /// Inserts a new object with default values.
     ///
-    /// - Parameter store: the store in which to save it; by default the first store that holds its entity.
+    /// - Parameters:
+    ///   - store: the store in which to save it; by default the first store that holds its entity.
+    ///   - id: the temporary identity that the object has already.
     /// - Throws: `unknownKey` for an entity that is not in the model, `usage` for an abstract one.
-    package func insert(_ entityName: String, into store: ObjectStore? = nil) throws -> Object {
+    package func insert(_ entityName: String, into store: ObjectStore? = nil, as id: ObjectID? = nil) throws -> Object {
         try lock.withLock {
             let kind = try kind(entityName)
             guard !kind.shape.entity.isAbstract else {
@@ -59,7 +61,7 @@ extension ObjectContext {
                     .usage, "\(entityName) is abstract: it has no objects.", place: entityName,
                     remedy: "Insert an object of one of its sub-entities.")
             }
-            let object = Object(new: Self.newTemporaryID(kind), kind)
+            let object = Object(new: id ?? Self.newTemporaryID(kind), kind)
             if let store { try assign(object, to: store) }
             register(object)
             object.noteUpdate()
@@ -271,7 +273,7 @@ final class NewIdentities {
 extension Object {
     fileprivate func replaceDestinations(_ identities: NewIdentities) {
         guard !kind.relationships.isEmpty, !values.isEmpty else { return }
-        let isShared = !isPending
+        let isShared = isShared
         if isShared { committed = [] }
         for position in kind.relationships {
             if let new = Self.replaced(values[position], identities) { values[position] = new }

@@ -177,10 +177,7 @@ extension ObjectContext {
 extension Object {
     /// Makes an unchanged object read its lists again on demand.
     fileprivate func forgetLists() {
-        committed = []
-        for case let link? in kind.links where link.isToMany && !kind.transient.contains(link.position) {
-            values[link.position] = nil
-        }
-        committed = values
+        let lists = kind.links.compactMap(\.self).filter { $0.isToMany && !kind.transient.contains($0.position) }
+        forgetValues(at: lists.map(\.position))
     }
 }

@@ -230,7 +230,7 @@ extension ObjectContext {
             let part = objects[start..<min(start + Self.batchSize, objects.count)]
             let batch = FaultBatch(part.map(\.identity))
             for object in part {
-                let isShared = !object.isPending
+                let isShared = object.isShared
                 if isShared { object.committed = [] }
                 for position in object.kind.derived { object.values[position] = nil }
                 if isShared { object.committed = object.values }
@@ -248,9 +248,7 @@ extension ObjectContext {
                 guard let place = other.shape.position(of: inverse), other.kind.links[place]?.isToMany == true,
                     place < other.values.count, !other.isPending
                 else { continue }
-                other.committed = []
-                other.values[place] = nil
-                other.committed = other.values
+                other.forgetValues(at: [place])
             }
         }
     }

@@ -125,6 +125,11 @@ package final class ObjectContext: @unchecked Sendable {
 
     private static let lastTemporary = Atomic<Int64>(0)
 
+    /// Returns a temporary identity for an object that is in no context yet.
+    package static func newTemporaryID(_ entityName: String) -> ObjectID {
+        ObjectID(temporary: lastTemporary.add(1, ordering: .relaxed).newValue, entityName: entityName)
+    }
+
     static func newTemporaryID(_ kind: ObjectKind) -> ObjectID {
         ObjectID(kind.newOrigin, key: lastTemporary.add(1, ordering: .relaxed).newValue)
     }

@@ -28,7 +28,7 @@ extension Object {
 
     /// Sets a list to the store's contents, with the changes made to it before it was read.
     func fillList(at position: Int, _ ids: [ObjectID]) {
-        let isShared = state.isDisjoint(with: [.inserted, .updated, .deleted])
+        let isShared = isShared
         let delta = deltas.removeValue(forKey: position)
         // `values` and `committed` keep sharing one buffer.
         if isShared { committed = [] }
@@ -109,7 +109,7 @@ extension Object {
     func replaceList(_ link: RelationshipLink, _ ids: [ObjectID]) { put(.toMany(ids), at: link.position) }
 
     /// Adds a destination at this end only; a destination that a to-one relationship loses is unlinked at its end.
-    private func link(_ id: ObjectID, to name: String, in context: ObjectContext) throws {
+    func link(_ id: ObjectID, to name: String, in context: ObjectContext) throws {
         try fire()
         let link = kind.links[try kind.position(of: name)]
         guard let link else { return }

@@ -42,17 +42,43 @@ extension Object {
 
     /// Sets an attribute. Setting the same value is not a change.
     ///
+    /// - Parameter isChange: whether the next save writes the object for it.
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`; `usage` for a derived attribute.
-    package func setAttribute(_ name: String, _ value: AttributeValue?) throws {
+    package func setAttribute(_ name: String, _ value: AttributeValue?, isChange: Bool = true) throws {
         try kind.lock.withLock {
             let position = try kind.position(of: name)
             try fire()
-            try refuseDeleted()
             let fitting = try fitting(value, at: position)
-            if case .attribute(let current)? = values[position], current == fitting { return }
+            guard isChange, !state.contains(.isFilling) else {
+                if !isPending { state.insert(.ahead) }
+                values[position] = .attribute(fitting)
+                return
+            }
+            try refuseDeleted()
+            if case .attribute(let current)? = values[position], current == fitting, !isAhead(position) { return }
             noteUpdate()
             values[position] = .attribute(fitting)
         }
+    }
+
+    /// Whether a value was set that is no change, and differs from the committed one.
+    private func isAhead(_ position: Int) -> Bool {
+        state.contains(.ahead) && state.isDisjoint(with: [.inserted, .updated])
+            && values[position] != committed[position]
+    }
+
+    /// Whether ``values`` and ``committed`` are the same.
+    var isShared: Bool { !isPending && !state.contains(.ahead) }
+
+    /// Forgets values, which are read again on demand.
+    func forgetValues(at positions: [Int]) {
+        let isShared = isShared
+        if isShared { committed = [] }
+        for position in positions {
+            values[position] = nil
+            if !isShared, position < committed.count { committed[position] = nil }
+        }
+        if isShared { committed = values }
     }
 
     /// Sets attributes of an object that was just inserted.

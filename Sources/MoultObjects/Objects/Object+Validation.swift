@@ -98,10 +98,12 @@ extension Object {
                 ? "is not a number (NaN), which the store cannot hold" : "is beyond what a Decimal column keeps"
             return violation(.predicate, position, value, message)
         case (.limits(let limits), .attribute(let given?)?):
-            return limits.violation(given).map { violation($0.rule, position, value, $0.message) }
+            return limits.violation(given).map {
+                violation($0.rule, position, value, $0.message, limits.predicate(of: $0.rule))
+            }
         case (.predicate(let predicate, let rule, let message), .attribute(let given?)?):
             let holds = try predicate.holds(for: ExpressionValue(given), variables: [:], in: NoObjects())
-            return holds ? nil : violation(rule, position, value, message)
+            return holds ? nil : violation(rule, position, value, message, predicate)
         case (.count(let minimum, let maximum, let mayBeEmpty), .toMany(let ids)?):
             return count(ids.count, minimum, maximum, mayBeEmpty).map { violation($0, position, value, $1) }
         // An undecodable value in the store is not checked until a new one is set.
@@ -130,12 +132,13 @@ extension Object {
     }
 
     private func violation(
-        _ rule: ValidationErrors.Rule, _ position: Int, _ value: ObjectValue?, _ message: String
+        _ rule: ValidationErrors.Rule, _ position: Int, _ value: ObjectValue?, _ message: String,
+        _ predicate: Predicate? = nil
     ) -> ValidationErrors.Violation {
         let name = kind.shape.properties[position].name
         return ValidationErrors.Violation(
             rule: rule, entityName: kind.entityName, id: identity, property: name, value: value,
-            message: "\(name) \(message).")
+            message: "\(name) \(message).", predicate: predicate)
     }
 }
 

@@ -30,7 +30,7 @@ package final class Object {
     @exclusivity(unchecked) private var publicReference: WeakReference<AnyObject>?
 
     struct State: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt16
 
         static let fault = State(rawValue: 1)
         static let inserted = State(rawValue: 2)
@@ -41,6 +41,12 @@ package final class Object {
         /// The object no longer belongs to the context: it was deleted and saved, rolled back before its first save, or
         /// reset. After a reset it is a fault as well.
         static let detached = State(rawValue: 32)
+        /// The app has not read the object since it was filled.
+        static let unread = State(rawValue: 64)
+        /// What is set is no change: ``Object/withoutChanging(_:)`` is running.
+        static let isFilling = State(rawValue: 128)
+        /// Values were set that are no changes: ``values`` and ``committed`` differ, and share no buffer.
+        static let ahead = State(rawValue: 256)
     }
 
     /// Creates a fault.
@@ -115,6 +121,12 @@ package final class Object {
     }
 
     package var isFault: Bool { kind.lock.withLock { state.contains(.fault) } }
+    /// Whether the app has neither read nor changed the object since it was filled, or the object is a fault.
+    package var isUnread: Bool {
+        kind.lock.withLock {
+            state.contains(.fault) || state.contains(.unread) && state.isDisjoint(with: [.inserted, .updated])
+        }
+    }
     package var isInserted: Bool { flag { state.contains(.inserted) && !state.contains(.deleted) } }
     package var isUpdated: Bool { flag { state.contains(.updated) && !state.contains(.deleted) } }
     package var isDeleted: Bool { flag { state.contains(.deleted) } }
@@ -137,7 +149,8 @@ package final class Object {
         }
         committed = values
         version = snapshot.version
-        state.remove(.fault)
+        state.subtract([.fault, .ahead])
+        state.insert(.unread)
         batch = nil
     }
 
@@ -148,7 +161,7 @@ package final class Object {
         deltas = [:]
         batch = nil
         state.insert(.fault)
-        state.remove(.updated)
+        state.subtract([.updated, .unread, .ahead])
         kind.noteChange?(self, nil)
     }
 
@@ -169,10 +182,41 @@ package final class Object {
 
     /// Leaves the context for good.
     func detach() {
-        state.subtract([.inserted, .updated, .deleted, .listed])
+        state.subtract([.inserted, .updated, .deleted, .listed, .unread])
         state.insert(.detached)
         batch = nil
         deltas = [:]
+    }
+
+    /// Begins an access of the app: fills a fault.
+    ///
+    /// - Returns: whether the object was filled since the last access.
+    package func beginAccess() throws -> Bool {
+        try kind.lock.withLock {
+            if state.isDisjoint(with: [.fault, .unread]) || state.contains(.detached) { return false }
+            try fire()
+            return state.remove(.unread) != nil
+        }
+    }
+
+    /// Runs `body`. The attributes of this object that it sets do not count as changes.
+    package func withoutChanging(_ body: () -> Void) {
+        kind.lock.withLock { _ = state.insert(.isFilling) }
+        body()
+        kind.lock.withLock { _ = state.remove(.isFilling) }
+    }
+
+    /// Whether a relationship has not been read: a list; or the destination of a to-one relationship, if it is not in
+    /// memory. Reads nothing.
+    package func isUnread(_ relationship: String) -> Bool {
+        kind.lock.withLock {
+            guard let position = kind.shape.position(of: relationship), let link = kind.links[position] else {
+                return false
+            }
+            if state.contains(.detached) || isUnread { return true }
+            guard case .toOne(let id)? = values[position] else { return link.isToMany && values[position] == nil }
+            return id.map { kind.context?.registry[$0]?.object == nil } ?? false
+        }
     }
 
     /// Fills a fault, together with the others of its batch.
@@ -196,7 +240,7 @@ final class FaultBatch {
 }
 
 /// The changes to a list that has not been read.
-struct ListDelta {
+struct ListDelta: Equatable {
     var added: [ObjectID] = []
     var removed: Set<ObjectID> = []
 
@@ -214,6 +258,32 @@ struct ListDelta {
         guard !added.isEmpty else { return kept }
         let present = Set(kept)
         return kept + added.filter { !present.contains($0) }
+    }
+}
+
+/// The changes of an object at one moment, to find out later whether there are more.
+package struct ObjectMoment {
+    fileprivate let values: PositionedValues
+    fileprivate let deltas: [Int: ListDelta]
+    fileprivate let isDeleted: Bool
+}
+
+extension Object {
+    /// The changes so far.
+    package var moment: ObjectMoment {
+        kind.lock.withLock { ObjectMoment(values: values, deltas: deltas, isDeleted: state.contains(.deleted)) }
+    }
+
+    /// Whether the object has changed since a moment. A list that was only read has not changed.
+    package func hasChanged(since moment: ObjectMoment) -> Bool {
+        kind.lock.withLock {
+            if state.contains(.deleted) != moment.isDeleted { return true }
+            let positions = moment.values.count == values.count ? kind.persistent + kind.transient : []
+            return positions.contains { position in
+                if hasDifference(moment.values, values, at: position) { return true }
+                return values[position] == nil && deltas[position] != moment.deltas[position]
+            }
+        }
     }
 }
 
@@ -278,7 +348,7 @@ extension Object {
     /// Restores the committed values of this object only; the other ends of its relationships are restored separately.
     func revert() {
         deltas = [:]
-        state.subtract([.updated, .deleted, .listed])
+        state.subtract([.updated, .deleted, .listed, .ahead])
         values = committed
         kind.noteChange?(self, nil)
     }
@@ -286,7 +356,7 @@ extension Object {
     /// Marks the current values as saved.
     func commit() {
         deltas = [:]
-        state.subtract([.inserted, .updated, .listed])
+        state.subtract([.inserted, .updated, .listed, .ahead])
         committed = values
     }
 }

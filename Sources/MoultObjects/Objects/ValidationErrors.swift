@@ -15,6 +15,8 @@ package struct ValidationErrors: Error, Sendable, Hashable {
         package let value: ObjectValue?
         /// A sentence that states the value found and the value required.
         package let message: String
+        /// The predicate that the value violates; nil if the rule is none.
+        package let predicate: Predicate?
     }
 
     /// The kinds of rules, with Core Data's numbers.
@@ -105,6 +107,21 @@ struct ValueLimits: Sendable {
         case .string(let text): length(text.utf16.count)
         default: nil
         }
+    }
+
+    /// Returns the predicate of the limit that a value exceeds or falls short of.
+    func predicate(of rule: ValidationErrors.Rule) -> Predicate? {
+        let format: String? =
+            switch rule {
+            case .numberTooLarge: "SELF <= \(maximumText)"
+            case .numberTooSmall: "SELF >= \(minimumText)"
+            case .dateTooLate: "SELF <= CAST(\(maximumText), \"NSDate\")"
+            case .dateTooSoon: "SELF >= CAST(\(minimumText), \"NSDate\")"
+            case .stringTooLong: "length <= \(maximumText)"
+            case .stringTooShort: "length >= \(minimumText)"
+            default: nil
+            }
+        return format.flatMap { try? Predicate(parsing: $0) }
     }
 
     /// Integers beyond 2^53 are compared exactly if the limit is an integer too.

@@ -265,7 +265,7 @@ extension Object {
     }
 
     /// Returns to its context as a new object, under its earlier identity.
-    private func attach(in context: ObjectContext) {
+    func attach(in context: ObjectContext) {
         state = .inserted
         committed = []
         deltas = [:]

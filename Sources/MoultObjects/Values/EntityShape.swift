@@ -68,6 +68,10 @@ package final class EntityShape: Sendable {
         return properties.contains { $0.name.hasPrefix(start) }
     }
 
+    package func isTransientAttribute(_ name: String) -> Bool {
+        if case .attribute(_, let attribute)? = self[name] { attribute.isTransient } else { false }
+    }
+
     package subscript(name: String) -> Property? { position(of: name).map { properties[$0] } }
 }
 

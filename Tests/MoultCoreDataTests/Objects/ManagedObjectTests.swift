@@ -121,7 +121,8 @@ import Testing
         book.title = " Emma"
         try context.save()
         #expect(book.title == "Emma")
-        #expect(book.calls == ["insert", "willSave", "didSave"])
+        // The second call is for the change that the first one made.
+        #expect(book.calls == ["insert", "willSave", "willSave", "didSave"])
         try context.delete(book)
         try context.save()
         #expect(book.calls.contains("delete"))
@@ -131,8 +132,12 @@ import Testing
         #expect(id.isTemporaryID)
         let fetched = try #require(try context.fetch(FetchRequest<Book>()).first)
         #expect(fetched.calls.isEmpty)
+        #expect(fetched.isFault)
         #expect(fetched.title == "untitled")
-        #expect(fetched.calls == ["fetch"])
+        #expect(fetched.calls == ["fetch"] && !fetched.isFault)
+        try context.refresh(fetched, mergeChanges: false)
+        #expect(fetched.isFault && fetched.calls == ["fetch"])
+        #expect(fetched.pages == 0 && fetched.calls == ["fetch", "fetch"])
     }
 
     @Test func `an object with changes keeps what is its own though nobody holds it`() throws {
@@ -187,5 +192,8 @@ import Testing
         #expect(try author.value(forKeyPath: "books.@count") as? Int == 3)
         #expect(try author.value(forKeyPath: "books.@sum.pages") as? Int == 600)
         #expect(try author.books.first?.value(forKeyPath: "author.name") as? String == "Borges")
+        #expect(try author.value(forKeyPath: "books.pages") as? Set<Int> == [100, 200, 300])
+        let books = try author.value(forKeyPath: "books") as? Set<ManagedObject>
+        #expect(books?.count == 3)
     }
 }
