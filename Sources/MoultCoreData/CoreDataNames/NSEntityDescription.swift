@@ -12,8 +12,16 @@ open class NSEntityDescription: NSObject, NSCopying {
     open var isAbstract = false { willSet { willChange() } }
     /// The parent entity, set through its ``subentities``.
     open private(set) weak var superentity: NSEntityDescription?
-    /// The name of the entity in an earlier version.
-    open var renamingIdentifier: String? { willSet { willChange() } }
+    /// The name of the entity in an earlier version; ``name`` unless it is set.
+    open var renamingIdentifier: String? {
+        get { ownRenamingIdentifier ?? name }
+        set {
+            willChange()
+            ownRenamingIdentifier = newValue
+        }
+    }
+    /// The renaming identifier if it is set.
+    var ownRenamingIdentifier: String?
     /// A string that is part of the version hash.
     open var versionHashModifier: String? { willSet { willChange() } }
     /// The app's own annotations, with strings as keys and values.
@@ -95,6 +103,18 @@ open class NSEntityDescription: NSObject, NSCopying {
             return ManagedObjectModel(incomplete: lineage).entityVersionHashesByName[name] ?? Data()
         }
     }
+    /// Whether both entities have the same contents.
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? NSEntityDescription else { return false }
+        if self === other { return true }
+        guard name == other.name, let own = contents, let others = other.contents else { return false }
+        return own.isIdentical(to: others)
+    }
+    /// The hash of the name.
+    open override var hash: Int { (name ?? "").hashValue }
+    private var contents: ManagedObjectModel? {
+        (try? value(requiringDestinations: false)).map { ManagedObjectModel(incomplete: [$0]) }
+    }
     /// The model that contains the entity.
     open var managedObjectModel: NSManagedObjectModel {
         guard let model else { raise("NSEntityDescription.managedObjectModel", "\(name ?? "") belongs to no model.") }
@@ -122,7 +142,7 @@ open class NSEntityDescription: NSObject, NSCopying {
         name = value.name
         managedObjectClassName = value.managedObjectClassName ?? "NSManagedObject"
         isAbstract = value.isAbstract
-        renamingIdentifier = value.renamingIdentifier
+        ownRenamingIdentifier = value.renamingIdentifier
         versionHashModifier = value.versionHashModifier
         userInfo = value.userInfo
         uniquenessConstraints = value.uniquenessConstraints
@@ -140,7 +160,7 @@ open class NSEntityDescription: NSObject, NSCopying {
             fetchIndexes: try indexes.map { try $0.value() },
             uniquenessConstraints: uniquenessConstraints.map { constraint in
                 constraint.map { ($0 as? NSPropertyDescription)?.name ?? "\($0)" }
-            }, renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier,
+            }, renamingIdentifier: ownRenamingIdentifier, versionHashModifier: versionHashModifier,
             userInfo: texts(userInfo))
         entity.attributes = try own.compactMap { try ($0 as? NSAttributeDescription)?.value() }
         entity.relationships = try own.compactMap {

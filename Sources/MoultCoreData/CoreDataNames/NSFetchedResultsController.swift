@@ -100,8 +100,7 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
 
     deinit { if let observer { NotificationCenter.default.removeObserver(observer) } }
 
-    /// Unavailable: there is no cache on disk.
-    @available(*, unavailable, message: "results are fetched anew each time; there is no cache to delete")
+    /// Does nothing: results are not cached on disk.
     open class func deleteCache(withName name: String?) {}
 
     /// Fetches the results.

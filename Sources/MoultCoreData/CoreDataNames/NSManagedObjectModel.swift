@@ -223,6 +223,23 @@ open class NSManagedObjectModel: NSObject, NSSecureCoding, NSCopying, @unchecked
         (try? value())?.isConfiguration(withName: name, compatibleWithStoreMetadata: metadata) ?? false
     }
 
+    // MARK: - Equality
+
+    /// Whether both models have the same contents.
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? NSManagedObjectModel else { return false }
+        if self === other { return true }
+        guard let own = contents, let others = other.contents else { return false }
+        return own.isIdentical(to: others)
+    }
+    /// The hash of the entities' names.
+    open override var hash: Int { Set(parts.compactMap(\.name)).hashValue }
+    private var contents: ManagedObjectModel? {
+        if let value = try? value() { return value }
+        let entities = try? parts.map { try $0.value(requiringDestinations: false) }
+        return entities.map { ManagedObjectModel(incomplete: $0) }
+    }
+
     // MARK: - Conversion to a value
 
     /// Prepares for a change. Ends the program if a coordinator uses the model; otherwise discards the cached value.

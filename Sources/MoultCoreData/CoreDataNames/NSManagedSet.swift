@@ -90,6 +90,64 @@ public struct NSManagedOrderedSet: Sequence {
     public func removeAllObjects() { change { $0 = [] } }
     /// Moves one destination. The target index applies after its removal.
     public func moveObject(from source: Int, to target: Int) { change { $0.insert($0.remove(at: source), at: target) } }
+    /// Returns the destination at an index.
+    public func object(at place: Int) -> Any { objects[place] }
+    /// The first destination.
+    public var firstObject: Any? { objects.first }
+    /// The last destination.
+    public var lastObject: Any? { objects.last }
+    /// The current destinations, without their order.
+    public var set: Set<AnyHashable> { Set(objects) }
+    /// Adds destinations at the end, in order.
+    public func addObjects(from others: [Any]) { for object in others { add(object) } }
+    /// Inserts destinations, each at its index in the result.
+    public func insert(_ others: [Any], at places: IndexSet) {
+        for (object, place) in zip(others, places) { insert(object, at: place) }
+    }
+    /// Removes the destinations at several indexes.
+    public func removeObjects(at places: IndexSet) { change { for place in places.reversed() { $0.remove(at: place) } } }
+    /// Removes several destinations.
+    public func removeObjects(in others: [Any]) {
+        change { $0.removeAll { object in others.contains { $0 as AnyObject === object as AnyObject } } }
+    }
+    /// Puts a destination in the place of another. Nothing changes if it is a destination already.
+    public func replaceObject(at place: Int, with object: Any) {
+        if !contains(object) { change { $0[place] = object } }
+    }
+    /// Puts destinations in the places of others.
+    public func replaceObjects(at places: IndexSet, with others: [Any]) {
+        for (place, object) in zip(places, others) { replaceObject(at: place, with: object) }
+    }
+    /// Puts a destination in the place of another, or adds it if the index is the number of destinations.
+    public func setObject(_ object: Any, at place: Int) {
+        place == count ? add(object) : replaceObject(at: place, with: object)
+    }
+    /// Exchanges the places of two destinations.
+    public func exchangeObject(at first: Int, withObjectAt second: Int) { change { $0.swapAt(first, second) } }
+    /// Moves several destinations, in their order. The target index applies after their removal.
+    public func moveObjects(at places: IndexSet, to target: Int) {
+        change { list in
+            let moved = places.map { list[$0] }
+            for place in places.reversed() { list.remove(at: place) }
+            list.insert(contentsOf: moved, at: target)
+        }
+    }
+    /// Adds the destinations of a set that are not there yet, at the end.
+    public func union(_ others: NSOrderedSet) { addObjects(from: others.array) }
+    /// Adds the objects of a set that are not destinations yet, at the end.
+    public func unionSet(_ others: Set<AnyHashable>) { addObjects(from: others.map(\.base)) }
+    /// Removes the destinations that are in a set.
+    public func minus(_ others: NSOrderedSet) { removeObjects(in: others.array) }
+    /// Removes the destinations that are in a set.
+    public func minusSet(_ others: Set<AnyHashable>) { removeObjects(in: others.map(\.base)) }
+    /// Keeps only the destinations that are in a set.
+    public func intersect(_ others: NSOrderedSet) { change { $0.removeAll { !others.contains($0) } } }
+    /// Keeps only the destinations that are in a set.
+    public func intersectSet(_ others: Set<AnyHashable>) { intersect(NSOrderedSet(array: others.map(\.base))) }
+    /// Sorts the destinations.
+    public func sort(comparator: (Any, Any) -> ComparisonResult) {
+        change { $0.sort { comparator($0, $1) == .orderedAscending } }
+    }
     /// Returns an iterator over the current destinations.
     public func makeIterator() -> IndexingIterator<[Any]> { array.makeIterator() }
 

@@ -8,12 +8,6 @@ final class PredicateProbe {
     var found: (predicate: MoultModel.Predicate, variables: [String: ExpressionValue])?
 }
 
-/// Returns the argument of a format: an expression, or a value.
-private func formatArgument(_ argument: Any?) throws -> FormatArgument {
-    if let expression = argument as? NSExpression { return .expression(expression.expression) }
-    return .value(try expressionValue(argument))
-}
-
 // Foundation's NSPredicate does not support formats on Linux. Here such a predicate is a block that evaluates the
 // format, and that passes its parsed form to a probe.
 
@@ -26,8 +20,7 @@ extension NSPredicate {
     /// Creates a predicate from a format and an array of arguments. Ends the program if the format is invalid.
     public convenience init(format: String, argumentArray arguments: [Any?]?) {
         let predicate = orRaise("NSPredicate(format: \"\(format)\")") {
-            try MoultModel.Predicate(
-                parsing: format, arguments: try (arguments ?? []).map(formatArgument))
+            try MoultModel.Predicate(parsing: format, arguments: try formatArguments(arguments ?? [], for: format))
         }
         self.init(moult: predicate)
     }
@@ -39,7 +32,7 @@ extension NSPredicate {
                 return false
             }
             return orRaise("NSPredicate.evaluate(with:) \(predicate.format)") {
-                let bound = try (bindings ?? [:]).mapValues(expressionValue)
+                let bound = (bindings ?? [:]).mapValues(constantValue)
                 return try PredicateSubject(subject).holds(predicate, variables.merging(bound) { _, new in new })
             }
         })
@@ -50,7 +43,7 @@ extension NSPredicate {
         let call = "NSPredicate.withSubstitutionVariables(_:)"
         return orRaise(call) {
             let (predicate, known) = try moult(for: call)
-            let values = try variables.mapValues(expressionValue)
+            let values = variables.mapValues(constantValue)
             return NSPredicate(moult: predicate, variables: known.merging(values) { _, new in new })
         }
     }
@@ -144,7 +137,7 @@ open class NSExpression: NSObject {
 
     /// Creates an expression for a constant value.
     public convenience init(forConstantValue value: Any?) {
-        self.init(moult: .constant(orRaise("NSExpression(forConstantValue:)") { try expressionValue(value) }))
+        self.init(moult: .constant(constantValue(value)))
     }
 
     /// Creates an expression for the value at a key path.
@@ -162,7 +155,7 @@ open class NSExpression: NSObject {
     public convenience init(forFunction name: String, arguments: [Any]) {
         let parts = arguments.map { argument -> MoultModel.Expression in
             if let part = argument as? NSExpression { return part.expression }
-            return .constant(orRaise("NSExpression(forFunction: \"\(name)\")") { try expressionValue(argument) })
+            return .constant(constantValue(argument))
         }
         self.init(moult: .function(name, parts))
     }
@@ -171,8 +164,7 @@ open class NSExpression: NSObject {
     public convenience init(format: String, _ arguments: Any?...) {
         self.init(
             moult: orRaise("NSExpression(format: \"\(format)\")") {
-                try MoultModel.Expression(
-                    parsing: format, arguments: try arguments.map(formatArgument))
+                try MoultModel.Expression(parsing: format, arguments: try formatArguments(arguments, for: format))
             })
     }
 
@@ -283,7 +275,7 @@ open class NSComparisonPredicate: NSPredicate {
                 return false
             }
             return orRaise("NSPredicate.evaluate(with:) \(predicate.format)") {
-                try PredicateSubject(subject).holds(predicate, (bindings ?? [:]).mapValues(expressionValue))
+                try PredicateSubject(subject).holds(predicate, (bindings ?? [:]).mapValues(constantValue))
             }
         })
     }

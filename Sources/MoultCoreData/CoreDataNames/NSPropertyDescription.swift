@@ -12,8 +12,16 @@ open class NSPropertyDescription: NSObject, NSCopying {
     open var isOptional = true { willSet { owner?.willChange() } }
     /// Whether the value is not stored.
     open var isTransient = false { willSet { owner?.willChange() } }
-    /// The name in an earlier version.
-    open var renamingIdentifier: String? { willSet { owner?.willChange() } }
+    /// The name in an earlier version; ``name`` unless it is set.
+    open var renamingIdentifier: String? {
+        get { ownRenamingIdentifier ?? name }
+        set {
+            owner?.willChange()
+            ownRenamingIdentifier = newValue
+        }
+    }
+    /// The renaming identifier if it is set.
+    var ownRenamingIdentifier: String?
     /// A string that is part of the version hash.
     open var versionHashModifier: String? { willSet { owner?.willChange() } }
     /// The app's own annotations, with strings as keys and values.
@@ -41,7 +49,7 @@ open class NSPropertyDescription: NSObject, NSCopying {
         name = value.name
         isOptional = value.isOptional
         isTransient = value.isTransient
-        renamingIdentifier = value.renamingIdentifier
+        ownRenamingIdentifier = value.renamingIdentifier
         versionHashModifier = value.versionHashModifier
         userInfo = value.userInfo
     }
@@ -60,8 +68,15 @@ open class NSAttributeDescription: NSPropertyDescription {
     open var attributeType = NSAttributeType.undefinedAttributeType { willSet { owner?.willChange() } }
     /// The default value of new objects.
     open var defaultValue: Any? { willSet { owner?.willChange() } }
-    /// The class of a transformable attribute's value.
-    open var attributeValueClassName: String? { willSet { owner?.willChange() } }
+    /// The class of the value; that of the type unless it is set, and nil for a transformable attribute.
+    open var attributeValueClassName: String? {
+        get { ownValueClassName ?? attributeType.valueClassName }
+        set {
+            owner?.willChange()
+            ownValueClassName = newValue == attributeType.valueClassName ? nil : newValue
+        }
+    }
+    private var ownValueClassName: String?
     /// The name of the ``ValueTransformer`` of a transformable attribute.
     open var valueTransformerName: String? { willSet { owner?.willChange() } }
     /// Whether a large value may be stored in a file next to the store.
@@ -162,7 +177,7 @@ open class NSAttributeDescription: NSPropertyDescription {
         isIndexedBySpotlight = value.isIndexedBySpotlight
         attributeType = NSAttributeType(rawValue: UInt(value.type.rawValue)) ?? .undefinedAttributeType
         defaultValue = value.defaultValue.flatMap(foundationValue)
-        attributeValueClassName = value.attributeValueClassName
+        ownValueClassName = value.attributeValueClassName
         valueTransformerName = value.valueTransformerName
         allowsExternalBinaryDataStorage = value.allowsExternalBinaryDataStorage
         preservesValueInHistoryOnDeletion = value.preservesValueInHistoryOnDeletion
@@ -186,9 +201,10 @@ open class NSAttributeDescription: NSPropertyDescription {
             allowsExternalBinaryDataStorage: allowsExternalBinaryDataStorage,
             preservesValueInHistoryOnDeletion: preservesValueInHistoryOnDeletion,
             allowsCloudEncryption: allowsCloudEncryption, valueTransformerName: valueTransformerName,
-            attributeValueClassName: attributeValueClassName, usesScalarValueType: usesScalarValueType,
+            attributeValueClassName: ownValueClassName, usesScalarValueType: usesScalarValueType,
             isIndexedBySpotlight: isIndexedBySpotlight, validation: validation,
-            renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier, userInfo: texts(userInfo))
+            renamingIdentifier: ownRenamingIdentifier, versionHashModifier: versionHashModifier,
+            userInfo: texts(userInfo))
     }
 
     /// The expression of a derived attribute.
@@ -200,6 +216,24 @@ open class NSAttributeDescription: NSPropertyDescription {
             return .transformable([UInt8](try TransformerBridge(valueTransformerName).data(from: defaultValue)))
         }
         return try attributeValue(defaultValue, type, place)
+    }
+}
+
+extension NSAttributeType {
+    /// The class of the values; nil if it is not the type that determines it.
+    fileprivate var valueClassName: String? {
+        switch self {
+        case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .doubleAttributeType,
+            .floatAttributeType, .booleanAttributeType:
+            "NSNumber"
+        case .decimalAttributeType: "NSDecimalNumber"
+        case .stringAttributeType: "NSString"
+        case .dateAttributeType: "NSDate"
+        case .binaryDataAttributeType: "NSData"
+        case .UUIDAttributeType: "NSUUID"
+        case .URIAttributeType: "NSURL"
+        default: nil
+        }
     }
 }
 
@@ -304,7 +338,7 @@ open class NSRelationshipDescription: NSPropertyDescription {
             name: name, destinationEntityName: destination, inverseName: inverseRelationship?.name,
             isOptional: isOptional, isTransient: isTransient, maxCount: maxCount, minCount: minCount,
             isOrdered: isOrdered, deleteRule: DeleteRule(rawValue: Int(deleteRule.rawValue)) ?? .nullify,
-            isIndexedBySpotlight: isIndexedBySpotlight, renamingIdentifier: renamingIdentifier,
+            isIndexedBySpotlight: isIndexedBySpotlight, renamingIdentifier: ownRenamingIdentifier,
             versionHashModifier: versionHashModifier, userInfo: texts(userInfo))
     }
 }
@@ -326,7 +360,7 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
         name = value.name
         isOptional = value.isOptional
         userInfo = value.userInfo
-        renamingIdentifier = value.renamingIdentifier
+        ownRenamingIdentifier = value.renamingIdentifier
         guard let destination = value.destinationEntityName else { return }
         let request = NSFetchRequest<any NSFetchRequestResult>(entityName: destination)
         request.predicate = value.predicate.flatMap { try? MoultModel.Predicate(parsing: $0) }
@@ -340,7 +374,7 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
             name: name, isOptional: isOptional, destinationEntityName: fetchRequest?.entityName,
             predicate: try fetchRequest?.predicate?.moult(for: name).predicate.format,
             options: fetchRequest.map { $0.fetchLimit > 0 ? ["fetchLimit": "\($0.fetchLimit)"] : [:] } ?? [:],
-            renamingIdentifier: renamingIdentifier, userInfo: texts(userInfo))
+            renamingIdentifier: ownRenamingIdentifier, userInfo: texts(userInfo))
     }
 }
 

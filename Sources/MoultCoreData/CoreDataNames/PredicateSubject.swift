@@ -2,26 +2,25 @@ import Foundation
 import MoultBasics
 import MoultModel
 
-/// Converts a value for predicates and batch requests, including Core Data's objects.
+/// Converts a value for predicates and batch requests, including Core Data's objects and Foundation's classes.
 ///
+/// - Parameter element: converts the elements of a collection.
 /// - Throws: `usage` for a value that a predicate cannot contain.
-func expressionValue(_ value: Any?) throws -> ExpressionValue {
+func expressionValue(
+    _ value: Any?, _ element: (Any?) throws -> ExpressionValue = { try expressionValue($0) }
+) throws -> ExpressionValue {
     switch value {
     case let object as NSManagedObject: return .object(object.objectID)
+    // The value of the key `entity` is the entity's name.
+    case let entity as NSEntityDescription: return .string(entity.name ?? "")
     case let number as NSDecimalNumber: return .decimal(number.decimalValue.digits)
-    case let text as NSString: return .string(text._bridgeToSwift())
-    case let date as NSDate: return .date(date.timeIntervalSinceReferenceDate)
-    case let set as NSSet: return .collection(try set.allObjects.map(expressionValue))
-    case let list as NSArray: return .collection(try list.map(expressionValue))
-    case let list as NSOrderedSet: return .collection(try list.array.map(expressionValue))
-    case let set as Set<AnyHashable>: return .collection(try set.map { try expressionValue($0.base) })
-    case let list as [Any]: return .collection(try list.map(expressionValue))
-    default: return try ExpressionValue(any: value)
+    case let set as NSSet: return .collection(try set.allObjects.map(element))
+    case let list as NSArray: return .collection(try list.map(element))
+    case let list as NSOrderedSet: return .collection(try list.array.map(element))
+    case let set as Set<AnyHashable>: return .collection(try set.map { try element($0.base) })
+    case let list as [Any]: return .collection(try list.map(element))
+    default: return try ExpressionValue(any: value.map(plainValue))
     }
-}
-
-extension NSString {
-    fileprivate func _bridgeToSwift() -> String { String(describing: self) }
 }
 
 /// The subject of a predicate evaluated outside a store: an object, a dictionary, or a plain value.
@@ -35,7 +34,7 @@ struct PredicateSubject {
         if let values = DictionaryValues(value) {
             return try predicate.holds(for: .object(values.root), variables: variables, in: values)
         }
-        return try predicate.holds(for: try expressionValue(value), variables: variables, in: DictionaryValues([:]))
+        return try predicate.holds(for: constantValue(value), variables: variables, in: DictionaryValues([:]))
     }
 }
 
@@ -58,9 +57,14 @@ private struct DictionaryValues: ObjectValues {
     }
 
     func value(_ key: String, of object: ObjectID) throws -> ExpressionValue {
+        guard object == root else {
+            throw MigrationError(
+                .usage, "\(key) of a \(object.entityName) cannot be read by a predicate.",
+                remedy: "Evaluate the predicate with a managed object or a dictionary.")
+        }
         var found: Any? = values
         for part in key.split(separator: ".") { found = (found as? [String: Any])?[String(part)] }
-        return try expressionValue(found)
+        return constantValue(found)
     }
 
     func isComposite(_ key: String, of object: ObjectID) -> Bool {

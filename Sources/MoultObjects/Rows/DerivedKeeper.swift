@@ -25,10 +25,11 @@ package struct DerivedKeeper {
         }
     }
 
-    /// The function that the triggers of `canonical:` call.
-    package static let canonical = SQLiteFunction("moult_canonical", argumentCount: 1, isCallableFromSchema: true) {
-        values in
-        values.text(0).map { .text($0.canonical) } ?? .null
+    /// The functions that the triggers of `canonical:`, `lowercase:` and `uppercase:` call.
+    package static let functions = DerivedShape.Text.allCases.map { function in
+        SQLiteFunction("moult_\(function)", argumentCount: 1, isCallableFromSchema: true) { values in
+            values.text(0).map { .text(function.value(of: $0)) } ?? .null
+        }
     }
 
     /// Whether the store has triggers for the attribute. Core Data's own triggers then maintain it, whatever its
@@ -58,33 +59,43 @@ package struct DerivedKeeper {
 /// A derivation that can be computed.
 package enum DerivedShape: Hashable {
     /// `name`, `canonical:(name)`
-    case own(attribute: String, isCanonical: Bool)
+    case own(attribute: String, Text? = nil)
     /// `author.name`, `canonical:(author.name)`
-    case value(relationship: String, attribute: String, isCanonical: Bool)
+    case value(relationship: String, attribute: String, Text? = nil)
     /// `pages.@count`
     case count(relationship: String)
     /// `pages.@sum.length`, `pages.length.@sum`
     case sum(relationship: String, attribute: String)
     case now
 
+    /// A function of a text, by its selector.
+    package enum Text: String, Hashable, Sendable, CaseIterable {
+        case canonical = "canonical:"
+        case lowercase = "lowercase:"
+        case uppercase = "uppercase:"
+
+        func value(of text: String) -> String {
+            switch self {
+            case .canonical: text.canonical
+            case .lowercase: text.lowercased()
+            case .uppercase: text.uppercased()
+            }
+        }
+    }
+
     package init?(_ text: String) {
         if let known = DerivationShape(text) {
             switch known {
             case .count(let relationship): self = .count(relationship: relationship)
             case .value(let relationship, let attribute):
-                self = .value(relationship: relationship, attribute: attribute, isCanonical: false)
+                self = .value(relationship: relationship, attribute: attribute)
             case .now: self = .now
             }
             return
         }
         switch try? Expression(parsing: text.withOperatorFirst) {
         case .keyPath(let path, of: .evaluatedObject):
-            self.init(path: path.split(separator: ".").map(String.init), isCanonical: false)
-        case .function("canonical:", let arguments):
-            guard arguments.count == 1, case .keyPath(let path, of: .evaluatedObject)? = arguments.first else {
-                return nil
-            }
-            self.init(path: path.split(separator: ".").map(String.init), isCanonical: true)
+            self.init(path: path.split(separator: ".").map(String.init), nil)
         case .function("sum:", let arguments):
             guard arguments.count == 1, case .keyPath(let path, of: .evaluatedObject)? = arguments.first else {
                 return nil
@@ -92,6 +103,11 @@ package enum DerivedShape: Hashable {
             let parts = path.split(separator: ".").map(String.init)
             guard parts.count == 2 else { return nil }
             self = .sum(relationship: parts[0], attribute: parts[1])
+        case .function(let selector, let arguments):
+            guard arguments.count == 1, case .keyPath(let path, of: .evaluatedObject)? = arguments.first,
+                let function = Text(rawValue: selector)
+            else { return nil }
+            self.init(path: path.split(separator: ".").map(String.init), function)
         default:
             return nil
         }
@@ -100,19 +116,19 @@ package enum DerivedShape: Hashable {
     /// Whether the value is computed from stored values, rather than copied or counted.
     package var isComputed: Bool {
         switch self {
-        case .own(_, let isCanonical), .value(_, _, let isCanonical): isCanonical
+        case .own(_, let function), .value(_, _, let function): function != nil
         case .sum: true
         case .count, .now: false
         }
     }
 
-    private init?(path: [String], isCanonical: Bool) {
+    private init?(path: [String], _ function: Text?) {
         switch (path.count, path.dropFirst().first) {
         case (1, _) where !path[0].hasPrefix("@"):
-            self = .own(attribute: path[0], isCanonical: isCanonical)
+            self = .own(attribute: path[0], function)
         case (2, let second?) where !second.hasPrefix("@"):
-            self = .value(relationship: path[0], attribute: second, isCanonical: isCanonical)
-        case (3, "@sum") where !isCanonical && !path[2].hasPrefix("@"):
+            self = .value(relationship: path[0], attribute: second, function)
+        case (3, "@sum") where function == nil && !path[2].hasPrefix("@"):
             self = .sum(relationship: path[0], attribute: path[2])
         default:
             return nil
@@ -184,15 +200,15 @@ package struct DerivedTarget {
         switch shape {
         case .now:
             return [Event("UPDATE OF Z_OPT", table, "NSCoreDataNow()", where: "Z_PK = NEW.Z_PK")]
-        case .own(let name, let isCanonical):
+        case .own(let name, let function):
             guard let source = layout.column(forAttribute: name, in: entity)?.quotedName else { return nil }
-            let value = canonical(source, isCanonical)
+            let value = call(function, source)
             return [
                 Event("INSERT", table, value, where: "Z_PK = NEW.Z_PK"),
                 Event("UPDATE OF \(source)", table, value, where: "Z_PK = NEW.Z_PK"),
             ]
-        case .value(let relationship, let name, let isCanonical):
-            return self.value(of: name, through: relationship, isCanonical)
+        case .value(let relationship, let name, let function):
+            return self.value(of: name, through: relationship, function)
         case .count(let relationship):
             return aggregate("count(*)", of: nil, over: relationship)
         case .sum(let relationship, let name):
@@ -200,8 +216,8 @@ package struct DerivedTarget {
         }
     }
 
-    private func canonical(_ value: String, _ isCanonical: Bool) -> String {
-        isCanonical ? "moult_canonical(\(value))" : value
+    private func call(_ function: DerivedShape.Text?, _ value: String) -> String {
+        function.map { "moult_\($0)(\(value))" } ?? value
     }
 
     private func destination(of relationship: String) -> (entity: EntityDescription, table: String)? {
@@ -211,14 +227,14 @@ package struct DerivedTarget {
         return (there, table)
     }
 
-    private func value(of name: String, through relationship: String, _ isCanonical: Bool) -> [Event]? {
+    private func value(of name: String, through relationship: String, _ function: DerivedShape.Text?) -> [Event]? {
         guard case .foreignKey(_, let key, _)? = layout.storage(ofRelationship: relationship, in: entity),
             let (there, source) = destination(of: relationship),
             let found = layout.column(forAttribute: name, in: there)?.quotedName
         else { return nil }
         let foreign = key.quotedName
         let value =
-            "(SELECT \(canonical("d.\(found)", isCanonical)) FROM \(source.quotedName) AS d "
+            "(SELECT \(call(function, "d.\(found)")) FROM \(source.quotedName) AS d "
             + "WHERE d.Z_PK = \(table.quotedName).\(foreign))"
         return [
             Event("INSERT", table, value, where: "Z_PK = NEW.Z_PK"),

@@ -36,7 +36,7 @@ final class RowWriter {
         // A function with the exact number of arguments takes precedence over the stub, which takes any.
         for function in recomputed?.functions ?? [] { try connection.register(function) }
         try connection.register(Self.dateFunction(on: system))
-        try connection.register(DerivedKeeper.canonical)
+        for function in DerivedKeeper.functions { try connection.register(function) }
         let derived = DerivedKeeper(layout)
         for trigger in derived.triggers { try connection.execute(trigger) }
         findings = derived.findings

@@ -38,7 +38,7 @@ final class AnonymousDatabase {
         let models = [layout.model] + (versions?.versions.map(\.model) ?? [])
         standIns = StandIns(seed: seed, words: ModelWords(models))
         try connection.registerCoreDataStubs()
-        try connection.register(DerivedKeeper.canonical)
+        for function in DerivedKeeper.functions { try connection.register(function) }
         tables = try AnonymousTables(
             connection, AnonymousRows.all(of: connection, layout: layout, rules: rules), standIns)
     }

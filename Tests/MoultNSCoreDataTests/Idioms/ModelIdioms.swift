@@ -53,6 +53,42 @@ import Testing
         #expect(ann.value(forKey: "searchName") as? String == "ann")
     }
 
+    @Test("lowercase:(name), uppercase:(author.name) are kept by saves and batch requests")
+    func derivedCase() throws {
+        let model = Library.model { person, post in
+            for (owner, name, format) in [
+                (person, "lower", "lowercase:(name)"), (person, "upper", "uppercase:(name)"),
+                (post, "authorName", "uppercase:(author.name)"),
+            ] {
+                let derived = NSDerivedAttributeDescription()
+                (derived.name, derived.type) = (name, .string)
+                derived.derivationExpression = NSExpression(format: format)
+                owner.properties.append(derived)
+            }
+        }
+        let context = try Library.container(model, at: url).viewContext
+        let ann = Library.person("Änn B", in: context)
+        let post = Post(context: context)
+        post.author = ann
+        try context.save()
+        #expect(ann.value(forKey: "lower") as? String == "änn b" && ann.value(forKey: "upper") as? String == "ÄNN B")
+        #expect(post.value(forKey: "authorName") as? String == "ÄNN B")
+        ann.name = "Eve"
+        try context.save()
+        #expect(ann.value(forKey: "lower") as? String == "eve")
+        let request = NSFetchRequest<Person>(entityName: "Person")
+        request.predicate = NSPredicate(format: "upper == 'EVE'")
+        #expect(try context.count(for: request) == 1)
+        try context.execute(NSBatchInsertRequest(entityName: "Person", objects: [["name": "Bob"]]))
+        let update = NSBatchUpdateRequest(entityName: "Person")
+        update.predicate = NSPredicate(format: "lower == 'bob'")
+        update.propertiesToUpdate = ["name": "Cid"]
+        try context.execute(update)
+        let stored = try SQLiteShell.rows("SELECT ZLOWER || ' ' || ZUPPER FROM ZPERSON ORDER BY ZNAME", of: url)
+        #expect(stored == ["cid CID", "eve EVE"])
+        #expect(try SQLiteShell.rows("SELECT ZAUTHORNAME FROM ZPOST", of: url) == ["EVE"])
+    }
+
     @Test("NSCompositeAttributeDescription().elements")
     func composite() throws {
         let model = Library.model { person, _ in

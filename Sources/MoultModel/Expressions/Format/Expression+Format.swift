@@ -192,6 +192,11 @@ public enum FormatArgument: Sendable, Hashable {
     private static let reals: Set<String> = ["f", "F", "e", "E", "g", "G", "a", "A"]
     private static let sizes: Set<String> = ["", "h", "hh", "l", "ll", "q", "L", "z", "t", "j"]
 
+    /// Returns the number of placeholders in a format.
+    package static func count(in format: String) throws(MigrationError) -> Int {
+        try FormatLexer.tokens(of: format).count { if case .placeholder = $0.token { true } else { false } }
+    }
+
     /// - Parameter conversion: the characters after the `%`, such as `@`, `K`, `ld`, `f`.
     static func isKnown(_ conversion: String) -> Bool {
         let kind = String(conversion.suffix(1))
@@ -214,6 +219,9 @@ public enum FormatArgument: Sendable, Hashable {
             return .constant(.integer(number))
         case (.value(.boolean(let flag)), let kind) where Self.integers.contains(kind):
             return .constant(.integer(flag ? 1 : 0))
+        // A number above Int64.max, which %lu may stand for.
+        case (.value(.real(let number)), let kind) where Self.integers.contains(kind) && number >= 0x1p63:
+            return .constant(.real(number))
         case (.value(.real(let number)), let kind) where Self.reals.contains(kind): return .constant(.real(number))
         case (.value(.integer(let number)), let kind) where Self.reals.contains(kind):
             return .constant(.real(Double(number)))
