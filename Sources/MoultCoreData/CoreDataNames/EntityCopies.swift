@@ -12,7 +12,8 @@ struct EntityCopies {
         originals.append(entity)
         (copy.name, copy.managedObjectClassName) = (entity.name, entity.managedObjectClassName)
         (copy.isAbstract, copy.userInfo) = (entity.isAbstract, entity.userInfo)
-        (copy.renamingIdentifier, copy.versionHashModifier) = (entity.renamingIdentifier, entity.versionHashModifier)
+        (copy.ownRenamingIdentifier, copy.versionHashModifier) = (
+            entity.ownRenamingIdentifier, entity.versionHashModifier)
         copy.properties = entity.own.compactMap { property in
             let made = property.copy() as? NSPropertyDescription
             properties[ObjectIdentifier(property)] = made

@@ -39,7 +39,7 @@ open class NSPropertyDescription: NSObject, NSCopying {
 
     fileprivate func copied<Copy: NSPropertyDescription>(to copy: Copy) -> Copy {
         (copy.name, copy.isOptional, copy.isTransient) = (name, isOptional, isTransient)
-        (copy.renamingIdentifier, copy.versionHashModifier) = (renamingIdentifier, versionHashModifier)
+        (copy.ownRenamingIdentifier, copy.versionHashModifier) = (ownRenamingIdentifier, versionHashModifier)
         (copy.userInfo, copy.isIndexedBySpotlight) = (userInfo, isIndexedBySpotlight)
         return copy
     }
@@ -160,7 +160,7 @@ open class NSAttributeDescription: NSPropertyDescription {
 
     fileprivate func copiedAttribute<Copy: NSAttributeDescription>(to copy: Copy) -> Copy {
         (copy.attributeType, copy.defaultValue) = (attributeType, defaultValue)
-        copy.attributeValueClassName = attributeValueClassName
+        copy.ownValueClassName = ownValueClassName
         copy.valueTransformerName = valueTransformerName
         copy.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
         copy.preservesValueInHistoryOnDeletion = preservesValueInHistoryOnDeletion
