@@ -13,7 +13,8 @@ struct EntityCopies {
         (copy.name, copy.managedObjectClassName) = (entity.name, entity.managedObjectClassName)
         (copy.isAbstract, copy.userInfo) = (entity.isAbstract, entity.userInfo)
         (copy.ownRenamingIdentifier, copy.versionHashModifier) = (
-            entity.ownRenamingIdentifier, entity.versionHashModifier)
+            entity.ownRenamingIdentifier, entity.versionHashModifier
+        )
         copy.properties = entity.own.compactMap { property in
             let made = property.copy() as? NSPropertyDescription
             properties[ObjectIdentifier(property)] = made
