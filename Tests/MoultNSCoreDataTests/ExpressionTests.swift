@@ -69,6 +69,9 @@ import Testing
         #expect(value("a.b", ["a": ["b": 2]]) as? Int == 2)
         #expect(value("owner.name", ["owner": ann, "name": "other"]) as? String == "Ann")
         #expect(value("name", ["other": 1]) == nil)
+        let alone = Person(entity: ann.entity, insertInto: nil)
+        alone.name = "Eve"
+        #expect(NSPredicate(format: "name == 'Eve'").evaluate(with: alone))
         #expect(NSPredicate(format: "owner.name == 'Ann'").evaluate(with: ["owner": ann, "name": "other"]))
     }
 

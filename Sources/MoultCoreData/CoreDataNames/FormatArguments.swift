@@ -41,6 +41,9 @@ extension NSExpression: _FormatObject {}
 func formatArguments(_ arguments: [Any?], for format: String) throws -> [FormatArgument] {
     arguments.prefix(try FormatArgument.count(in: format)).map { argument in
         if let expression = argument as? NSExpression { return .expression(expression.expression) }
+        if let list = argument as? [Any], list.contains(where: { $0 is NSExpression }) {
+            return .expression(.aggregate(list.map(expressionPart)))
+        }
         return .value(predicateValue(argument))
     }
 }

@@ -53,12 +53,12 @@ open class NSExpression: NSObject {
 
     /// Creates an expression for a function such as `sum:`, `max:`, `count:`, `lowercase:`.
     public convenience init(forFunction name: String, arguments: [Any]) {
-        self.init(moult: .function(name, arguments.map(part)))
+        self.init(moult: .function(name, arguments.map(expressionPart)))
     }
 
     /// Creates an expression for a message to the value of an expression.
     public convenience init(forFunction target: NSExpression, selectorName name: String, arguments: [Any]?) {
-        self.init(moult: .message(name, to: target.expression, (arguments ?? []).map(part)))
+        self.init(moult: .message(name, to: target.expression, (arguments ?? []).map(expressionPart)))
     }
 
     /// Creates an expression for the elements of a collection for which a predicate about `$variable` holds.
@@ -217,8 +217,8 @@ open class NSExpression: NSObject {
     }
 }
 
-/// Returns an argument of a function, which is an expression or a constant.
-private func part(_ argument: Any) -> MoultModel.Expression {
+/// Returns an argument of a function or an element of a list, which is an expression or a constant.
+func expressionPart(_ argument: Any) -> MoultModel.Expression {
     (argument as? NSExpression)?.expression ?? .constant(predicateValue(argument))
 }
 

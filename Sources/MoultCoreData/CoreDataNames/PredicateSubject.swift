@@ -21,7 +21,17 @@ func expressionValue(_ value: Any?, _ element: (Any?) throws -> ExpressionValue)
     case let list as NSOrderedSet: return .collection(try list.array.map(element))
     case let set as Set<AnyHashable>: return .collection(try set.map { try element($0.base) })
     case let list as [Any]: return .collection(try list.map(element))
-    default: return try ExpressionValue(any: value.map(plainValue))
+    default: return try (value as? NSNumber)?.wholeValue(of: value) ?? ExpressionValue(any: value.map(plainValue))
+    }
+}
+
+extension NSNumber {
+    /// Returns the integer of a number that was made from one; nil for a number that Swift has made from `value`.
+    fileprivate func wholeValue(of value: Any?) -> ExpressionValue? {
+        guard let value, type(of: value) is NSNumber.Type, !["d", "f"].contains(String(cString: objCType)),
+            Int64(exactly: self) != nil
+        else { return nil }
+        return .integer(int64Value)
     }
 }
 

@@ -76,7 +76,8 @@ extension FormatLowering {
         switch aggregate {
         case .minimum: return .value(LoweredValue(sql: "min(\(value.sql))", kind: kind))
         case .maximum: return .value(LoweredValue(sql: "max(\(value.sql))", kind: kind))
-        case .sum where value.kind == .real: return .value(LoweredValue(sql: "total(\(distinct)\(value.sql))", kind: .real))
+        case .sum where value.kind == .real:
+            return .value(LoweredValue(sql: "total(\(distinct)\(value.sql))", kind: .real))
         case .average where value.kind != .decimal:
             return .value(LoweredValue(sql: "avg(\(distinct)\(value.sql))", kind: .real))
         default:

@@ -41,7 +41,8 @@ package enum ExpressionFunction: Sendable, Hashable {
 
     package static let bySelector: [String: ExpressionFunction] = {
         var functions: [String: ExpressionFunction] = [
-            "now": .now, "random": .random, "random:": .randomBelow, "noindex:": .noIndex, "distinct:": .distinct, "castObject:toType:": .cast,
+            "now": .now, "random": .random, "random:": .randomBelow, "noindex:": .noIndex, "distinct:": .distinct,
+            "castObject:toType:": .cast,
             "objectFrom:withIndex:": .element,
         ]
         for function in Aggregate.allCases { functions[function.rawValue] = .aggregate(function) }
