@@ -190,6 +190,7 @@
     @_exported import let MoultCoreData.NSValidationValueErrorKey
     @_exported import struct MoultCoreData.NSValueTransformerName
     @_exported import class MoultCoreData.ValueTransformer
+    @_exported import protocol MoultCoreData._NSExpressionDynamicInit
     @_exported import protocol MoultCoreData._NSManagedObjectContextDynamicInit
     @_exported import protocol MoultCoreData._NSManagedObjectDynamicInit
     @_exported import protocol MoultCoreData._NSPersistentContainerDynamicInit

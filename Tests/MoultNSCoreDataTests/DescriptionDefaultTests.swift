@@ -4,11 +4,12 @@ import Testing
 
 /// What a description says if nothing is set, and when two of them are equal.
 @Suite struct DescriptionDefaultTests {
-    @Test(arguments: [
-        (.string, "NSString"), (.integer16, "NSNumber"), (.integer32, "NSNumber"), (.integer64, "NSNumber"),
-        (.double, "NSNumber"), (.float, "NSNumber"), (.boolean, "NSNumber"), (.decimal, "NSDecimalNumber"),
-        (.date, "NSDate"), (.binaryData, "NSData"), (.uuid, "NSUUID"), (.uri, "NSURL"), (.transformable, nil),
-    ] as [(NSAttributeDescription.AttributeType, String?)])
+    @Test(
+        arguments: [
+            (.string, "NSString"), (.integer16, "NSNumber"), (.integer32, "NSNumber"), (.integer64, "NSNumber"),
+            (.double, "NSNumber"), (.float, "NSNumber"), (.boolean, "NSNumber"), (.decimal, "NSDecimalNumber"),
+            (.date, "NSDate"), (.binaryData, "NSData"), (.uuid, "NSUUID"), (.uri, "NSURL"), (.transformable, nil),
+        ] as [(NSAttributeDescription.AttributeType, String?)])
     func `The class of the value follows from the type`(_ type: NSAttributeDescription.AttributeType, _ name: String?) {
         #expect(Library.attribute("value", type).attributeValueClassName == name)
     }

@@ -103,6 +103,8 @@ import Testing
         #expect(NSPredicate(format: "owner == %@", plain).evaluate(with: ["owner": plain]))
         #expect(!NSPredicate(format: "owner == %@", plain).evaluate(with: ["owner": Plain()]))
         #expect(NSPredicate(format: "SELF IN %@", [Point()]).evaluate(with: Point()))
+        let bounds = [25, 40].map { MoultNSCoreData.NSExpression(forConstantValue: $0) }
+        #expect(try names(NSPredicate(format: "age BETWEEN %@", bounds)) == ["Ann"])
         // Nil inside Any, NSNull, and arguments for which there is no placeholder.
         let nothing: Any = String?.none as Any
         #expect(try names(NSPredicate(format: "identifier == %@", argumentArray: [nothing])) == ["Bob"])

@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AvoidRetroactiveConformances
 import Foundation
 import MoultModel
 
@@ -38,18 +39,21 @@ extension NSExpression: _FormatObject {}
 /// Returns the arguments for the placeholders of a format: expressions and values. Arguments that are left over are
 /// ignored, as in Foundation; such are those for a placeholder in quotation marks.
 func formatArguments(_ arguments: [Any?], for format: String) throws -> [FormatArgument] {
-    try arguments.prefix(try FormatArgument.count(in: format)).map { argument in
+    arguments.prefix(try FormatArgument.count(in: format)).map { argument in
         if let expression = argument as? NSExpression { return .expression(expression.expression) }
-        return .value(constantValue(argument))
+        if let list = argument as? [Any], list.contains(where: { $0 is NSExpression }) {
+            return .expression(.aggregate(list.map(expressionPart)))
+        }
+        return .value(predicateValue(argument))
     }
 }
 
 /// Converts the constant of an expression. A value that no attribute can have equals only values that are equal to it.
-func constantValue(_ value: Any?) -> ExpressionValue {
-    if let known = try? expressionValue(value, constantValue) { return known }
+func predicateValue(_ value: Any?) -> ExpressionValue {
+    if let known = try? expressionValue(value, predicateValue) { return known }
     guard let value else { return .null }
     let wrapped = Mirror(reflecting: value)
-    if wrapped.displayStyle == .optional { return wrapped.children.first.map { constantValue($0.value) } ?? .null }
+    if wrapped.displayStyle == .optional { return wrapped.children.first.map { predicateValue($0.value) } ?? .null }
     return opaqueValue(value)
 }
 

@@ -281,7 +281,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     }
 
     func holds(_ predicate: MoultModel.Predicate, _ variables: [String: ExpressionValue]) throws -> Bool {
-        guard let storedObject, let context else { return false }
+        guard let storedObject, let context else {
+            let values = KeyedValues()
+            return try predicate.holds(for: values.value(self), variables: variables, in: values)
+        }
         return try access { try context.graph().holds(predicate, variables: variables, for: storedObject) }
     }
 }

@@ -105,7 +105,9 @@ public struct NSManagedOrderedSet: Sequence {
         for (object, place) in zip(others, places) { insert(object, at: place) }
     }
     /// Removes the destinations at several indexes.
-    public func removeObjects(at places: IndexSet) { change { for place in places.reversed() { $0.remove(at: place) } } }
+    public func removeObjects(at places: IndexSet) {
+        change { for place in places.reversed() { $0.remove(at: place) } }
+    }
     /// Removes several destinations.
     public func removeObjects(in others: [Any]) {
         change { $0.removeAll { object in others.contains { $0 as AnyObject === object as AnyObject } } }

@@ -80,6 +80,7 @@ open class NSEntityMapping: NSObject {
         var value = kept
         value.attributeMappings = (attributeMappings ?? []).map(\.value)
         value.relationshipMappings = (relationshipMappings ?? []).map(\.value)
+        if let given { value.sourcePredicate = (try? predicate(of: given)) ?? nil }
         return value
     }
 
@@ -122,7 +123,7 @@ open class NSEntityMapping: NSObject {
     /// of expression fails.
     open var sourceExpression: NSExpression? {
         get {
-            unusable?.expression
+            given
                 ?? kept.sourceEntityName.map { entity in
                     NSFetchRequestExpression(
                         NSExpression(moult: .sourceFetch(of: entity, where: kept.sourcePredicate)),
@@ -130,20 +131,28 @@ open class NSEntityMapping: NSObject {
                 }
         }
         set {
-            unusable = nil
-            do {
-                kept.sourcePredicate = try newValue.flatMap { try predicate(of: $0) }
-            } catch {
-                unusable = newValue.map { ($0, error) }
-            }
+            kept.sourcePredicate = nil
+            given = newValue
         }
     }
-    /// A source expression that no migration can run, and why.
-    private(set) var unusable: (expression: NSExpression, error: any Error)?
+    private var given: NSExpression?
 
-    /// Returns the predicate in the fetch of a source entity; nil if it fetches all objects.
+    /// The reason why no migration can run the source expression; nil if it can.
+    var sourceFault: (any Error)? {
+        do {
+            _ = try given.map { try predicate(of: $0) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Returns the predicate in the fetch of the source entity; nil if it fetches all objects.
     private func predicate(of expression: NSExpression) throws -> MoultModel.Predicate? {
-        guard let fetch = (expression as? NSFetchRequestExpression)?.requestExpression.expression.sourceFetch else {
+        guard let whole = expression.expression.fetch, let fetch = whole.request.sourceFetch,
+            fetch.entity == .constant(.string(sourceEntityName ?? "")), whole.context == .sourceContext,
+            !whole.isCountOnly
+        else {
             throw MigrationError(
                 .unsupported, "The expression is not a fetch of the source entity by \(EntityMapping.fetchSelector).",
                 remedy: "Use a predicate to select the objects.")

@@ -91,7 +91,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
 
     private func migrate(_ url: URL, _ mapping: NSMappingModel, _ options: [AnyHashable: Any]?) throws {
         mappingModel = mapping
-        if let unusable = mapping.entityMappings.lazy.compactMap(\.unusable).first { throw unusable.error }
+        if let fault = mapping.entityMappings.lazy.compactMap(\.sourceFault).first { throw fault }
         let (source, destination) = (try sourceModel.value(), try destinationModel.value())
         let versions = ModelVersions([("the source model", source), ("the destination model", destination)])
         let description = PersistentStoreDescription(url: url)

@@ -32,7 +32,7 @@ extension NSPredicate {
                 return false
             }
             return orRaise("NSPredicate.evaluate(with:) \(predicate.format)") {
-                let bound = (bindings ?? [:]).mapValues(constantValue)
+                let bound = (bindings ?? [:]).mapValues(predicateValue)
                 return try PredicateSubject(subject).holds(predicate, variables.merging(bound) { _, new in new })
             }
         })
@@ -43,7 +43,7 @@ extension NSPredicate {
         let call = "NSPredicate.withSubstitutionVariables(_:)"
         return orRaise(call) {
             let (predicate, known) = try moult(for: call)
-            let values = variables.mapValues(constantValue)
+            let values = variables.mapValues(predicateValue)
             return NSPredicate(moult: predicate, variables: known.merging(values) { _, new in new })
         }
     }
@@ -126,80 +126,6 @@ extension NSSortDescriptor {
     }
 }
 
-/// An expression composed of parts, for dictionary results and comparisons.
-///
-/// Foundation has an empty class with this name on Linux. A file that also imports Foundation must write
-/// `CoreData.NSExpression`.
-open class NSExpression: NSObject {
-    let expression: MoultModel.Expression
-
-    init(moult expression: MoultModel.Expression) { self.expression = expression }
-
-    /// Creates an expression for a constant value.
-    public convenience init(forConstantValue value: Any?) {
-        self.init(moult: .constant(constantValue(value)))
-    }
-
-    /// Creates an expression for the value at a key path.
-    public convenience init(forKeyPath keyPath: String) { self.init(moult: .keyPath(keyPath)) }
-
-    /// Creates an expression for a variable, `$name`.
-    public convenience init(forVariable name: String) { self.init(moult: .variable(name)) }
-
-    /// Creates an expression for a collection of expressions.
-    public convenience init(forAggregate parts: [NSExpression]) {
-        self.init(moult: .aggregate(parts.map(\.expression)))
-    }
-
-    /// Creates an expression for a function such as `sum:`, `max:`, `count:`, `lowercase:`.
-    public convenience init(forFunction name: String, arguments: [Any]) {
-        let parts = arguments.map { argument -> MoultModel.Expression in
-            if let part = argument as? NSExpression { return part.expression }
-            return .constant(constantValue(argument))
-        }
-        self.init(moult: .function(name, parts))
-    }
-
-    /// Creates an expression from Core Data's format language. Ends the program if the format is invalid.
-    public convenience init(format: String, _ arguments: Any?...) {
-        self.init(
-            moult: orRaise("NSExpression(format: \"\(format)\")") {
-                try MoultModel.Expression(parsing: format, arguments: try formatArguments(arguments, for: format))
-            })
-    }
-
-    /// Returns an expression for the object being evaluated.
-    open class func expressionForEvaluatedObject() -> NSExpression { NSExpression(moult: .evaluatedObject) }
-
-    /// The expression in the format language.
-    open override var description: String { expression.format }
-}
-
-/// A fetch as an expression, such as the source of an entity mapping.
-open class NSFetchRequestExpression: NSExpression {
-    /// The expression of the fetch request.
-    public let requestExpression: NSExpression
-    /// The expression of the context in which it is run.
-    public let contextExpression: NSExpression
-    /// Whether the result is the number of objects.
-    public let isCountOnlyRequest: Bool
-
-    init(_ fetch: NSExpression, _ context: NSExpression, isCountOnly: Bool) {
-        (requestExpression, contextExpression, isCountOnlyRequest) = (fetch, context, isCountOnly)
-        super.init(moult: .function("fetch", [fetch.expression, context.expression]))
-    }
-
-    /// Returns the expression of a fetch.
-    open class func expression(
-        forFetch fetch: NSExpression, context: NSExpression, countOnly countFlag: Bool
-    ) -> NSExpression { NSFetchRequestExpression(fetch, context, isCountOnly: countFlag) }
-
-    /// The expression in the format language.
-    open override var description: String {
-        "FETCH(\(requestExpression), \(contextExpression), \(isCountOnlyRequest ? "YES" : "NO"))"
-    }
-}
-
 /// A comparison composed of parts.
 ///
 /// Foundation has an empty class with this name on Linux. A file that also imports Foundation must write
@@ -275,7 +201,7 @@ open class NSComparisonPredicate: NSPredicate {
                 return false
             }
             return orRaise("NSPredicate.evaluate(with:) \(predicate.format)") {
-                try PredicateSubject(subject).holds(predicate, (bindings ?? [:]).mapValues(constantValue))
+                try PredicateSubject(subject).holds(predicate, (bindings ?? [:]).mapValues(predicateValue))
             }
         })
     }

@@ -38,7 +38,15 @@ struct RowsLowering {
     {
         let fetch = lowering.fetch
         let groups = try fetch.groupBy.map { try single($0, format) }
-        let having = try fetch.having.map(format.lower)?.sql
+        // A variable without a value stands for the column of its name.
+        let having = try fetch.having.map { having in
+            try format.lower(
+                having.replacing { part in
+                    guard case .variable(let name) = part, fetch.variables[name] == nil, format.columns[name] != nil
+                    else { return nil }
+                    return .keyPath(name)
+                })
+        }?.sql
         var order = try fetch.sort.map { try lowering.order($0, by: format) }
         let isGrouped = !groups.isEmpty || having != nil || fetch.columns.contains { $0.expression.isOverRows(format) }
         if !isGrouped, !fetch.returnsDistinct {
@@ -106,7 +114,7 @@ extension Expression {
         switch self {
         case .function(let selector, let arguments):
             if case .aggregate? = ExpressionFunction(selector), arguments.count == 1,
-                let argument = try? format.lower(arguments[0])
+                let argument = try? format.lower(arguments[0].distinctPart ?? arguments[0])
             {
                 if case .collection = argument { return false }
                 return true

@@ -58,7 +58,10 @@ extension FormatLowering {
 
     /// Lowers an aggregate over the rows of the statement. Nil values are skipped, in a count too (Core Data's
     /// `COUNT(column)`).
-    func overRows(_ aggregate: Aggregate, _ argument: Lowered, in expression: Expression) throws -> Lowered {
+    func overRows(
+        _ aggregate: Aggregate, _ argument: Lowered, isDistinct: Bool = false, in expression: Expression
+    ) throws -> Lowered {
+        let distinct: SQLText = isDistinct ? "DISTINCT " : ""
         if aggregate == .count {
             var counted: SQLText = "*"
             switch argument {
@@ -66,23 +69,24 @@ extension FormatLowering {
             case .value(let value): counted = value.sql
             case .constant, .collection, .composite, .elements: break
             }
-            return .value(LoweredValue(sql: "count(\(counted))", kind: .integer, mayBeNull: false))
+            return .value(LoweredValue(sql: "count(\(distinct)\(counted))", kind: .integer, mayBeNull: false))
         }
         let value = try single(argument, in: expression)
         let kind = try aggregateKind(aggregate, [value.kind], in: expression.format)
         switch aggregate {
         case .minimum: return .value(LoweredValue(sql: "min(\(value.sql))", kind: kind))
         case .maximum: return .value(LoweredValue(sql: "max(\(value.sql))", kind: kind))
-        case .sum where value.kind == .real: return .value(LoweredValue(sql: "total(\(value.sql))", kind: .real))
+        case .sum where value.kind == .real:
+            return .value(LoweredValue(sql: "total(\(distinct)\(value.sql))", kind: .real))
         case .average where value.kind != .decimal:
-            return .value(LoweredValue(sql: "avg(\(value.sql))", kind: .real))
+            return .value(LoweredValue(sql: "avg(\(distinct)\(value.sql))", kind: .real))
         default:
-            let arguments: SQLText = "0, \(Int(value.kind.rawValue)), \(value.sql)"
+            let arguments: SQLText = "\(isDistinct ? 1 : 0), \(Int(value.kind.rawValue)), \(value.sql)"
             return .value(LoweredValue(sql: "\(name: FormatFunctions.name(of: aggregate))(\(arguments))", kind: kind))
         }
     }
 
-    private func value(of collection: LoweredCollection, in format: String) throws -> LoweredValue {
+    func value(of collection: LoweredCollection, in format: String) throws -> LoweredValue {
         switch collection.element {
         case .value(let value): return value
         case .object(let row): return LoweredValue(sql: row.key, kind: .object, mayBeNull: row.mayBeNull)

@@ -12,6 +12,17 @@ extension FormatLowering {
                 .invalidPredicate, "There is no function \(selector).", place: expression.format,
                 remedy: "Correct its name.")
         }
+        if case .aggregate(let aggregate) = function, arguments.count == 1, let part = arguments[0].distinctPart {
+            let lowered = try lower(part)
+            switch lowered {
+            case .collection(let collection):
+                return try self.aggregate(aggregate, of: try distinct(collection, expression), in: expression.format)
+            case .constant: break
+            default:
+                guard groupsRows else { throw refuse(expression.format, "distinct: needs a collection") }
+                return try overRows(aggregate, lowered, isDistinct: true, in: expression)
+            }
+        }
         let lowered = try arguments.map(lower)
         switch (function, lowered.first) {
         case (.random, _), (.randomBelow, _):
@@ -26,6 +37,8 @@ extension FormatLowering {
             return .value(LoweredValue(sql: "(\(row.key) IS NOT NULL)", kind: .integer, mayBeNull: false))
         case (.element, .collection(let collection)?):
             return try element(lowered.last, of: collection, in: expression)
+        case (.distinct, .collection(let collection)?):
+            return .collection(try distinct(collection, expression))
         case (.noIndex, let value?):
             guard case .value(var value) = value else { return lowered[0] }
             value.sql = "+\(value.sql)"
@@ -57,6 +70,14 @@ extension FormatLowering {
         return .value(
             LoweredValue(
                 sql: call(isExact: false), kind: result, exact: result == .decimal ? call(isExact: true) : nil))
+    }
+
+    /// Returns the elements of a collection, each once, without nil.
+    private func distinct(_ collection: LoweredCollection, _ expression: Expression) throws -> LoweredCollection {
+        var collection = collection
+        collection.conditions.append("\(try value(of: collection, in: expression.format).sql) IS NOT NULL")
+        collection.isDistinct = true
+        return collection
     }
 
     // MARK: - Arithmetic
@@ -134,7 +155,7 @@ extension FormatLowering {
         case .cast: return try castKind(arguments, in: expression)
         case .aggregate(let aggregate):
             return try aggregateKind(aggregate, Set(kinds.filter { $0 != .null }), in: expression.format)
-        case .element, .now, .random, .randomBelow, .noIndex:
+        case .element, .now, .random, .randomBelow, .noIndex, .distinct:
             throw refuse(expression.format, "\(function.selector) does not apply to these values")
         }
     }

@@ -15,6 +15,8 @@ package enum ExpressionFunction: Sendable, Hashable {
     case randomBelow
     /// `noindex:(x)`: x.
     case noIndex
+    /// `distinct:(x)`: the elements of x, each once, without nil.
+    case distinct
     /// `castObject:toType:(x, "NSDate")`: ``ExpressionValue/cast(to:)``.
     case cast
     /// A function with Swift's semantics.
@@ -39,7 +41,8 @@ package enum ExpressionFunction: Sendable, Hashable {
 
     package static let bySelector: [String: ExpressionFunction] = {
         var functions: [String: ExpressionFunction] = [
-            "now": .now, "random": .random, "random:": .randomBelow, "noindex:": .noIndex, "castObject:toType:": .cast,
+            "now": .now, "random": .random, "random:": .randomBelow, "noindex:": .noIndex, "distinct:": .distinct,
+            "castObject:toType:": .cast,
             "objectFrom:withIndex:": .element,
         ]
         for function in Aggregate.allCases { functions[function.rawValue] = .aggregate(function) }
@@ -63,6 +66,7 @@ package enum ExpressionFunction: Sendable, Hashable {
         case .random: "random"
         case .randomBelow: "random:"
         case .noIndex: "noindex:"
+        case .distinct: "distinct:"
         case .cast: "castObject:toType:"
         case .element: "objectFrom:withIndex:"
         }
@@ -80,6 +84,7 @@ package enum ExpressionFunction: Sendable, Hashable {
         switch self {
         case .aggregate(let function):
             return try function.value(of: arguments.count == 1 ? arguments[0].elements : arguments)
+        case .distinct: return try CollectionOperator.distinctUnionOfObjects.value(of: arguments[0].elements)
         case .now: return .date(now())
         case .random: return .real(Double.random(in: 0..<1))
         default: break

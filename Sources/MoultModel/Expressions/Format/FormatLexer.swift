@@ -22,7 +22,7 @@ struct FormatLexer {
         case end
     }
 
-    private static let signs = ["**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"]
+    private static let signs = ["**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "<<", ">>"]
     /// Longer than any printed list of values; a text of this length takes a few hundred megabytes.
     private static let lengthLimit = 4_000_000
 

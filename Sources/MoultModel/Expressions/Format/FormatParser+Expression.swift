@@ -8,7 +8,19 @@ import MoultBasics
 
 /// Values, from the loosest binding to the tightest.
 extension FormatParser {
-    private static let operators: [[Expression.Arithmetic]] = [[.add, .subtract], [.multiply, .divide], [.power]]
+    /// The selectors of the operators by their signs.
+    private static let operators: [[String: String]] = [
+        ["|": ExpressionFunction.Bits.or.rawValue], ["^": ExpressionFunction.Bits.exclusiveOr.rawValue],
+        ["&": ExpressionFunction.Bits.and.rawValue],
+        [
+            "<<": ExpressionFunction.Bits.leftShift.rawValue, ">>": ExpressionFunction.Bits.rightShift.rawValue,
+        ],
+        signs(.add, .subtract), signs(.multiply, .divide), signs(.power),
+    ]
+
+    private static func signs(_ operators: Expression.Arithmetic...) -> [String: String] {
+        Dictionary(operators.map { ($0.symbol, $0.rawValue) }) { first, _ in first }
+    }
 
     mutating func arithmetic() throws(MigrationError) -> Node { try arithmetic(0) }
 
@@ -16,31 +28,43 @@ extension FormatParser {
         guard level < Self.operators.count else { return try unary() }
         let start = place
         var node = try arithmetic(level + 1)
-        while let found = Self.operators[level].first(where: { token == .sign($0.symbol) }) {
+        while case .sign(let sign) = token, let selector = Self.operators[level][sign] {
             let left = try value(node, at: start)
             let leftHeight = height
             position += 1
             let rightStart = place
             let right = try value(try arithmetic(level + 1), at: rightStart)
             try grow(over: leftHeight)
-            node = .expression(.function(found.rawValue, [left, right]))
+            node = .expression(.function(selector, [left, right]))
         }
         return node
     }
 
     private mutating func unary() throws(MigrationError) -> Node {
-        var isNegative = false
-        while take("-") { isNegative.toggle() }
-        if isNegative, case .hugeInteger(let digits) = token, let number = Int64("-" + digits) {
-            position += 1
-            startGrowing()
-            return .expression(.constant(.integer(number)))
+        // Whether each prefix is a minus; two of them in a row cancel out.
+        var prefixes: [Bool] = []
+        while has("-", "~") {
+            let isMinus = take("-")
+            if !isMinus { position += 1 }
+            if isMinus, prefixes.last == true { prefixes.removeLast() } else { prefixes.append(isMinus) }
         }
         let start = place
-        let node = try postfix()
-        guard isNegative else { return node }
-        try grow()
-        return .expression(try value(node, at: start).negated)
+        var node: Node
+        if prefixes.last == true, case .hugeInteger(let digits) = token, let number = Int64("-" + digits) {
+            position += 1
+            prefixes.removeLast()
+            startGrowing()
+            node = .expression(.constant(.integer(number)))
+        } else {
+            node = try postfix()
+        }
+        for isMinus in prefixes.reversed() {
+            try grow()
+            let operand = try value(node, at: start)
+            let complement = Expression.function(ExpressionFunction.Bits.complement.rawValue, [operand])
+            node = .expression(isMinus ? operand.negated : complement)
+        }
+        return node
     }
 
     /// Reads a value with the key paths and indexes after it: `$x.pages[0].number`.
@@ -179,7 +203,11 @@ extension FormatParser {
         case "CAST":
             let arguments = try list(until: ")")
             return .cast(arguments)
-        default: return .function(selector, try list(until: ")"))
+        default:
+            let arguments = try list(until: ")")
+            // Foundation adds the colon of the first argument if it is missing: abs(n).
+            let isWhole = arguments.isEmpty || selector.contains(":") || ExpressionFunction(selector + ":") == nil
+            return .function(isWhole ? selector : selector + ":", arguments)
         }
     }
 

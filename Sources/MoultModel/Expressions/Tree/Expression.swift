@@ -127,6 +127,14 @@ public indirect enum Expression: Sendable, Hashable {
         }
     }
 
+    /// The argument of `distinct:`; nil for any other expression.
+    package var distinctPart: Expression? {
+        guard case .function(ExpressionFunction.distinct.selector, let parts) = self, parts.count == 1 else {
+            return nil
+        }
+        return parts[0]
+    }
+
     package static let ofEntities = "objectOfEntities:"
 
     /// Returns an expression for an object that is nil unless the object has one of these entities.
