@@ -51,7 +51,9 @@ final class LifeRun {
     /// The highest key by the store, of each root entity.
     var highest: [String: Int] = [:]
     var app: (any Program)?
+    /// The version and the path with which the app opened the store.
     var appVersion = 0
+    var appStore = ""
     var reader: SQLiteFile?
     var moves = 0
     /// Where the store is being moved to.
@@ -74,6 +76,7 @@ final class LifeRun {
     init(_ life: Life, in folder: String) throws {
         self.life = life
         history = try ModelHistory(life.models, stages: life.stages, mappings: life.mappings)
+        guard !history.models.isEmpty else { throw WitnessFailure("a life without a version") }
         root = folder
         field = root + "/field"
         store = field + "/Life.sqlite"
@@ -112,7 +115,8 @@ final class LifeRun {
             switch self {
             case .done: "done"
             case .refused(let error): "\(error.code)"
-            case .failed(let error): error is MigrationError ? "\((error as? MigrationError)?.code.description ?? "")" : "failed"
+            case .failed(let error):
+                error is MigrationError ? "\((error as? MigrationError)?.code.description ?? "")" : "failed"
             case .died: "died"
             }
         }
@@ -163,10 +167,15 @@ final class LifeRun {
         }
         destination = nil
         try disk.arm(nil, clock: TrialClock(era: UInt64(number + 1), ahead: ahead + 1_800))
-        let isNoticed = hit && fault?.kind == .wrongBit && { if case .done = ending { false } else { true } }()
+        var (isNoticed, isRestore) = (false, false)
+        if hit, fault?.kind == .wrongBit, case .failed(let error) = ending {
+            // What was restored and is not the backup has to be restored again, whatever is in its rows.
+            (isNoticed, isRestore) = (true, (error as? MigrationError)?.message.contains("The restored store") == true)
+        }
         let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
         try settle(
-            candidates, copied: (work.new.map { [$0] } ?? []) + work.between + copied, isDamageAllowed: isNoticed)
+            isRestore ? [] : candidates, copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
+            isDamageAllowed: isNoticed)
         let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
         trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
@@ -261,6 +270,7 @@ final class LifeRun {
         do {
             now = try identify(store, among: candidates, "the store")
         } catch let failure as LifeFailure where isDamageAllowed {
+            try noteBackups(among: [before] + candidates + copied)
             try heal(failure)
         }
         try noteKeys()

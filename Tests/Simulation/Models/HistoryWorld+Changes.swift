@@ -119,7 +119,8 @@ extension HistoryWorld {
         for (number, object) in world.objects {
             for attribute in old.lineage(object.entity).flatMap(\.attributes) {
                 guard let text = object.values[attribute.id] else { continue }
-                world.objects[number]?.values[attribute.id] = HistoryValues.narrowed(text, to: attribute.description.type)
+                world.objects[number]?.values[attribute.id] = HistoryValues.narrowed(
+                    text, to: attribute.description.type)
             }
         }
         return world
