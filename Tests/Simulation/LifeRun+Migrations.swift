@@ -23,7 +23,7 @@ extension LifeRun {
             world = begun.changed(by: mapping, into: next).changed(by: stage?.after, in: new)
             if stops { world = world.kept(by: new) }
             if life.plant == .lostRow, let first = world.objects.keys.min() {
-                world = world.removing { $0 == world.objects[first] }
+                world = world.removing(numbers: [first])
             }
             if life.plant == .lostValue { world = world.forgettingOne(in: new) }
             let hasCode = stage != nil || mapping != nil

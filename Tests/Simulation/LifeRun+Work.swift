@@ -19,7 +19,7 @@ extension LifeRun {
         case .save(let api, let changes): return try saving(changes, api)
         case .look(let api): return looking(api)
         case .open(let api):
-            return Work {
+            return Work(refusals: locks) {
                 guard self.app == nil else { return nil }
                 self.app = try self.program(api)
                 (self.appVersion, self.appStore) = (self.now.version, self.store)
@@ -77,7 +77,8 @@ extension LifeRun {
         case .repair:
             return Work(refusals: locks.union(now.isDeferred ? ["deferredWork"] : [])) {
                 let report = try self.keeper().repair(RepairRule.byDefault, isRehearsal: false)
-                if let fault = report.faults.first {
+                // A save that dies may leave files that no row names.
+                if let fault = report.faults.first(where: { $0.rule != .externalFiles }) {
                     throw LifeFailure(kind: "repaired", words: "\(fault.rule) at \(fault.place) of a sound store")
                 }
                 return nil
@@ -133,7 +134,7 @@ extension LifeRun {
         after.transactions = nil
         let (isBehind, nothing) = (isBehind, made.isEmpty)
         return Work(
-            new: nothing ? nil : after, refusals: isBehind ? Self.overtaken : reader == nil ? [] : ["locked"]
+            new: nothing ? nil : after, refusals: isBehind ? Self.overtaken.union(locks) : locks
         ) { [after, made] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
@@ -167,7 +168,7 @@ extension LifeRun {
 
     private func looking(_ api: API) -> Work {
         let isBehind = isBehind
-        return Work(refusals: isBehind ? Self.overtaken : []) {
+        return Work(refusals: isBehind ? Self.overtaken.union(locks) : locks) {
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
             defer { if isOwn { program.close() } }
@@ -248,6 +249,17 @@ extension LifeRun {
 
     private func downgrading() throws -> Work {
         guard now.version > 0, !now.isDeferred else { return Work { nil } }
+        // An entity that goes back into a hierarchy gets other keys there.
+        let (new, old) = (model(), model(now.version - 1))
+        let isMoved = new.entities.contains { old.entity($0.id) != nil && old.root(of: $0.id) != new.root(of: $0.id) }
+        // What a number of another type under the same name becomes is not the reference's to say.
+        let isReplaced = new.entities.contains { entity in
+            let attributes = old.lineage(entity.id).flatMap(\.attributes)
+            return new.lineage(entity.id).flatMap(\.attributes).contains { attribute in
+                attributes.contains { $0.description.name == attribute.description.name && $0.id != attribute.id }
+            }
+        }
+        if isMoved || isReplaced { return Work { nil } }
         var back = Snapshot(version: now.version - 1)
         back.world = now.world.returned(from: model(), to: model(now.version - 1))
         let keptBy = now

@@ -273,7 +273,7 @@ final class LifeRun {
             try noteBackups(among: [before] + candidates + copied)
             try heal(failure)
         }
-        try noteKeys()
+        try noteKeys(after: before)
         try noteBackups(among: [before, now] + candidates + copied)
         try checkRights()
     }
@@ -287,7 +287,9 @@ final class LifeRun {
         } catch {
             throw LifeFailure(kind: "unreadable", words: "\(what): \(error)")
         }
-        var difference = "it is of no version that it may have"
+        let versions = history.versions.versions.filter { $0.hashes.entities == hashes }.map(\.name)
+        let wanted = candidates.map { name($0.version) }
+        var difference = "it is of \(versions.first ?? "no version"), and may be of \(wanted.joined(separator: ", "))"
         var kind = "another version"
         for candidate in candidates {
             guard history.versions.versions[candidate.version].hashes.entities == hashes else { continue }
@@ -351,10 +353,13 @@ final class LifeRun {
     }
 
     /// A key is given once, whatever was restored since.
-    private func noteKeys() throws {
+    private func noteKeys(after before: Snapshot) throws {
         let model = model()
-        // The numbers of an entity that a restored version does not have go with it.
-        given = given.filter { root, _ in model.entity(root).map { $0.parent == nil } == true }
+        // The numbers of an entity that a restored version does not have, or by another name, may go with it.
+        given = given.filter { root, _ in
+            guard let entity = model.entity(root), entity.parent == nil else { return false }
+            return now.version >= before.version || self.model(before.version).entity(root)?.name == entity.name
+        }
         for (_, object) in now.world.objects {
             let root = model.root(of: object.entity)
             given[root] = max(given[root] ?? 0, object.key)

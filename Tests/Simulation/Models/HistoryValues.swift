@@ -54,6 +54,8 @@ enum HistoryValues {
         case .integer16, .integer32, .integer64:
             return "i:" + (Int64(digits) ?? Int64(exactly: number) ?? 0).description
         case .float, .double: return Self.text(.double(number))
+        case .decimal where text.hasPrefix("f:"): return "n:" + StoreWitness.plain("\(number)")
+        case .decimal: return "n:\(digits)"
         default: return text
         }
     }

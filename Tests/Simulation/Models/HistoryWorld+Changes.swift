@@ -53,7 +53,7 @@ extension HistoryWorld {
                 let members = gone.filter { pairs[link.id]?.backward[$0]?.isEmpty == false }
                 guard members.isEmpty else { return false }
             }
-            self = removing { object in gone.contains { objects[$0] == object } }
+            self = removing(numbers: gone)
             return true
         }
     }
