@@ -74,4 +74,26 @@ struct KeyCounterTests {  // tier: long
         _ = try Migrator().run(try #require(try prepared.choosing(.inPlace).migration()), on: store)
         #expect(try SQLiteShell.run(store, Self.low) == "0\n")
     }
+
+    /// No object carries the number of a hierarchy over whose entities with objects have gone.
+    @Test(arguments: [false, true])
+    func `keys of entities that leave are not given again`(isInPlace: Bool) throws {
+        let versions = try ModelVersions(
+            "Place abstract = name String\nPark (Place) = size Double\nTag = name String",
+            "Place abstract = name String\nTag = name String, note String")
+        let folder = try ScratchFolder()
+        let store = folder.path + "/Places.sqlite"
+        try StoreCreator(versions.versions[0]).make(at: store)
+        _ = try SQLiteShell.run(
+            store,
+            """
+            INSERT INTO ZPLACE (Z_PK, Z_ENT, Z_OPT) SELECT 7, Z_ENT, 1 FROM Z_PRIMARYKEY WHERE Z_NAME = 'Park';
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 7 WHERE Z_NAME = 'Place'
+            """)
+        let options = PreparedMigration.Options(losses: .asTheVersionsSay())
+        var prepared = try PreparedMigration(store, versions: versions, options: options)
+        if !isInPlace { prepared = prepared.choosing(.normalised) }
+        _ = try Migrator().run(try #require(try prepared.migration()), on: store)
+        #expect(try SQLiteShell.run(store, "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Place'") == "7\n")
+    }
 }

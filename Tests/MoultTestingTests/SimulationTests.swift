@@ -37,7 +37,9 @@ struct SimulationTests {  // tier: long
     @Test(arguments: ["wrongSave", "lyingDisk", "lostRow", "lostValue"])
     func `a fault that is planted is found within forty seeds, and cut down`(plant: String) throws {
         let (scratch, folder) = (try ScratchFolder(), try ScratchFolder())
-        let arguments = ["--seeds", "1-40", "--plant", plant, "--first", "yes", "--shrink", "20", "--keep", folder.path]
+        let arguments = [
+            "--seeds", "1-40", "--plant", plant, "--first", "yes", "--shrink", "20", "--keep", folder.path,
+        ]
         let (exit, output) = try run(arguments, in: scratch)
         #expect(exit == 1, "\(output)")
         let file = try #require(try FileManager.default.contentsOfDirectory(atPath: folder.path).first, "\(output)")

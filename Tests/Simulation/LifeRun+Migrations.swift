@@ -23,7 +23,7 @@ extension LifeRun {
             world = begun.changed(by: mapping, into: next).changed(by: stage?.after, in: new)
             if stops { world = world.kept(by: new) }
             if life.plant == .lostRow, let first = world.objects.keys.min() {
-                world = world.removing { $0 == world.objects[first] }
+                world = world.removing(numbers: [first])
             }
             if life.plant == .lostValue { world = world.forgettingOne(in: new) }
             let hasCode = stage != nil || mapping != nil
@@ -79,7 +79,8 @@ extension LifeRun {
         let hasMapping = ((now.version + 1)...target).contains { history.mappings[$0] != nil }
         switch way {
         case .inPlace: refusals.formUnion(["unsupported", "dataConflict", "usage"])
-        case .refusing: if hasMapping || last.loses(against: now, model(), model(target)) { refusals.insert("lossNotAccepted") }
+        case .refusing:
+            if hasMapping || last.loses(against: now, model(), model(target)) { refusals.insert("lossNotAccepted") }
         case .deferred, .budget: refusals.formUnion(["unsupported"])
         default: break
         }
@@ -111,7 +112,9 @@ extension LifeRun {
         return context
     }
 
-    private func session(to target: Int, _ way: Life.Way, _ answers: [Answer], into: String? = nil) throws -> StoreSession {
+    private func session(to target: Int, _ way: Life.Way, _ answers: [Answer], into: String? = nil) throws
+        -> StoreSession
+    {
         let work: StoreRequest.Work = into.map { .migrateInto($0) } ?? (way == .rehearsal ? .rehearse : .migrate)
         return try StoreSession(
             StoreRequest(store, to: name(target), work, options(way)), context(answers, way), on: disk.system)
@@ -175,7 +178,8 @@ extension LifeRun {
     /// What a report says is lost is what the reference says is lost.
     private func check(_ report: MigrationReport, _ last: Snapshot) throws {
         guard last.version == now.version + 1, history.mappings[last.version] == nil,
-            history.stages[last.version] == nil, report.outcome != .nothingToDo
+            history.stages[last.version] == nil, report.outcome != .nothingToDo,
+            !report.losses.contains(where: { $0.isPutOff })
         else { return }
         let (old, new) = (model(), model(last.version))
         var gone: [String: Int64] = [:]
@@ -198,7 +202,7 @@ extension LifeRun {
             }
         }
         var saidValues: [String: Int64] = [:]
-        for loss in report.losses where loss.kind == .values {
+        for loss in report.losses where loss.kind == .values && loss.reason != .unexplained {
             saidValues[loss.propertyName ?? "", default: 0] += loss.count ?? 0
         }
         if values != saidValues.filter({ $0.value != 0 }) {
@@ -225,7 +229,8 @@ extension LifeRun.Snapshot {
             let before = old.world.pairs[link.id]?.forward ?? [:]
             let after = world.pairs[link.id]?.forward ?? [:]
             let isOrderLost = link.ends.contains(where: \.isOrdered)
-            return isOrderLost && new.link(link.id).map { $0.ends.map(\.isOrdered) != link.ends.map(\.isOrdered) } != false
+            return isOrderLost
+                && new.link(link.id).map { $0.ends.map(\.isOrdered) != link.ends.map(\.isOrdered) } != false
                 || before.contains { Set(after[$0.key] ?? []) != Set($0.value) }
         }
     }

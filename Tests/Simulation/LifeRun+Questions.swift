@@ -38,7 +38,9 @@ extension LifeRun {
         let audit = try keeper.validate(RulesToCheck([]), full: true)
         (answered.versions["validate"], answered.counts["validate"]) = (audit.version, audit.rowCounts)
         // What a power cut leaves of a log is said, and was never committed.
-        let findings = audit.findings.filter { $0.severity > .note && !(hasLostPower && $0.code == "side-file-damaged") }
+        let findings = audit.findings.filter {
+            $0.severity == .error && !(hasLostPower && $0.code == "side-file-damaged")
+        }
         answered.isSound = findings.isEmpty
         answered.findings = findings.map { "\($0.code) at \($0.place): \($0.message)" }
         return answered

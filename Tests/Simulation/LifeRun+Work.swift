@@ -19,10 +19,10 @@ extension LifeRun {
         case .save(let api, let changes): return try saving(changes, api)
         case .look(let api): return looking(api)
         case .open(let api):
-            return Work {
+            return Work(refusals: locks) {
                 guard self.app == nil else { return nil }
                 self.app = try self.program(api)
-                self.appVersion = self.now.version
+                (self.appVersion, self.appStore) = (self.now.version, self.store)
                 return nil
             }
         case .close:
@@ -77,7 +77,8 @@ extension LifeRun {
         case .repair:
             return Work(refusals: locks.union(now.isDeferred ? ["deferredWork"] : [])) {
                 let report = try self.keeper().repair(RepairRule.byDefault, isRehearsal: false)
-                if let fault = report.faults.first {
+                // A save that dies may leave files that no row names.
+                if let fault = report.faults.first(where: { $0.rule != .externalFiles }) {
                     throw LifeFailure(kind: "repaired", words: "\(fault.rule) at \(fault.place) of a sound store")
                 }
                 return nil
@@ -113,24 +114,27 @@ extension LifeRun {
         }
     }
 
+    /// Whether another program has migrated or moved the store that the app has open.
+    private var isBehind: Bool { app != nil && (appVersion != now.version || appStore != store) }
+    private static let overtaken: Set = [
+        "storeAhead", "fileNotFound", "unknownKey", "objectGone", "usage", "wrongType",
+    ]
+
     private func saving(_ changes: [Change], _ api: API) throws -> Work {
         var (after, made) = (now, [Change]())
-        var keys: [String: Int] = [:]
         let model = model()
-        for change in changes {
-            let isMade = after.world.make(change, in: model) { entity in
-                let root = model.entity(model.root(of: entity))?.name ?? ""
-                keys[root] = (keys[root] ?? highest[root] ?? 0) + 1
-                return keys[root] ?? 0
-            }
-            if isMade { made.append(change) }
+        for change in changes where after.world.make(change, in: model, key: { _ in 0 }) { made.append(change) }
+        // Keys are given in the save, to what is still there.
+        var keys = highest
+        for case .insert(let number, let entity, _) in made where after.world.objects[number] != nil {
+            let root = model.entity(model.root(of: entity))?.name ?? ""
+            keys[root, default: 0] += 1
+            after.world.objects[number]?.key = keys[root] ?? 0
         }
         after.transactions = nil
-        let isBehind = app != nil && appVersion != now.version
-        let nothing = made.isEmpty
+        let (isBehind, nothing) = (isBehind, made.isEmpty)
         return Work(
-            new: nothing ? nil : after,
-            refusals: isBehind ? ["storeAhead", "fileNotFound"] : reader == nil ? [] : ["locked"]
+            new: nothing ? nil : after, refusals: isBehind ? Self.overtaken.union(locks) : locks
         ) { [after, made] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
@@ -144,7 +148,7 @@ extension LifeRun {
                 if isBehind || self.disk.hasMet { self.leave() }
                 throw error
             }
-            if isBehind { throw LifeFailure(kind: "overtaken", words: "a program saved into a store of a later version") }
+            if isBehind { throw LifeFailure(kind: "overtaken", words: "the app saved into a store that is another's") }
             var after = after
             for (number, key) in keys {
                 let root = model.root(of: after.world.objects[number]?.entity ?? 0)
@@ -163,8 +167,8 @@ extension LifeRun {
     }
 
     private func looking(_ api: API) -> Work {
-        let isBehind = app != nil && appVersion != now.version
-        return Work(refusals: isBehind ? ["storeAhead", "fileNotFound"] : []) {
+        let isBehind = isBehind
+        return Work(refusals: isBehind ? Self.overtaken.union(locks) : locks) {
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
             defer { if isOwn { program.close() } }
@@ -190,7 +194,8 @@ extension LifeRun {
             let declaring = model.lineage(object.entity).first(where: { $0.attributes.contains { $0.id == id } }),
             let attribute = declaring.attributes.first(where: { $0.id == id }), attribute.description.type == .string,
             !model.tree(of: object.entity).contains(where: { other in
-                other.id != declaring.id && other.attributes.contains { $0.description.name == attribute.description.name }
+                other.id != declaring.id
+                    && other.attributes.contains { $0.description.name == attribute.description.name }
             })
         else { return Work { nil } }
         let bytes: [UInt8] = [0x61, 0xFF, 0xC3, 0x28, UInt8(number % 256)]
@@ -212,7 +217,10 @@ extension LifeRun {
         let names = backups.keys.sorted()
         let name = place.flatMap { names.isEmpty ? nil : names[$0 % names.count] }
         let states = name.flatMap { backups[$0] }.map { [$0] } ?? names.compactMap { backups[$0] }
-        return Work(new: states.first, between: Array(states.dropFirst()), refusals: locks.union(["backupNotFound"] + (now.isDeferred || place == nil ? ["deferredWork"] : []))) {
+        return Work(
+            new: states.first, between: Array(states.dropFirst()),
+            refusals: locks.union(["backupNotFound"] + (now.isDeferred || place == nil ? ["deferredWork"] : []))
+        ) {
             do {
                 let report = try self.keeper().rollback(to: name)
                 self.paused = nil
@@ -241,10 +249,23 @@ extension LifeRun {
 
     private func downgrading() throws -> Work {
         guard now.version > 0, !now.isDeferred else { return Work { nil } }
+        // An entity that goes back into a hierarchy gets other keys there.
+        let (new, old) = (model(), model(now.version - 1))
+        let isMoved = new.entities.contains { old.entity($0.id) != nil && old.root(of: $0.id) != new.root(of: $0.id) }
+        // What a number of another type under the same name becomes is not the reference's to say.
+        let isReplaced = new.entities.contains { entity in
+            let attributes = old.lineage(entity.id).flatMap(\.attributes)
+            return new.lineage(entity.id).flatMap(\.attributes).contains { attribute in
+                attributes.contains { $0.description.name == attribute.description.name && $0.id != attribute.id }
+            }
+        }
+        if isMoved || isReplaced { return Work { nil } }
         var back = Snapshot(version: now.version - 1)
         back.world = now.world.returned(from: model(), to: model(now.version - 1))
         let keptBy = now
-        return Work(new: back, refusals: locks.union(["noPath", "cannotInfer", "question", "dataConflict", "unsupported"])) {
+        return Work(
+            new: back, refusals: locks.union(["noPath", "cannotInfer", "question", "dataConflict", "unsupported"])
+        ) {
             let report = try self.keeper().downgrade(
                 to: self.name(keptBy.version - 1), answers: { _ in try Answers(self.history.answers) },
                 isRehearsal: false)

@@ -51,7 +51,9 @@ final class LifeRun {
     /// The highest key by the store, of each root entity.
     var highest: [String: Int] = [:]
     var app: (any Program)?
+    /// The version and the path with which the app opened the store.
     var appVersion = 0
+    var appStore = ""
     var reader: SQLiteFile?
     var moves = 0
     /// Where the store is being moved to.
@@ -74,6 +76,7 @@ final class LifeRun {
     init(_ life: Life, in folder: String) throws {
         self.life = life
         history = try ModelHistory(life.models, stages: life.stages, mappings: life.mappings)
+        guard !history.models.isEmpty else { throw WitnessFailure("a life without a version") }
         root = folder
         field = root + "/field"
         store = field + "/Life.sqlite"
@@ -112,7 +115,8 @@ final class LifeRun {
             switch self {
             case .done: "done"
             case .refused(let error): "\(error.code)"
-            case .failed(let error): error is MigrationError ? "\((error as? MigrationError)?.code.description ?? "")" : "failed"
+            case .failed(let error):
+                error is MigrationError ? "\((error as? MigrationError)?.code.description ?? "")" : "failed"
             case .died: "died"
             }
         }
@@ -163,10 +167,15 @@ final class LifeRun {
         }
         destination = nil
         try disk.arm(nil, clock: TrialClock(era: UInt64(number + 1), ahead: ahead + 1_800))
-        let isNoticed = hit && fault?.kind == .wrongBit && { if case .done = ending { false } else { true } }()
+        var (isNoticed, isRestore) = (false, false)
+        if hit, fault?.kind == .wrongBit, case .failed(let error) = ending {
+            // What was restored and is not the backup has to be restored again, whatever is in its rows.
+            (isNoticed, isRestore) = (true, (error as? MigrationError)?.message.contains("The restored store") == true)
+        }
         let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
         try settle(
-            candidates, copied: (work.new.map { [$0] } ?? []) + work.between + copied, isDamageAllowed: isNoticed)
+            isRestore ? [] : candidates, copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
+            isDamageAllowed: isNoticed)
         let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
         trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
@@ -261,9 +270,10 @@ final class LifeRun {
         do {
             now = try identify(store, among: candidates, "the store")
         } catch let failure as LifeFailure where isDamageAllowed {
+            try noteBackups(among: [before] + candidates + copied)
             try heal(failure)
         }
-        try noteKeys()
+        try noteKeys(after: before)
         try noteBackups(among: [before, now] + candidates + copied)
         try checkRights()
     }
@@ -277,7 +287,9 @@ final class LifeRun {
         } catch {
             throw LifeFailure(kind: "unreadable", words: "\(what): \(error)")
         }
-        var difference = "it is of no version that it may have"
+        let versions = history.versions.versions.filter { $0.hashes.entities == hashes }.map(\.name)
+        let wanted = candidates.map { name($0.version) }
+        var difference = "it is of \(versions.first ?? "no version"), and may be of \(wanted.joined(separator: ", "))"
         var kind = "another version"
         for candidate in candidates {
             guard history.versions.versions[candidate.version].hashes.entities == hashes else { continue }
@@ -341,10 +353,13 @@ final class LifeRun {
     }
 
     /// A key is given once, whatever was restored since.
-    private func noteKeys() throws {
+    private func noteKeys(after before: Snapshot) throws {
         let model = model()
-        // The numbers of an entity that a restored version does not have go with it.
-        given = given.filter { root, _ in model.entity(root).map { $0.parent == nil } == true }
+        // The numbers of an entity that a restored version does not have, or by another name, may go with it.
+        given = given.filter { root, _ in
+            guard let entity = model.entity(root), entity.parent == nil else { return false }
+            return now.version >= before.version || self.model(before.version).entity(root)?.name == entity.name
+        }
         for (_, object) in now.world.objects {
             let root = model.root(of: object.entity)
             given[root] = max(given[root] ?? 0, object.key)

@@ -40,7 +40,9 @@ struct LifeSchedule {
             mappings: history.mappings.values.sorted { $0.position < $1.position }, plant: plant)
     }
 
-    private mutating func isLikely(_ part: Int, in whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) < part }
+    private mutating func isLikely(_ part: Int, in whole: Int) -> Bool {
+        Int.random(in: 0..<whole, using: &random) < part
+    }
 
     mutating func step(_ run: LifeRun) -> Life.Step {
         var step = Life.Step(action: run.number < 0 ? filling(run) : action(run))
@@ -62,7 +64,9 @@ struct LifeSchedule {
         var changes: [Change] = []
         var world = run.now.world
         for entity in model.entities where !entity.isAbstract && !entity.isEmpty {
-            for _ in 0..<Int.random(in: 0...each, using: &random) { add(insertion(entity, model), &changes, &world, model) }
+            for _ in 0..<Int.random(in: 0...each, using: &random) {
+                add(insertion(entity, model), &changes, &world, model)
+            }
         }
         for _ in 0..<(changes.count * 2) { if let link = link(world, model) { add(link, &changes, &world, model) } }
         return .save(.objects, changes)
@@ -93,7 +97,8 @@ struct LifeSchedule {
             return .migrate(to: target, way(), keepsReturned: Bool.random(using: &random))
         case 63..<66: return .backUp
         case 66..<73: return .rollBack(isLikely(1, in: 3) ? nil : some(run))
-        case 73..<75: return .prune(days: Int.random(in: 0...9, using: &random), count: Int.random(in: 1...4, using: &random))
+        case 73..<75:
+            return .prune(days: Int.random(in: 0...9, using: &random), count: Int.random(in: 1...4, using: &random))
         case 75..<79: return .move
         case 79..<83: return .downgrade
         case 83..<85: return .repair
@@ -133,7 +138,8 @@ struct LifeSchedule {
         let kind = kinds.randomElement(using: &random) ?? .stop
         let calls = run.calls[action.word] ?? 150
         return Life.StepFault(
-            kind: kind.rawValue, number: Int.random(in: 1...max(calls, 8), using: &random), seed: random.next() % 1_000_000)
+            kind: kind.rawValue, number: Int.random(in: 1...max(calls, 8), using: &random),
+            seed: random.next() % 1_000_000)
     }
 
     // MARK: - Changes
@@ -187,7 +193,8 @@ struct LifeSchedule {
     private mutating func link(_ world: HistoryWorld, _ model: HistoryModel) -> Change? {
         guard let link = model.links.randomElement(using: &random),
             let from = world.members(of: link.end.entity, in: model).randomElement(using: &random),
-            let to = world.members(of: link.inverse?.entity ?? link.destination, in: model).randomElement(using: &random)
+            let to = world.members(of: link.inverse?.entity ?? link.destination, in: model).randomElement(
+                using: &random)
         else { return nil }
         return .link(
             link.id, from: from, to: to, place: Int.random(in: 0..<8, using: &random),

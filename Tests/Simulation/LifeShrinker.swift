@@ -71,7 +71,7 @@ struct LifeShrinker {
             edit(&smaller)
             _ = take(smaller)
         }
-        for version in life.models.indices.reversed() where hasTime {
+        for version in life.models.indices.reversed() where hasTime && life.models.count > 1 {
             var smaller = life
             smaller.removeVersion(version)
             _ = take(smaller)

@@ -94,7 +94,9 @@ struct Simulation {
         try keep(life, failure)
     }
 
-    private mutating func live(_ known: Life, _ schedule: inout LifeSchedule?, count: Int) -> (LifeFailure?, String, Life) {
+    private mutating func live(_ known: Life, _ schedule: inout LifeSchedule?, count: Int) -> (
+        LifeFailure?, String, Life
+    ) {
         lives += 1
         let (failure, digest, life, made) = Self.live(known, &schedule, count: count, in: folder, options.isTracing)
         steps += life.steps.count

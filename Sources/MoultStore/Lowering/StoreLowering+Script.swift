@@ -314,7 +314,7 @@ extension StoreLowering {
                     return Self.number(row, highest: "0", replacing: hasKey)
                 }
                 let highest =
-                    carried.contains(row.name)
+                    carried.contains(row.name) || formerRoot(of: row.name) == row.number
                     ? "SELECT \(PrimaryKeyRow.highestSQL) FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number)"
                     : isUndoing ? "SELECT max(Z_PK) FROM main.\(table.name.quotedName)" : "0"
                 return Self.number(
@@ -355,16 +355,21 @@ extension StoreLowering {
 
     private func highestKeyGiven(_ row: PrimaryKeyRow) -> String {
         if let highest = highestKeys[row.name] { return "\(highest)" }
-        let roots = Set(
-            carriers(toTableOf: row.name).compactMap {
-                source.entityNumbers[source.model.root(of: $0.source).name]
-            }
-        ).sorted()
+        let carriers = carriers(toTableOf: row.name).map { source.model.root(of: $0.source).name }
+        let roots = Set(carriers.compactMap { source.entityNumbers[$0] } + [formerRoot(of: row.name)].compactMap { $0 })
+            .sorted()
         guard !roots.isEmpty else { return "0" }
         return """
             COALESCE((SELECT max(\(PrimaryKeyRow.highestSQL)) FROM source.Z_PRIMARYKEY \
             WHERE Z_ENT IN (\(roots.sqlList))), 0)
             """
+    }
+
+    /// Returns the number that a root entity had as one, although no object of its table is left; nil if it had none.
+    private func formerRoot(of name: String) -> Int? {
+        let former = destination.model.entity(name)?.renamingIdentifier ?? name
+        let old = source.model.entity(name) ?? source.model.entity(former)
+        return old.flatMap { $0.superentityName == nil ? source.entityNumbers[$0.name] : nil }
     }
 
     func identity(metadata: [UInt8], modelCache: [UInt8]?) -> [StoreScript.Statement] {

@@ -25,7 +25,9 @@ struct HistoryMapping: Codable, Sendable {
         var type: AttributeType { attribute.description.type }
     }
 
-    enum Means: String, Codable, CaseIterable, Sendable { case closure, other, fallback, reached, arithmetic, upper, text }
+    enum Means: String, Codable, CaseIterable, Sendable {
+        case closure, other, fallback, reached, arithmetic, upper, text
+    }
 
     /// One end of a link.
     struct Step: Codable, Sendable {

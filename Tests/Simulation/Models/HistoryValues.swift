@@ -51,8 +51,11 @@ enum HistoryValues {
         guard let number, ["i:", "b:", "f:", "n:"].contains(String(text.prefix(2))) else { return text }
         switch type {
         case .boolean: return number == 1 ? "b:1" : "b:0"
-        case .integer16, .integer32, .integer64: return "i:" + (Int64(digits) ?? Int64(exactly: number) ?? 0).description
+        case .integer16, .integer32, .integer64:
+            return "i:" + (Int64(digits) ?? Int64(exactly: number) ?? 0).description
         case .float, .double: return Self.text(.double(number))
+        case .decimal where text.hasPrefix("f:"): return "n:" + StoreWitness.plain("\(number)")
+        case .decimal: return "n:\(digits)"
         default: return text
         }
     }
@@ -175,7 +178,8 @@ enum HistoryValues {
     }
 
     private static let strings = [
-        "", " ", "\0", "a\0b", "'\";--", "line\nbreak\ttab", "e\u{301}\u{2028}\u{202E}abc", "👩‍👩‍👧‍👦", "\u{FEFF}\u{10FFFF}", "NULL", "007",
+        "", " ", "\0", "a\0b", "'\";--", "line\nbreak\ttab", "e\u{301}\u{2028}\u{202E}abc", "👩‍👩‍👧‍👦", "\u{FEFF}\u{10FFFF}",
+        "NULL", "007",
         "1e5",
     ]
     private static let blobs: [[UInt8]] = [[], [0], [1, 2, 3], [2, 65, 66, 0], Array(repeating: 200, count: 3_000)]

@@ -53,7 +53,7 @@ extension HistoryWorld {
                 let members = gone.filter { pairs[link.id]?.backward[$0]?.isEmpty == false }
                 guard members.isEmpty else { return false }
             }
-            self = removing { object in gone.contains { objects[$0] == object } }
+            self = removing(numbers: gone)
             return true
         }
     }
@@ -119,7 +119,8 @@ extension HistoryWorld {
         for (number, object) in world.objects {
             for attribute in old.lineage(object.entity).flatMap(\.attributes) {
                 guard let text = object.values[attribute.id] else { continue }
-                world.objects[number]?.values[attribute.id] = HistoryValues.narrowed(text, to: attribute.description.type)
+                world.objects[number]?.values[attribute.id] = HistoryValues.narrowed(
+                    text, to: attribute.description.type)
             }
         }
         return world

@@ -87,8 +87,12 @@ struct HistoryWorld: Equatable {
 
     /// Without some objects, and without the links to them.
     func removing(_ isGone: (Object) -> Bool) -> HistoryWorld {
+        removing(numbers: Set(objects.filter { isGone($0.value) }.keys))
+    }
+
+    func removing(numbers gone: Set<Int>) -> HistoryWorld {
         var world = self
-        world.objects = objects.filter { !isGone($0.value) }
+        world.objects = objects.filter { !gone.contains($0.key) }
         for (link, pairs) in pairs {
             func left(_ lists: [Int: [Int]]) -> [Int: [Int]] {
                 lists.filter { world.objects[$0.key] != nil }
