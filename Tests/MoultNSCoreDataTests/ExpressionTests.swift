@@ -130,7 +130,8 @@ import Testing
         #expect(!whole.isCountOnlyRequest && whole.contextExpression.keyPath == "sourceContext")
         #expect(whole.requestExpression.function == "fetchRequestForSourceEntityNamed:predicateString:")
         try container.persistentStoreCoordinator.remove(container.persistentStoreCoordinator.persistentStores[0])
-        let manager = NSMigrationManager(sourceModel: Library.model(), destinationModel: Library.model())
+        let newer = Library.model { person, _ in person.properties.append(Library.attribute("note", .string)) }
+        let manager = NSMigrationManager(sourceModel: Library.model(), destinationModel: newer)
         let mapping = try NSMappingModel.inferredMappingModel(
             forSourceModel: manager.sourceModel, destinationModel: manager.destinationModel)
         let person = try #require(mapping.entityMappings.first { $0.sourceEntityName == "Person" })

@@ -112,5 +112,6 @@ import Testing
         #expect(try names(NSPredicate(format: "name == '%@'", "Ann")) == [])
         #expect(try names(NSPredicate(format: "age == 20", argumentArray: ["Ann"])) == ["Bob"])
         #expect(try names(NSPredicate(format: "age < %lu", UInt64.max)) == ["Ann", "Bob"])
+        #expect(try names(NSPredicate(format: "age > %f AND age > %@", CGFloat(25), Float(25))) == ["Ann"])
     }
 }

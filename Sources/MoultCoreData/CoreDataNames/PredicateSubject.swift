@@ -15,6 +15,7 @@ func expressionValue(_ value: Any?, _ element: (Any?) throws -> ExpressionValue)
     case let object as NSManagedObject: return .object(object.objectID)
     // The value of the key `entity` is the entity's name.
     case let entity as NSEntityDescription: return .string(entity.name ?? "")
+    case let number as any BinaryFloatingPoint: return .real(Double(number))
     case let number as NSDecimalNumber: return .decimal(number.decimalValue.digits)
     case let set as NSSet: return .collection(try set.allObjects.map(element))
     case let list as NSArray: return .collection(try list.map(element))
