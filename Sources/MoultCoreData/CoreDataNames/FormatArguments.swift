@@ -50,7 +50,7 @@ func formatArguments(_ arguments: [Any?], for format: String) throws -> [FormatA
 
 /// Converts the constant of an expression. A value that no attribute can have equals only values that are equal to it.
 func predicateValue(_ value: Any?) -> ExpressionValue {
-    if let known = try? expressionValue(value, predicateValue) { return known }
+    if let known = try? expressionValue(value, elements: predicateValue) { return known }
     guard let value else { return .null }
     let wrapped = Mirror(reflecting: value)
     if wrapped.displayStyle == .optional { return wrapped.children.first.map { predicateValue($0.value) } ?? .null }

@@ -6,11 +6,11 @@ import MoultModel
 ///
 /// - Throws: `usage` for a value that a predicate cannot contain.
 func expressionValue(_ value: Any?) throws -> ExpressionValue {
-    try expressionValue(value) { try expressionValue($0) }
+    try expressionValue(value, elements: { try expressionValue($0) })
 }
 
 /// - Parameter element: converts the elements of a collection.
-func expressionValue(_ value: Any?, _ element: (Any?) throws -> ExpressionValue) throws -> ExpressionValue {
+func expressionValue(_ value: Any?, elements element: (Any?) throws -> ExpressionValue) throws -> ExpressionValue {
     switch value {
     case let object as NSManagedObject: return .object(object.objectID)
     // The value of the key `entity` is the entity's name.
@@ -67,7 +67,7 @@ final class KeyedValues: ObjectValues {
                     if let key = entry.key as? String { all[key] = entry.value }
                 })
         default:
-            if let known = try? expressionValue(value, { self.value($0) }) { return known }
+            if let known = try? expressionValue(value, elements: { self.value($0) }) { return known }
             let opaque = predicateValue(value)
             if case .object(let id) = opaque { known[id] = value }
             return opaque

@@ -85,25 +85,27 @@ extension Executor {
     /// - Throws: `verificationFailed` if a page still differs; errors from the file system.
     func proveCommit(_ backup: StoreBackup?, writingBack writesBack: Bool) throws {
         /// Returns what differs, or what SQLite reports as damaged.
-        func difference() throws -> String? {
+        func difference(writingBack: Bool) throws -> String? {
             do {
+                // Before the WAL is written back, which would copy a wrong page. If it stays, the next program stops
+                // reading it at the first wrong byte, also of a checksum.
+                if let file = try lock.connection.fileChangedOnTheWay() { return "a page in \(file)" }
+                if writingBack { try lock.connection.writeBackLog(system, isProven: false) }
                 guard let committed else {
-                    // Before the WAL is written back, which would copy a wrong page, and after it.
-                    if let file = try lock.connection.fileChangedOnTheWay() { return "a page in \(file)" }
-                    if writesBack { try lock.connection.writeBackLog(system, isProven: false) }
                     return try lock.connection.fileChangedOnTheWay().map { "a page in \($0)" }
                 }
-                if writesBack { try lock.connection.writeBackLog(system, isProven: false) }
                 return try PageDigests(lock.connection).firstDifference(from: committed.pages).map { "its page \($0)" }
             } catch let error as MigrationError where [.storeCorrupted, .notAStore].contains(error.code) {
                 return "its page 1"
             }
         }
-        guard var place = try difference() else { return }
+        guard var place = try difference(writingBack: writesBack) else { return }
         if let copy = committed?.copy {
             log.append("Run \(identifier): a page was not read as it was written. The new store is written again.")
+            // What is appended after a wrong byte of a WAL is never read.
+            try lock.connection.writeBackLog(system, isProven: false)
             try writePages(of: copy)
-            guard let second = try difference() else { return }
+            guard let second = try difference(writingBack: true) else { return }
             place = second
         }
         throw MigrationError(

@@ -62,9 +62,10 @@ private struct FormerRequirements {
         }?.model
         let place = subject.versions.firstIndex { $0.name == subject.shipping?.name } ?? 0
         let before = place > 0 ? subject.versions[place - 1].version : nil
-        requirements = (release == nil ? before : released).flatMap {
+        let requirements = (release == nil ? before : released).flatMap {
             try? CloudKitRequirements($0.model, configuration: schema?.configuration)
         }
+        self.requirements = requirements
         gaps = (schema.flatMap { requirements?.gaps(in: $0.schema) } ?? []) + (requirements?.faults ?? [])
         let edit = released.flatMap { released in
             subject.shipping.flatMap { try? ModelDiff(from: released, to: $0.version) }
