@@ -141,7 +141,7 @@ struct WayBackVerbTests {
             let way = ["migrate", path, "--accept-losses"] + model
             let refused = try moult.run(Tool.path, way)
             #expect(refused.exit == 3 && refused.errors.contains("use --deferred, which needs "), "\(refused)")
-            #expect(refused.errors.contains(" now and leaves slow work to moult finish"), "\(refused)")
+            #expect(refused.errors.contains(" now and leaves slow work to `moult finish "), "\(refused)")
             let followed = try moult.run(Tool.path, way + ["--deferred"])
             #expect(followed.exit == 0, "\(followed)")
         }

@@ -20,7 +20,9 @@ struct StoreGrowthTests {
     private static let item = "name String, rate Double, number Integer32, note String, box > Box.items"
 
     private static let changes = [
-        Change(testDescription: "an index of texts", item: item + ", mark Integer16, note2 String indexed was=note"),
+        Change(
+            testDescription: "an index of texts",
+            item: item.replacing("note String", with: "note2 String indexed was=note, mark Integer16")),
         Change(testDescription: "an index of numbers", item: item.replacing("32", with: "32 modifier=x indexed")),
         Change(testDescription: "a number for every row", item: item + ", mark Integer32 required =1"),
         Change(testDescription: "a text for every row", item: item + ", mark String required =as.long.as.a.short.line"),

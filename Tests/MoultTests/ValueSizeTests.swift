@@ -11,7 +11,7 @@ import Testing
         #expect(MemoryLayout<StoreLayout>.size == 8)
         #expect(MemoryLayout<BoundPlan>.size == 8)
         #expect(MemoryLayout<StoreSession>.size == 8)
-        #expect(MemoryLayout<PreparedMigration>.size <= 640)
+        #expect(MemoryLayout<PreparedMigration>.size <= 704)
         #expect(MemoryLayout<Pass>.size <= 1_000)
     }
 }

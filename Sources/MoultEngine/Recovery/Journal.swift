@@ -198,7 +198,9 @@ package struct StoreState: Sendable, Equatable {
         schemaVersion = try connection.integer("PRAGMA \(name).schema_version") ?? 0
         pageSize = try connection.integer("PRAGMA \(name).page_size") ?? 0
         pageCount = try connection.integer("PRAGMA \(name).page_count") ?? 0
-        usesWAL = try connection.text("PRAGMA \(name).journal_mode") == "wal"
+        let mode = try connection.text("PRAGMA \(name).journal_mode")
+        // A connection that reads no WAL names another mode.
+        usesWAL = try mode == "wal" || schema == "main" && mode != "memory" && connection.isFileInWALMode
         uuid = try connection.text("SELECT Z_UUID FROM \(name).Z_METADATA LIMIT 1") ?? ""
         let list = try connection.value("SELECT Z_PLIST FROM \(name).Z_METADATA LIMIT 1")?.blob
         let entries = list.flatMap { try? PropertyList(parsing: $0) }?["NSStoreModelVersionHashes"]?.dictionary

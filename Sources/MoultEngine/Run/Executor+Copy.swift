@@ -89,7 +89,9 @@ extension Executor {
             do {
                 // Before the WAL is written back, which would copy a wrong page. If it stays, the next program stops
                 // reading it at the first wrong byte, also of a checksum.
-                if let file = try lock.connection.fileChangedOnTheWay() { return "a page in \(file)" }
+                if committed == nil || !writingBack, let file = try lock.connection.fileChangedOnTheWay() {
+                    return "a page in \(file)"
+                }
                 if writingBack { try lock.connection.writeBackLog(system, isProven: false) }
                 guard let committed else {
                     return try lock.connection.fileChangedOnTheWay().map { "a page in \($0)" }

@@ -32,13 +32,21 @@ public struct ManagedObjectModel: Sendable, Equatable {
         var positions: [String: Int] = [:]
         var children: [String: [String]] = [:]
         let hashes = Once<VersionHashes>()
+        var source = ModelSourceForm()
     }
 
-    private let contents: Shared<Contents>
+    private var contents: Shared<Contents>
     private var positions: [String: Int] { contents.value.positions }
     private var children: [String: [String]] { contents.value.children }
     var hashes: Once<VersionHashes> { contents.value.hashes }
-    var source = ModelSourceForm()
+    var source: ModelSourceForm {
+        get { contents.value.source }
+        set {
+            var changed = contents.value
+            changed.source = newValue
+            contents = Shared(changed)
+        }
+    }
 
     /// - Throws: `MigrationError` with code `modelInvalid`, which names the entity and property at fault.
     public init(

@@ -138,7 +138,10 @@ extension UseCase {
                 fromFile: faces.folder + "/old.ckdb", toFile: faces.folder + "/new.ckdb")
             try faces.expectSame(
                 faces.moult("cloudkit diff", "old.ckdb", "new.ckdb", isModelNamed: false), files.json)
-            #expect(files.sentences == versions.sentences && !files.sentences.isEmpty)
+            // Files know of no renaming identifier.
+            let alike = versions.sentences.filter { !$0.contains("is renamed from") }
+            #expect(!alike.isEmpty && alike.allSatisfy(files.sentences.contains))
+            #expect(files.sentences.count == versions.sentences.count)
         },
         UseCase("the shapes of a model at tags", ["reconstruct"], ["reconstruct(tags:stores:isWriting:)"]) {
             let faces = try Faces.forum()

@@ -58,7 +58,11 @@ struct DiagnosisWorkTests {
         let library = try LibraryStore()
         let sound = try statements(library)
         #expect(sound.filter { $0.contains("integrity_check") } == ["PRAGMA \"main\".integrity_check(0)"])
-        #expect(!sound.contains { $0.hasPrefix("SELECT r.Z_PK FROM main.") || $0.contains("first_value") })
+        // Derived values are counted anew by the audit itself.
+        let searches = sound.filter {
+            $0.hasPrefix("SELECT r.Z_PK FROM main.") && !$0.contains("BOOKCOUNT") || $0.contains("first_value")
+        }
+        #expect(searches == [])
         try library.shell("UPDATE ZBOOK SET ZCOVER = 1000 WHERE Z_PK = 7")
         let dangling = try statements(library)
         #expect(dangling.contains { $0.hasPrefix("SELECT r.Z_PK FROM main.\"ZBOOK\"") })

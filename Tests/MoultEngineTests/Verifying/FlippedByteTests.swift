@@ -20,7 +20,8 @@ struct FlippedByteTests {
         let ground = try FlipGround(work)
         let writes = try ground.writes()
         let count = writes.count
-        #expect(count > 3)
+        // A backup is written in pieces of many pages.
+        #expect(count > (work == .backup ? 1 : 3))
         var (noticed, harmless) = (0, 0)
         // Of each file that is written one page in the middle, in every tier.
         for (file, numbers) in Dictionary(grouping: 1...count, by: { writes[$0 - 1] }) {

@@ -161,8 +161,11 @@ enum HistoryValues {
             [0, -1, .min, .max, .max - 1, 1 << 53 + 1, 1 << 53 - 1, 1 << 53, -(1 << 53) - 1].map(AttributeValue.integer)
         case .decimal: ["0", "12.5", "-99999.99", "123456789012345", "0.000000000000001"].map(AttributeValue.decimal)
         case .double:
-            [0, -0.0, 0.1, -1.5, 9_007_199_254_740_994, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity, -.infinity]
-                .map(AttributeValue.double)
+            [
+                0, -0.0, 0.1, -1.5, 9_007_199_254_740_994, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity,
+                -.infinity,
+            ]
+            .map(AttributeValue.double)
         case .float:
             [0, 0.5, Double(Float.greatestFiniteMagnitude), Double(Float(0.1)), -3].map(AttributeValue.double)
         case .string: strings.map(AttributeValue.string)
