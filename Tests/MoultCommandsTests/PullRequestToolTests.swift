@@ -136,7 +136,7 @@ struct PullRequestToolTests {  // tier: long
         #expect(edited.count == 1 && (edited.first.flatMap { Int($0) } ?? 0) > 0, "\(edited)")
         try """
         {"model": "Forum.xcdatamodeld", "exceptions": [
-          {"rule": "OPEN001", "place": "Forum", "why": "It was never released."},
+          {"rule": "OPEN001", "place": "Thread", "why": "It was never released."},
           {"rule": "SHAPE003", "place": "Forum 3", "why": "Nothing has it."}]}
         """.write(toFile: moult.folder.path + "/moult.json", atomically: true, encoding: .utf8)
         let excepted = try results()

@@ -167,7 +167,7 @@ extension ManagedObjectContext {
         turn.add(body)
     }
 
-    /// Runs `body` on this thread, with exclusive access to the context and after the blocks that ``perform(_:)`` was
+    /// Runs `body` on this thread, with exclusive access to the context and after the blocks that `perform(_:)` was
     /// called with before, and returns when it is done. A nested call runs at once.
     public func performAndWait<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try turn.inOrder(body)

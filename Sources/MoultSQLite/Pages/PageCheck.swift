@@ -87,7 +87,8 @@ package struct PageCheck {
             let (count, rows) = (entries[tree.name] ?? 0, entries[tree.table] ?? 0)
             guard count != rows else { continue }
             claims.tree = tree.name
-            try claims.report(tree.root, "The index has \(count) entries, but \(tree.table) has \(rows) rows.", .index)
+            let (found, wanted) = (Quantity.count(count, "entry", plural: "entries"), Quantity.count(rows, "row"))
+            try claims.report(tree.root, "The index has \(found), but \(tree.table) has \(wanted).", .index)
         }
     }
 

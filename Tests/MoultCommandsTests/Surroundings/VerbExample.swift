@@ -14,10 +14,11 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { command }
 
-    /// `browse` serves its page until it is stopped; MoultToolsTests start it.
+    /// `browse` serves its page until it is stopped; MoultToolsTests start it. `cloudkit check` exits with 1: the model
+    /// of the examples has what Core Data refuses to mirror.
     static let all: [VerbExample] = Verb.all.filter { $0.name != "browse" }.flatMap(\.leaves).flatMap { words, verb in
         verb.examples.map { VerbExample(verb: words.joined(separator: " "), command: $0) }
-    }
+    }.filter { $0.verb != "cloudkit check" }
 
     /// One for each verb, and all of them in the tier.
     static let tried: [VerbExample] =
