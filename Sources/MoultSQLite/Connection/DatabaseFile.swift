@@ -18,6 +18,16 @@ package struct DatabaseFile {
         (self.connection, file, self.methods) = (connection, pointer, methods)
     }
 
+    /// The size in bytes.
+    package var size: Int64 {
+        get throws {
+            var size: Int64 = 0
+            let result = methods.xFileSize?(file, &size) ?? IOError.size
+            guard result == SQLITE_OK else { throw error(result) }
+            return size
+        }
+    }
+
     /// Reads the bytes from an offset; those beyond the end of the file are zeros.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws {
         for start in stride(from: 0, to: buffer.count, by: Self.limit) {

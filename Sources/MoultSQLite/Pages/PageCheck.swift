@@ -9,7 +9,7 @@ import MoultBasics
 ///
 /// The file is one that nothing writes to, such as a backup: journals are ignored.
 package struct PageCheck {
-    /// What is wrong in one place.
+    /// A fault of one page or index.
     package struct Fault: Sendable, Hashable {
         package enum Kind: Sendable, Hashable {
             /// A page is damaged.
@@ -28,8 +28,7 @@ package struct PageCheck {
 
     private let connection: Connection
 
-    /// - Parameter connection: an immutable connection. It holds no lock, which would be lost when this check closes the
-    ///   file.
+    /// - Parameter connection: an immutable connection.
     package init(_ connection: Connection) { self.connection = connection }
 
     /// Reads the whole file.
@@ -39,26 +38,27 @@ package struct PageCheck {
     ///   each table and of the entries of each index, by its name.
     /// - Throws: SQLite's error for a header or a schema that it cannot read, or the system's for a page.
     package func faults(limit: Int = 20) throws -> (faults: [Fault], entries: [String: Int64]) {
-        try OpenFile.reading(connection.path) { file in
-            // An empty file is an empty database.
-            if file.size == 0 { return ([], [:]) }
-            var first = [UInt8](repeating: 0, count: 100)
-            _ = try first.withUnsafeMutableBytes { try file.read(into: $0, from: 0) }
-            guard let header = CheckedHeader(first, fileSize: file.size) else {
-                return ([Fault(kind: .page, page: 1, tree: "", message: "The header is not one of a database.")], [:])
-            }
-            guard let schema = try CheckedSchema(connection, encoding: header.encoding) else {
-                return (try messagesOfSQLite("\(limit)").map(Self.fault), [:])
-            }
-            let claims = PageClaims(file, header, limit: limit)
-            var (entries, unchecked): ([String: Int64], Set<String>) = ([:], schema.unchecked)
-            do {
-                try check(schema, header, claims, &entries, &unchecked)
-            } catch is PageClaims.Enough {}
-            if !claims.faults.isEmpty { return (claims.faults, [:]) }
-            let messages = try unchecked.sorted().flatMap { try messagesOfSQLite($0.quotedName) }
-            return (messages.prefix(limit).map(Self.fault), entries)
+        func judgedBySQLite() throws -> [Fault] { try messagesOfSQLite("\(limit)").map(Self.fault) }
+        guard let file = DatabaseFile(connection) else { return (try judgedBySQLite(), [:]) }
+        let size = try file.size
+        // An empty file is an empty database.
+        if size == 0 { return ([], [:]) }
+        var first = [UInt8](repeating: 0, count: 100)
+        try first.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        guard let header = CheckedHeader(first, fileSize: size) else {
+            return ([Fault(kind: .page, page: 1, tree: "", message: "The header is not one of a database.")], [:])
         }
+        guard let schema = try CheckedSchema(connection, encoding: header.encoding) else {
+            return (try judgedBySQLite(), [:])
+        }
+        let claims = PageClaims(file, header, limit: limit)
+        var (entries, unchecked): ([String: Int64], Set<String>) = ([:], schema.unchecked)
+        do {
+            try check(schema, header, claims, &entries, &unchecked)
+        } catch is PageClaims.Enough {}
+        if !claims.faults.isEmpty { return (claims.faults, [:]) }
+        let messages = try unchecked.sorted().flatMap { try messagesOfSQLite($0.quotedName) }
+        return (messages.prefix(limit).map(Self.fault), entries)
     }
 
     private func check(

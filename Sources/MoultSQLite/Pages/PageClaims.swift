@@ -15,7 +15,7 @@ final class PageClaims {
     private let hasMap: Bool
     /// The readers of the pointer map pages, each of every 256th.
     private var maps: [PageReader?]
-    private let file: OpenFile
+    private let file: DatabaseFile
     private let lockPage: Int
     private var claimed: [UInt64]
     private let limit: Int
@@ -23,7 +23,7 @@ final class PageClaims {
     /// The name of the b-tree that is being read.
     var tree = ""
 
-    init(_ file: OpenFile, _ header: CheckedHeader, limit: Int) {
+    init(_ file: DatabaseFile, _ header: CheckedHeader, limit: Int) {
         (pageSize, usable, count, hasMap) = (header.pageSize, header.usable, header.count, header.hasMap)
         (self.file, self.limit) = (file, limit)
         trees = PageReader(file, pageSize: pageSize, count: count)
@@ -132,7 +132,7 @@ final class PageClaims {
     }
 }
 
-/// A page in memory. The memory goes on for ``slack`` bytes, so that a varint may be read before the place where it
+/// A page in memory. The memory continues for ``slack`` bytes, so that a varint may be read before the place where it
 /// ends is checked. A place that is read is in the page or at most ``slack`` - 9 bytes behind it.
 struct RawPage {
     static let slack = 64
@@ -190,7 +190,7 @@ struct RawPage {
 /// A reader of the pages of a file into memory of its own, ahead where they follow each other. A page is valid until the
 /// next one is read.
 final class PageReader {
-    private let file: OpenFile
+    private let file: DatabaseFile
     private let pageSize: Int
     private let count: Int
     private let memory: UnsafeMutableRawPointer
@@ -200,7 +200,7 @@ final class PageReader {
     private var ahead = 1
 
     /// - Parameter most: the number of pages to read at once.
-    init(_ file: OpenFile, pageSize: Int, count: Int, most: Int? = nil) {
+    init(_ file: DatabaseFile, pageSize: Int, count: Int, most: Int? = nil) {
         (self.file, self.pageSize, self.count) = (file, pageSize, count)
         self.most = most ?? max(131_072 / pageSize, 1)
         memory = .zeros(self.most * pageSize + RawPage.slack)
@@ -220,9 +220,9 @@ final class PageReader {
     private func read(_ number: Int, _ pages: Int) throws {
         held = 0..<0
         let part = UnsafeMutableRawBufferPointer(start: memory, count: pages * pageSize)
-        let done = try file.read(into: part, from: Int64(number - 1) * Int64(pageSize))
-        // That the file ends within its last page has been reported.
-        if done < part.count { memset(memory + done, 0, part.count - done) }
+        // Zeros take the place of the end of the last page, where the file is cut off; that has been reported.
+        try file.read(into: part, at: Int64(number - 1) * Int64(pageSize))
+        WorkMeter.current?.pulse(part.count)
         held = number..<(number + pages)
     }
 }
