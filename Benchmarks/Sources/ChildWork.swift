@@ -113,3 +113,18 @@ enum Clock {
     /// Seconds that only go forward.
     static var now: Double { Double(POSIXSystem().monotonicNanoseconds) / 1e9 }
 }
+
+extension ChildWork {
+    /// Prints the seconds of the work and the peak memory.
+    static func show(_ work: () throws -> Void) throws {
+        let begun = Clock.now
+        try work()
+        print(
+            JSONValue.object([.init("run", .double(Clock.now - begun)), .init("peak", .integer(peakMemory))]).compact)
+    }
+
+    /// - Throws: `internal` if a result of the work is not right.
+    static func check(_ isRight: Bool, _ what: String) throws {
+        guard isRight else { throw MigrationError(.internal, "\(what) is not as it must be.", remedy: "") }
+    }
+}

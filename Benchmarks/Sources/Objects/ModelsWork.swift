@@ -17,9 +17,7 @@ struct ModelsWork {
         if work == "relational" || work == "flat" { return try makeSchools(at: store, rows, areLinked: work != "flat") }
         let container = try ModelsData.container(at: store)
         let side = ModelsWork(context: ModelContext(container), rows: rows)
-        let seconds = try side.seconds(of: work)
-        print(
-            JSONValue.object([.init("run", .double(seconds)), .init("peak", .integer(ChildWork.peakMemory))]).compact)
+        try side.show(work)
     }
 
     /// Makes the objects of ``SchoolsData`` in a new store, and saves them in one go.
@@ -27,7 +25,7 @@ struct ModelsWork {
         let container = try ModelContainer(
             for: ModelsData.Student.self, configurations: ModelConfiguration(url: URL(fileURLWithPath: path)))
         let context = ModelContext(container)
-        try SchoolsData.show {
+        try ChildWork.show {
             let counts = SchoolsData.Counts(rows)
             let schools = (0..<counts.schools).map { ModelsData.School(name: "school \($0)") }
             let courses = (0..<counts.courses).map { ModelsData.Course(name: "course \($0)") }
@@ -44,30 +42,21 @@ struct ModelsWork {
         }
     }
 
-    private func seconds(of work: String) throws -> Double {
-        switch work {
-        case "insert":
-            let given = (0..<rows).map(ModelsData.ItemValues.init)
-            return try timed { try insert(given) }
-        case "fetch": return try timed(fetch)
-        case "lookup": return try timed(lookup)
-        case "scan": return try timed(scan)
-        case "update": return try timed(update)
-        case "to_one": return try timed { try toOne(ahead: false) }
-        case "to_one_ahead": return try timed { try toOne(ahead: true) }
-        case "to_many": return try timed(toMany)
-        default: throw MigrationError(.usage, "There is no work \(work).", remedy: "See ModelsWork.")
+    private func show(_ work: String) throws {
+        let given = work == "insert" ? (0..<rows).map(ModelsData.ItemValues.init) : []
+        try ChildWork.show {
+            switch work {
+            case "insert": try insert(given)
+            case "fetch": try fetch()
+            case "lookup": try lookup()
+            case "scan": try scan()
+            case "update": try update()
+            case "to_one": try toOne(ahead: false)
+            case "to_one_ahead": try toOne(ahead: true)
+            case "to_many": try toMany()
+            default: throw MigrationError(.usage, "There is no work \(work).", remedy: "See ModelsWork.")
+            }
         }
-    }
-
-    private func timed(_ body: () throws -> Void) rethrows -> Double {
-        let begun = Clock.now
-        try body()
-        return Clock.now - begun
-    }
-
-    private func check(_ isRight: Bool, _ what: String) throws {
-        guard isRight else { throw MigrationError(.internal, "\(what) is not as it must be.", remedy: "") }
     }
 
     // MARK: - The work
@@ -83,14 +72,14 @@ struct ModelsWork {
     private func fetch() throws {
         let items = try context.fetch(FetchDescriptor<Item>())
         let total = items.reduce(0) { $0 + Double($1.count) + $1.price + Double($1.title.utf8.count) }
-        try check(items.count == rows && total > 0, "What was fetched")
+        try ChildWork.check(items.count == rows && total > 0, "What was fetched")
     }
 
     private func lookup() throws {
         for row in stride(from: 0, to: rows, by: max(rows / 1000, 1)) {
             let title = ObjectsData.title(row)
             let items = try context.fetch(FetchDescriptor<Item>(predicate: #Predicate { $0.title == title }))
-            try check(items.count == 1 && Int(items[0].count) == row, "What was found")
+            try ChildWork.check(items.count == 1 && Int(items[0].count) == row, "What was found")
         }
     }
 
@@ -98,7 +87,7 @@ struct ModelsWork {
         let predicate = #Predicate<Item> { $0.price > 100_000 && $0.isDone && $0.note?.contains("item") == true }
         let items = try context.fetch(
             FetchDescriptor<Item>(predicate: predicate, sortBy: [SortDescriptor(\.createdAt)]))
-        try check(items.count > rows / 20, "What was found")
+        try ChildWork.check(items.count > rows / 20, "What was found")
     }
 
     private func update() throws {
@@ -113,7 +102,7 @@ struct ModelsWork {
         var fetch = FetchDescriptor<Item>()
         if ahead { fetch.relationshipKeyPathsForPrefetching = [\.owner] }
         let total = try context.fetch(fetch).reduce(0) { $0 + ($1.owner?.name.utf8.count ?? 0) }
-        try check(total == rows * 10, "What was reached")
+        try ChildWork.check(total == rows * 10, "What was reached")
     }
 
     private func toMany() throws {
@@ -121,6 +110,6 @@ struct ModelsWork {
         for owner in try context.fetch(FetchDescriptor<Owner>()) {
             for item in owner.items where item.rank >= 0 { count += 1 }
         }
-        try check(count == rows, "What was reached")
+        try ChildWork.check(count == rows, "What was reached")
     }
 }

@@ -15,7 +15,7 @@
             }
             let side = NamesWork(context: try NamesData.context(NamesData.items(), at: store), rows: rows)
             let given = work == "insert" ? (0..<rows).map(ModelsData.ItemValues.init) : []
-            try SchoolsData.show {
+            try ChildWork.show {
                 switch work {
                 case "insert": try side.insert(given)
                 case "fetch": try side.fetch()
@@ -32,7 +32,7 @@
 
         private static func makeSchools(at path: String, _ rows: Int, areLinked: Bool) throws {
             let context = try NamesData.context(NamesData.schools(), at: path)
-            try SchoolsData.show {
+            try ChildWork.show {
                 let counts = SchoolsData.Counts(rows)
                 let schools = (0..<counts.schools).map { number in
                     let school = NamedSchool(context: context)
@@ -54,10 +54,6 @@
                 }
                 try context.save()
             }
-        }
-
-        private func check(_ isRight: Bool, _ what: String) throws {
-            guard isRight else { throw MigrationError(.internal, "\(what) is not as it must be.", remedy: "") }
         }
 
         private func request(_ format: String? = nil, _ value: String = "") -> NSFetchRequest<NamedItem> {
@@ -96,20 +92,20 @@
         private func fetch() throws {
             let items = try context.fetch(request())
             let total = items.reduce(0) { $0 + Double($1.count) + $1.price + Double($1.title?.utf8.count ?? 0) }
-            try check(items.count == rows && total > 0, "What was fetched")
+            try ChildWork.check(items.count == rows && total > 0, "What was fetched")
         }
 
         private func lookup() throws {
             for row in stride(from: 0, to: rows, by: max(rows / 1000, 1)) {
                 let items = try context.fetch(request("title == %@", ObjectsData.title(row)))
-                try check(items.count == 1 && Int(items[0].count) == row, "What was found")
+                try ChildWork.check(items.count == 1 && Int(items[0].count) == row, "What was found")
             }
         }
 
         private func scan() throws {
             let request = request("price > 100000 AND isDone == YES AND note CONTAINS %@", "item")
             request.sortDescriptors = [NSSortDescriptor(key: "createdAt", ascending: true)]
-            try check(try context.fetch(request).count > rows / 20, "What was found")
+            try ChildWork.check(try context.fetch(request).count > rows / 20, "What was found")
         }
 
         private func update() throws {
@@ -124,7 +120,7 @@
             let request = request()
             if ahead { request.relationshipKeyPathsForPrefetching = ["owner"] }
             let total = try context.fetch(request).reduce(0) { $0 + ($1.owner?.name?.utf8.count ?? 0) }
-            try check(total == rows * 10, "What was reached")
+            try ChildWork.check(total == rows * 10, "What was reached")
         }
 
         private func toMany() throws {
@@ -132,7 +128,7 @@
             for owner in try owners() {
                 for item in owner.items ?? [] where item.rank >= 0 { count += 1 }
             }
-            try check(count == rows, "What was reached")
+            try ChildWork.check(count == rows, "What was reached")
         }
     }
 #endif

@@ -13,9 +13,7 @@ struct ObjectsWork {
         if work == "make" { return try ObjectsData.makeStore(at: store) }
         if work == "relational" || work == "flat" { return try makeSchools(at: store, rows, areLinked: work != "flat") }
         let side = try ObjectsWork(store, rows)
-        let seconds = try side.seconds(of: work)
-        print(
-            JSONValue.object([.init("run", .double(seconds)), .init("peak", .integer(ChildWork.peakMemory))]).compact)
+        try side.show(work)
     }
 
     private init(_ store: String, _ rows: Int) throws {
@@ -33,7 +31,7 @@ struct ObjectsWork {
         let coordinator = ObjectCoordinator(model: model)
         try coordinator.add(ObjectStore(path, model: model))
         let context = ObjectContext(coordinator: coordinator)
-        try SchoolsData.show {
+        try ChildWork.show {
             let counts = SchoolsData.Counts(rows)
             func make(_ entity: String, _ name: String) throws -> Object {
                 let object = try context.insert(entity)
@@ -53,30 +51,21 @@ struct ObjectsWork {
         }
     }
 
-    private func seconds(of work: String) throws -> Double {
-        switch work {
-        case "insert":
-            let given = (0..<rows).map(ObjectsData.values)
-            return try timed { try insert(given) }
-        case "fetch": return try timed(fetch)
-        case "lookup": return try timed(lookup)
-        case "scan": return try timed(scan)
-        case "update": return try timed(update)
-        case "to_one": return try timed { try toOne(ahead: false) }
-        case "to_one_ahead": return try timed { try toOne(ahead: true) }
-        case "to_many": return try timed(toMany)
-        default: throw MigrationError(.usage, "There is no work \(work).", remedy: "See ObjectsWork.")
+    private func show(_ work: String) throws {
+        let given = work == "insert" ? (0..<rows).map(ObjectsData.values) : []
+        try ChildWork.show {
+            switch work {
+            case "insert": try insert(given)
+            case "fetch": try fetch()
+            case "lookup": try lookup()
+            case "scan": try scan()
+            case "update": try update()
+            case "to_one": try toOne(ahead: false)
+            case "to_one_ahead": try toOne(ahead: true)
+            case "to_many": try toMany()
+            default: throw MigrationError(.usage, "There is no work \(work).", remedy: "See ObjectsWork.")
+            }
         }
-    }
-
-    private func timed(_ body: () throws -> Void) rethrows -> Double {
-        let begun = Clock.now
-        try body()
-        return Clock.now - begun
-    }
-
-    private func check(_ isRight: Bool, _ what: String) throws {
-        guard isRight else { throw MigrationError(.internal, "\(what) is not as it must be.", remedy: "") }
     }
 
     // MARK: - The work
@@ -101,7 +90,7 @@ struct ObjectsWork {
             else { throw MigrationError(.internal, "A value is missing.", remedy: "") }
             total += Double(count) + price + Double(title.utf8.count)
         }
-        try check(items.count == rows && total > 0, "What was fetched")
+        try ChildWork.check(items.count == rows && total > 0, "What was fetched")
     }
 
     private func lookup() throws {
@@ -109,7 +98,8 @@ struct ObjectsWork {
             let title = Predicate.comparison(
                 .init(.keyPath("title"), .equal, .constant(.string(ObjectsData.title(row)))))
             let items = try context.fetch(ObjectFetch(entityName: "Item", predicate: title))
-            try check(try items.count == 1 && items[0].attribute("count") == .integer(Int64(row)), "What was found")
+            try ChildWork.check(
+                try items.count == 1 && items[0].attribute("count") == .integer(Int64(row)), "What was found")
         }
     }
 
@@ -122,7 +112,7 @@ struct ObjectsWork {
         ])
         let items = try context.fetch(
             ObjectFetch(entityName: "Item", predicate: predicate, sort: [.init("createdAt")]))
-        try check(items.count > rows / 20, "What was found")
+        try ChildWork.check(items.count > rows / 20, "What was found")
     }
 
     private func update() throws {
@@ -143,7 +133,7 @@ struct ObjectsWork {
         for item in try context.fetch(fetch) {
             if case .string(let name)? = try item.toOne("owner")?.attribute("name") { total += name.utf8.count }
         }
-        try check(total == rows * 10, "What was reached")
+        try ChildWork.check(total == rows * 10, "What was reached")
     }
 
     private func toMany() throws {
@@ -153,6 +143,6 @@ struct ObjectsWork {
                 if case .integer? = try item.attribute("rank") { count += 1 }
             }
         }
-        try check(count == rows, "What was reached")
+        try ChildWork.check(count == rows, "What was reached")
     }
 }

@@ -39,14 +39,4 @@ enum SchoolsData {
     static func courses(of student: Int, of count: Int) -> [Int] {
         (0..<3).map { (student + $0 * (count / 3)) % count }
     }
-
-    /// Prints the seconds of the work and the peak memory.
-    static func show(_ work: () throws -> Void) throws {
-        let begun = Clock.now
-        try work()
-        print(
-            JSONValue.object([
-                .init("run", .double(Clock.now - begun)), .init("peak", .integer(ChildWork.peakMemory)),
-            ]).compact)
-    }
 }

@@ -47,7 +47,7 @@ enum ReadingWork {
             throw MigrationError(.usage, "There is no way \(work).", remedy: "See ReadingWork.")
         }
         let read = try reader(way, store)
-        try SchoolsData.show {
+        try ChildWork.show {
             let (count, sum) = try read()
             // Row n has n, n + 1, … n + 9.
             let expected = (0..<rows).reduce(0) { $0 + 10 * $1 + 45 }
