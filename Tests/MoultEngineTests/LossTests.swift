@@ -148,7 +148,7 @@ import Testing
                 """) == "5\n")
     }
 
-    /// The former parent's own objects keep the attribute, and say nothing of those that no longer have it.
+    /// The objects of its old parent keep the attribute, and say nothing of those that no longer have it.
     @Test func `what an entity no longer inherits is counted`() throws {
         let path = folder.path + "/zebras.sqlite"
         let versions = try ModelVersions(

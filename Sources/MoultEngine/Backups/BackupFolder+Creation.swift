@@ -106,8 +106,7 @@ extension BackupFolder {
                     observer.report(.backup, Double(done) / Double(max(all, 1)), bytes: done)
                     return !observer.isCancelled()
                 }
-                // A small store is copied in one step, without a check for cancellation.
-                guard draft.proof != nil, !observer.isCancelled() else { throw Executor.cancelled(draft.store) }
+                guard draft.proof != nil else { throw Executor.cancelled(draft.store) }
             } else {
                 try copyPages(from: connection, to: draft.store, rights, observer)
             }

@@ -206,7 +206,7 @@ package struct PreparedMigration: Sendable {
             let shape = StoreShape(layout, withObjects: false)
             guard !shape.external.isEmpty else { return [] }
             let external = ExternalStorage(store: store)
-            // What cannot be read is an error of the migration itself.
+            // The migration itself reports rows that cannot be read.
             let found = try? StoreVerifier(connection, shape: shape).rows(.external) { name in
                 try StoreVerification.isPlainName(name) && external.holds(name, on: system)
             }

@@ -104,7 +104,7 @@ extension Executor {
         guard var place = try difference(writingBack: writesBack) else { return }
         if let copy = committed?.copy {
             log.append("Run \(identifier): a page was not read as it was written. The new store is written again.")
-            // What is appended after a wrong byte of a WAL is never read.
+            // SQLite never reads the frames behind a wrong byte of a WAL.
             try lock.connection.writeBackLog(system, isProven: false)
             try writePages(of: copy)
             guard let second = try difference(writingBack: true) else { return }

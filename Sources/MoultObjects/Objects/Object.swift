@@ -43,7 +43,7 @@ package final class Object {
         static let detached = State(rawValue: 32)
         /// The app has not read the object since it was filled.
         static let unread = State(rawValue: 64)
-        /// What is set is no change: ``Object/withoutChanging(_:)`` is running.
+        /// ``Object/withoutChanging(_:)`` is running: values that are set are no changes.
         static let isFilling = State(rawValue: 128)
         /// Values were set that are no changes: ``values`` and ``committed`` differ, and share no buffer.
         static let ahead = State(rawValue: 256)

@@ -2,7 +2,7 @@ import MoultBasics
 
 /// A b-tree of a database, and what the schema says of its entries.
 struct CheckedTree {
-    /// What a column of a key adds to the order of an index.
+    /// The direction and the collation of a column of an index's key.
     struct KeyColumn {
         var isDescending: Bool
         var collation: Collation
@@ -25,7 +25,7 @@ struct CheckedTree {
         }
     }
 
-    /// What a value may be that is not plainly right in a column.
+    /// The kinds of values that may not fit a column.
     enum Doubt {
         static let null: UInt8 = 1
         static let number: UInt8 = 2
