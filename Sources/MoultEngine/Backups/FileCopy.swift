@@ -3,8 +3,7 @@ import MoultSQLite
 
 /// A copy of a database file that does not change meanwhile, compared byte for byte with what was read.
 ///
-/// Another thread reads each piece of the copy back, compares it, and computes the SHA-256, while the next piece is
-/// copied.
+/// Each piece is read back and compared while another thread adds it to the SHA-256, which takes as long.
 struct FileCopy {
     private let source: DatabaseFile
     private let pageSize: Int
@@ -42,9 +41,9 @@ struct FileCopy {
     private func run(
         _ progress: (Int64, Int64) -> Bool, _ write: (UnsafeRawBufferPointer, Int64) throws -> Void
     ) throws -> BackupFolder.Proof? {
-        // One piece is compared while the next is copied.
+        // One piece is digested while the next is copied.
         let pieces = (0..<2).map { _ in Piece(capacity: Int(min(Self.pieceSize, max(size, 1)))) }
-        let readBack = ReadBack(path, pageSize, system)
+        let digest = Digest()
         var pending: BackgroundWork<Void>?
         defer { _ = try? pending?.wait() }
         var (offset, turn): (Int64, Int) = (0, 0)
@@ -54,13 +53,33 @@ struct FileCopy {
             try source.read(into: piece.bytes, at: offset)
             try write(UnsafeRawBufferPointer(piece.bytes), offset)
             try pending?.wait()
-            pending = BackgroundWork(isSequential: size <= Self.pieceSize) { try readBack.add(piece) }
+            pending = BackgroundWork(isSequential: size <= Self.pieceSize) { digest.add(piece) }
+            try compare(piece)
             offset += Int64(piece.bytes.count)
             turn = 1 - turn
             guard progress(offset, size) else { return nil }
         }
         try pending?.wait()
-        return BackupFolder.Proof(size: size, sha256: readBack.finish())
+        return BackupFolder.Proof(size: size, sha256: digest.finish())
+    }
+
+    private func compare(_ piece: Piece) throws {
+        var place = 0
+        try system.readPieces(of: path, from: piece.offset, count: Int64(piece.bytes.count)) { bytes in
+            try bytes.withUnsafeBytes { bytes in
+                let original = UnsafeRawBufferPointer(rebasing: piece.bytes[place..<(place + bytes.count)])
+                guard let one = bytes.baseAddress, let other = original.baseAddress,
+                    memcmp(one, other, bytes.count) != 0
+                else { return }
+                throw differs(at: piece.offset + Int64(place + zip(bytes, original).prefix { $0 == $1 }.count))
+            }
+            place += bytes.count
+        }
+        guard place == piece.bytes.count else { throw differs(at: piece.offset + Int64(place)) }
+    }
+
+    private func differs(at offset: Int64) -> MigrationError {
+        .changedOnTheWay(path, page: Int(offset / Int64(pageSize)) + 1)
     }
 
     /// Some bytes of the source. One thread at a time uses it.
@@ -82,41 +101,11 @@ struct FileCopy {
         }
     }
 
-    /// The bytes of the copy, as they are read back. One thread at a time uses it.
-    private final class ReadBack: @unchecked Sendable {
-        private let path: String
-        private let pageSize: Int
-        private let system: any System
+    /// The SHA-256 of the pieces so far. One thread at a time uses it.
+    private final class Digest: @unchecked Sendable {
         private var stream = SHA256Stream()
 
-        init(_ path: String, _ pageSize: Int, _ system: any System) {
-            (self.path, self.pageSize, self.system) = (path, pageSize, system)
-        }
-
-        func add(_ piece: Piece) throws {
-            var place = 0
-            try system.readPieces(of: path, from: piece.offset, count: Int64(piece.bytes.count)) { bytes in
-                try bytes.withUnsafeBytes { bytes in
-                    try compare(bytes, with: UnsafeRawBufferPointer(piece.bytes), from: place, piece.offset)
-                    stream.update(bytes)
-                }
-                place += bytes.count
-            }
-            guard place == piece.bytes.count else { throw differs(at: piece.offset + Int64(place)) }
-        }
-
-        private func compare(
-            _ bytes: UnsafeRawBufferPointer, with piece: UnsafeRawBufferPointer, from place: Int, _ offset: Int64
-        ) throws {
-            let original = UnsafeRawBufferPointer(rebasing: piece[place..<(place + bytes.count)])
-            guard let one = bytes.baseAddress, let other = original.baseAddress, memcmp(one, other, bytes.count) != 0
-            else { return }
-            throw differs(at: offset + Int64(place + zip(bytes, original).prefix { $0 == $1 }.count))
-        }
-
-        private func differs(at offset: Int64) -> MigrationError {
-            .changedOnTheWay(path, page: Int(offset / Int64(pageSize)) + 1)
-        }
+        func add(_ piece: Piece) { stream.update(UnsafeRawBufferPointer(piece.bytes)) }
 
         func finish() -> String { stream.finish().hexadecimal }
     }

@@ -95,7 +95,12 @@ package struct StoreSnapshot: Sendable, Equatable {
     }
 
     /// Returns the number of objects of each entity in a layout of this store, not counting sub-entities.
-    package func rowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
+    ///
+    /// - Parameter countingStrangers: whether a row with another number counts for the only entity of its table. SQLite
+    ///   then counts in the smallest index, and reads no row.
+    package func rowCounts(
+        in layout: StoreLayout, over connection: Connection, countingStrangers: Bool = false
+    ) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
         for table in layout.tables {
             let entities = layout.numbers(inTable: table.name).compactMap { number in
@@ -103,7 +108,8 @@ package struct StoreSnapshot: Sendable, Equatable {
             }
             // A table with a single entity needs no grouping.
             if entities.count == 1, let (name, number) = entities.first {
-                let sql = "SELECT count(*) FROM \(table.name.quotedName) WHERE Z_ENT = \(number)"
+                let condition = countingStrangers ? "" : " WHERE Z_ENT = \(number)"
+                let sql = "SELECT count(*) FROM \(table.name.quotedName)\(condition)"
                 counts[name] = try connection.integer(sql) ?? 0
                 continue
             }

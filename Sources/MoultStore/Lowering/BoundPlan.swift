@@ -160,7 +160,8 @@ package final class BoundPlan: Sendable {
         } else {
             deferral = nil
         }
-        let all = try lowering(known?.rowCounts ?? snapshot.rowCounts(in: old, over: connection))
+        let counts = try known?.rowCounts ?? snapshot.rowCounts(in: old, over: connection, countingStrangers: true)
+        let all = try lowering(counts)
         self.lowering = all
         let shifts = Dictionary(all.carriers.map { ($0.position, $0.shift) }, uniquingKeysWith: { first, _ in first })
         keyShifts = mapping.entityMappings.indices.map { shifts[$0] ?? 0 }
@@ -228,7 +229,8 @@ package final class BoundPlan: Sendable {
     package var keepsKeys: Bool { keyShifts.allSatisfy { $0 == 0 } }
 
     package var mapping: ResolvedMapping { lowering.mapping }
-    /// The number of objects of each source entity, not counting sub-entities.
+    /// The number of objects of each source entity, not counting sub-entities; with the rows of no entity in the table of
+    /// a single one.
     package var rowCounts: [String: Int64] { lowering.rowCounts }
     /// The current store, followed by a new store of the target version.
     package var source: StoreLayout { lowering.source }
