@@ -35,12 +35,15 @@ public enum MoultCommand {
 
     /// Runs work on a thread with a stack of known size, whatever the system's default is.
     private static func onLargeStack(_ work: @escaping @Sendable () async -> Int32) async -> Int32 {
+        var thread: JoinedThread?
         let number = await withCheckedContinuation { (continuation: CheckedContinuation<Int32?, Never>) in
-            let thread = JoinedThread.start {
+            thread = JoinedThread.start {
                 continuation.resume(returning: try? BlockingTask.run { await work() })
             }
             if thread == nil { continuation.resume(returning: nil) }
         }
+        // The process must not exit while the thread still frees what the work has left.
+        thread?.wait()
         if let number { return number }
         return await work()
     }

@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 import MoultStore
 import TestSupport
@@ -95,5 +96,90 @@ struct KeyCounterTests {  // tier: long
         if !isInPlace { prepared = prepared.choosing(.normalised) }
         _ = try Migrator().run(try #require(try prepared.migration()), on: store)
         #expect(try SQLiteShell.run(store, "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Place'") == "7\n")
+    }
+
+    // MARK: - Ways back
+
+    /// A store of the first version in a folder.
+    private static func store(_ version: ModelVersion, in folder: ScratchFolder) throws -> String {
+        let store = folder.path + "/Things.sqlite"
+        try StoreCreator(version).make(at: store)
+        return store
+    }
+
+    @discardableResult
+    private static func migrate(_ store: String, _ versions: ModelVersions, isInPlace: Bool = false) throws
+        -> StoreBackup?
+    {
+        var prepared = try PreparedMigration(store, versions: versions, options: .init(losses: .asTheVersionsSay()))
+        if isInPlace { prepared = prepared.choosing(.inPlace) }
+        return try Migrator().run(try #require(try prepared.migration()), on: store).backup
+    }
+
+    private static func key(_ entity: String, _ store: String) throws -> String {
+        try SQLiteShell.run(store, "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = '\(entity)'")
+    }
+
+    @Test(arguments: [false, true])
+    func `an entity that a rollback takes away comes back with its counter`(isInPlace: Bool) throws {
+        let versions = try ModelVersions(
+            "Item = name String", "Item = name String\nPlace abstract = name String\nTag (Place) = size Double")
+        let folder = try ScratchFolder()
+        let store = try Self.store(versions.versions[0], in: folder)
+        let backup = try #require(try Self.migrate(store, versions))
+        _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 7 WHERE Z_NAME = 'Place'")
+        _ = try Migrator().rollback(store, to: backup, currentVersion: "2")
+        // What was kept outlives the backups.
+        for other in try Migrator().backups(of: store).list() { try Migrator().backups(of: store).remove(other) }
+        try Self.migrate(store, versions, isInPlace: isInPlace)
+        #expect(try Self.key("Place", store) == "7\n")
+        #expect(try Self.key("Item", store) == "0\n")
+        #expect(try StoreAudit(store, model: versions.versions[1].model).findings.isEmpty)
+    }
+
+    @Test(arguments: ["another store", "no record", "a number without a successor"])
+    func `a record that is no use keeps no migration from running`(record: String) throws {
+        let versions = try ModelVersions("Item = name String", "Item = name String\nTag = name String")
+        let folder = try ScratchFolder()
+        let store = try Self.store(versions.versions[0], in: folder)
+        let uuid = try SQLiteShell.run(store, "SELECT Z_UUID FROM Z_METADATA").filter { $0 != "\n" }
+        let sidecar = try StoreRecords(of: store, POSIXSystem())
+        try sidecar.make(POSIXSystem())
+        let text =
+            switch record {
+            case "another store": #"{"format": 1, "uuid": "another", "keys": {"Tag": 7}}"#
+            case "no record": #"{"format": 1, "uui"#
+            default: #"{"format": 1, "uuid": "\#(uuid)", "keys": {"Tag": 9223372036854775807}}"#
+            }
+        try POSIXSystem().write(Array(text.utf8), to: sidecar.keys)
+        try Self.migrate(store, versions)
+        #expect(try Self.key("Tag", store) == "0\n")
+    }
+
+    @Test func `an entity that has gone comes back with the counter of the newest backup that has it`() throws {
+        let versions = try ModelVersions("Item = name String\nTag = name String", "Item = name String")
+        let folder = try ScratchFolder()
+        let store = try Self.store(versions.versions[0], in: folder)
+        let first = try Migrator().backUp(store, version: "1")
+        _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 8 WHERE Z_NAME = 'Tag'")
+        try Self.migrate(store, versions)
+        _ = try Migrator().rollback(store, to: first, currentVersion: "2")
+        #expect(try Self.key("Tag", store) == "8\n")
+    }
+
+    /// The sub-entity's own counter says nothing of the root's.
+    @Test(arguments: ["Place was=Zebra = name String\nPark = size Double, name String", "Park was=Zebra = name String"])
+    func `a renamed root counts on after a rollback`(newer: String) throws {
+        let isTaken = !newer.contains("Place")
+        let versions = try ModelVersions(
+            isTaken ? "Zebra = name String\nPark = size Double" : "Zebra = name String\nPark (Zebra) = size Double",
+            newer)
+        let folder = try ScratchFolder()
+        let store = try Self.store(versions.versions[0], in: folder)
+        let backup = try #require(try Self.migrate(store, versions))
+        let name = isTaken ? "Park" : "Place"
+        _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 5 WHERE Z_NAME = '\(name)'")
+        _ = try Migrator().rollback(store, to: backup, currentVersion: "2")
+        #expect(try Self.key("Zebra", store) == "5\n")
     }
 }

@@ -148,7 +148,11 @@ extension LifeRun {
                 if isBehind || self.disk.hasMet { self.leave() }
                 throw error
             }
-            if isBehind { throw LifeFailure(kind: "overtaken", words: "the app saved into a store that is another's") }
+            if isBehind {
+                // What is there already is not written.
+                if self.isSame(after, as: self.now) { return self.now }
+                throw LifeFailure(kind: "overtaken", words: "the app saved into a store that is another's")
+            }
             var after = after
             for (number, key) in keys {
                 let root = model.root(of: after.world.objects[number]?.entity ?? 0)
@@ -161,6 +165,10 @@ extension LifeRun {
         }
     }
 
+    private func isSame(_ one: Snapshot, as other: Snapshot) -> Bool {
+        Self.difference(one.world.witnessed(in: model()), other.world.witnessed(in: model())) == nil
+    }
+
     private func leave() {
         app?.close()
         app = nil
@@ -168,7 +176,8 @@ extension LifeRun {
 
     private func looking(_ api: API) -> Work {
         let isBehind = isBehind
-        return Work(refusals: isBehind ? Self.overtaken.union(locks) : locks) {
+        let unreadable: Set<String> = hasSpoiltText ? ["dataConflict"] : []
+        return Work(refusals: (isBehind ? Self.overtaken.union(locks) : locks).union(unreadable)) {
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
             defer { if isOwn { program.close() } }

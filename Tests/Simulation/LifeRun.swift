@@ -46,6 +46,8 @@ final class LifeRun {
     var now = Snapshot(version: 0)
     /// The backups that are known, by their names.
     var backups: [String: Snapshot] = [:]
+    /// The names of backups of a store that was known to be damaged when it was healed.
+    private var damagedBackups: Set<String> = []
     /// The highest key ever given in the table of a root entity, by the entity's number.
     var given: [Int: Int] = [:]
     /// The highest key by the store, of each root entity.
@@ -64,6 +66,7 @@ final class LifeRun {
     /// Whether the machine has lost power, after which the end of a log may be torn.
     private(set) var hasLostPower = false
     private var ahead: Int64 = 0
+    private var action = Life.Action.close
     /// Whether the store is damaged, was said to be, and has no backup.
     private(set) var hasEnded = false
 
@@ -137,6 +140,7 @@ final class LifeRun {
     private func live(_ step: Life.Step) throws {
         guard !hasEnded else { return }
         ahead += step.ahead
+        action = step.action
         var fault = step.fault?.fault
         if life.plant == .wrongSave, case .save = step.action, number % 5 == 4 {
             fault = Fault(.wrongBit, at: 1, seed: UInt64(number) * 7_919)
@@ -355,10 +359,18 @@ final class LifeRun {
     /// A key is given once, whatever was restored since.
     private func noteKeys(after before: Snapshot) throws {
         let model = model()
-        // The numbers of an entity that a restored version does not have, or by another name, may go with it.
-        given = given.filter { root, _ in
-            guard let entity = model.entity(root), entity.parent == nil else { return false }
-            return now.version >= before.version || self.model(before.version).entity(root)?.name == entity.name
+        // The keys of an entity that goes into another table, or comes back from one, are keys of that table.
+        for (old, key) in given where model.entity(old) != nil && model.root(of: old) != old {
+            given[old] = nil
+            given[model.root(of: old), default: 0] = max(given[model.root(of: old)] ?? 0, key)
+        }
+        let isDowngrade = if case .downgrade = action { true } else { false }
+        let isMigrated = if case .migrate = action { now.version >= before.version } else { false }
+        given = given.filter { number, _ in
+            // Only backups, which a downgrade does not read, have the counter of an entity that the newer version lacks.
+            if isDowngrade { return self.model(before.version).entity(number) != nil }
+            // A name that two entities have had does not tell which of them another state of the store means.
+            return isMigrated || now.version == before.version || !sharesName(number)
         }
         for (_, object) in now.world.objects {
             let root = model.root(of: object.entity)
@@ -371,10 +383,17 @@ final class LifeRun {
         }
     }
 
+    /// Whether another entity has had one of the names of an entity.
+    private func sharesName(_ number: Int) -> Bool {
+        let entities = history.models.flatMap(\.entities)
+        let names = Set(entities.filter { $0.id == number }.map(\.name))
+        return entities.contains { $0.id != number && names.contains($0.name) }
+    }
+
     /// Every backup has a name only when it is whole, and holds a state that the store had.
     private func noteBackups(among states: [Snapshot]) throws {
         let listed = try StoreKeeper(store).backups().backups
-        for backup in listed where backups[backup.name] == nil {
+        for backup in listed where backups[backup.name] == nil && !damagedBackups.contains(backup.name) {
             if let error = backup.error { throw LifeFailure(kind: "backup broken", words: "\(error)") }
             backups[backup.name] = try identify(backup.store, among: states, "the backup \(backup.name)")
         }
@@ -403,7 +422,8 @@ final class LifeRun {
         tally["healed", default: 0] += 1
         let expected = backups[name]
         do {
-            _ = try keeper().rollback(to: name)
+            let report = try keeper().rollback(to: name)
+            if let saved = report.saved { damagedBackups.insert(saved.name) }
         } catch {
             throw LifeFailure(kind: "not healed", words: "\(failure.words); then \(error)")
         }

@@ -32,10 +32,9 @@ extension POSIXSystem {
         while true {
             errno = 0
             guard let entry = readdir(stream) else { break }
+            // An entry is as long as its name: a copy of the field would read beyond the last one.
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: entry.pointee.d_name)) {
-                    String(cString: $0)
-                }
+                String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
             }
             if name != ".", name != ".." { entries.append(make(name, entry.pointee.d_type)) }
         }

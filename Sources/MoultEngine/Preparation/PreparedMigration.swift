@@ -48,6 +48,8 @@ package struct PreparedMigration: Sendable {
         /// The part of the version that the store will hold, if the caller knows it; nil for the store's present
         /// configuration.
         package var part: StorePart?
+        /// The highest keys of entities that a rollback or a downgrade has taken out of the store.
+        var keptKeys: [String: Int64] = [:]
 
         package init(
             answers: Answers = .none, registered: [RegisteredStage] = [],
@@ -143,6 +145,7 @@ package struct PreparedMigration: Sendable {
         (size, usesWAL) = (look.snapshot.file.size, look.snapshot.file.journalMode == .wal)
         continuesEarlierCall = look.continuesEarlierCall
         self.options = options
+        self.options.keptKeys = look.keptKeys
         self.versions = versions
         self.system = system
     }
@@ -154,6 +157,7 @@ package struct PreparedMigration: Sendable {
         let plan: MigrationPlan
         let bound: BoundPlan?
         let continuesEarlierCall: Bool
+        let keptKeys: [String: Int64]
         /// The findings about the sync of a mirrored store.
         let syncFindings: [Finding]
         /// The warnings about values whose files are not there.
@@ -187,6 +191,9 @@ package struct PreparedMigration: Sendable {
             let plan = try planned()
             syncFindings =
                 snapshot.cloudKitTables.isEmpty ? [] : plan.cloudKitFindings(in: versions, options.cloudKitProduction)
+            var options = options
+            options.keptKeys = try KeptKeys.read(StoreRecords(store: path), of: snapshot.metadata.uuid, system)
+            keptKeys = options.keptKeys
             let known = options.continuesEarlierCall ? try MigrationCheckpoint.rowFacts(of: path, plan, system) : nil
             bound = try plan.passes.first.map { pass in
                 try PreparedMigration.bind(
@@ -229,7 +236,8 @@ package struct PreparedMigration: Sendable {
         case .mapping(let mapping):
             return try BoundPlan(
                 mapping, from: pass.older, to: pass.newer, over: snapshot, connection: connection,
-                experimental: options.isExperimental, defersWork: deferring, known: known, as: plan.part(after: pass))
+                experimental: options.isExperimental, defersWork: deferring, known: known,
+                keptKeys: options.keptKeys, as: plan.part(after: pass))
         case .none:
             let version = try pass.older.held(by: snapshot.hashes)
             // This pass writes no hash.

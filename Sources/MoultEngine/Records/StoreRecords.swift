@@ -52,6 +52,8 @@ package struct StoreRecords: Sendable, Hashable {
     package var runs: String { Path.join(folder, "runs.jsonl") }
     package var log: String { Path.join(folder, "log.txt") }
     package var backups: String { Path.join(folder, "backups") }
+    /// The keys of entities that a rollback or a downgrade has taken out of the store.
+    package var keys: String { Path.join(folder, "keys.json") }
     /// The objects that runs removed from the store.
     package var quarantine: String { Path.join(folder, "quarantine.sqlite") }
     /// The folder of external data files that no row named, by the run that moved them here.

@@ -63,8 +63,10 @@ extension Migrator {
                 migrator: self, backup: backup,
                 journal: journal(of: backup, run, from: currentVersion, restoredUUID: backup.manifest.uuid),
                 sidecar: sidecar, owner: owner, isMissing: condition == .missing, observer: observer)
-            let restored = try RestoredPages(of: backup, keeping: numbersGiven(by: sidecar), run: run)
+            let restored = try RestoredPages(
+                of: backup, keeping: numbersGiven(by: sidecar, over: nil, restoring: backup), run: run)
             defer { restored.close() }
+            try KeptKeys.add(restored.unknownKeys, sidecar, of: backup.manifest.uuid, system)
             let lock = try replacement.perform(restored)
             defer { lock?.release() }
             if let lock { try finish(&outcome, restored.digests, startedAt, lock, from: currentVersion) }
@@ -154,8 +156,10 @@ extension Migrator {
         _ backup: StoreBackup, _ journal: inout Journal, _ lock: StoreLock, _ observer: MigrationObserver
     ) throws -> PageDigests {
         let sidecar = lock.sidecar
-        let restored = try RestoredPages(of: backup, keeping: GivenNumbers(lock.connection), run: journal.run)
+        let restored = try RestoredPages(
+            of: backup, keeping: numbersGiven(by: sidecar, over: lock.connection, restoring: backup), run: journal.run)
         defer { restored.close() }
+        try KeptKeys.add(restored.unknownKeys, sidecar, of: backup.manifest.uuid, system)
         journal.newChecksum = try StoreState(restored.connection).checksum
         // The backup of the present state, made earlier, has its own copies.
         let storage = ExternalStorage(store: sidecar.store)

@@ -8,6 +8,8 @@ import MoultStore
 struct RestoredPages {
     let connection: Connection
     let digests: PageDigests
+    /// The keys given by the store to entities that the backup does not have.
+    let unknownKeys: [String: Int64]
 
     /// - Parameters:
     ///   - given: the numbers that are in use.
@@ -17,6 +19,7 @@ struct RestoredPages {
         do {
             try pages.transaction { try given.keep(in: pages, run: run) }
             digests = try PageDigests(pages)
+            unknownKeys = try given.keys(unknownTo: pages)
             connection = pages
         } catch {
             pages.close()
@@ -28,16 +31,25 @@ struct RestoredPages {
 }
 
 extension Migrator {
-    /// Returns the numbers used by a damaged or missing store, as known from it and its backups.
-    func numbersGiven(by sidecar: StoreRecords) -> GivenNumbers {
-        var given = GivenNumbers()
-        let backups = (try? backupFolders(of: sidecar.store).contents().backups) ?? []
-        for path in [sidecar.store] + backups.map(\.store) {
+    /// Returns the numbers that a store has used, as known from it, its backups and its records.
+    ///
+    /// - Parameter store: nil if the store is damaged or missing. The newest file that can be read then takes its place.
+    func numbersGiven(
+        by sidecar: StoreRecords, over store: Connection?, restoring backup: StoreBackup
+    ) throws -> GivenNumbers {
+        var given = try store.map(GivenNumbers.init)
+        let uuid = backup.manifest.uuid
+        let backups = ((try? backupFolders(of: sidecar.store).contents().backups) ?? []).reversed()
+        let paths = (store == nil ? [sidecar.store] : []) + backups.filter { $0.manifest.uuid == uuid }.map(\.store)
+        for path in paths {
             guard let connection = try? Connection(path, mode: .immutable) else { continue }
             defer { connection.close() }
-            if let numbers = try? GivenNumbers(connection) { given.merge(numbers) }
+            guard let numbers = try? GivenNumbers(connection) else { continue }
+            if given == nil { given = numbers } else { given?.add(earlier: numbers) }
         }
-        return given
+        var all = given ?? GivenNumbers()
+        all.add(earlier: try KeptKeys.read(sidecar, of: uuid, system))
+        return all
     }
 }
 
@@ -47,7 +59,9 @@ extension Migrator {
 /// process that kept such a number would find another object or transaction.
 package struct GivenNumbers: Equatable {
     /// The highest key by entity name; a sub-entity has the key of its root.
-    private var keys: [String: Int64] = [:]
+    private(set) var keys: [String: Int64] = [:]
+    /// The highest key by entity name in earlier states of the store, which may have had other entities.
+    private var earlier: [String: Int64] = [:]
     /// The number of the last transaction; 0 without history.
     private(set) var transaction: Int64 = 0
 
@@ -91,21 +105,34 @@ package struct GivenNumbers: Equatable {
         return families
     }
 
-    mutating func merge(_ other: GivenNumbers) {
-        keys.merge(other.keys) { max($0, $1) }
+    /// Adds the numbers of an earlier state of the store.
+    mutating func add(earlier other: GivenNumbers) {
+        add(earlier: other.keys)
         transaction = max(transaction, other.transaction)
+    }
+
+    mutating func add(earlier keys: [String: Int64]) { earlier.merge(keys, uniquingKeysWith: max) }
+
+    /// Returns the keys of entities that another state of the store does not have.
+    func keys(unknownTo other: Connection) throws -> [String: Int64] {
+        let known = try GivenNumbers(other).keys
+        return keys.filter { known[$0.key] == nil && Self.history[$0.key] == nil }
     }
 
     /// Raises the counters of a store so that none of these numbers is assigned again, and marks the store if that was
     /// necessary.
     ///
-    /// A renamed entity continues from the highest key of all entities that are unknown here.
+    /// A root entity that the present state does not have may have another name there, even the name of an entity that
+    /// has gone since. It continues from the highest key of all entities that are unknown here or have given keys since.
     package func keep(in store: Connection, run: String) throws {
         let present = try GivenNumbers(store)
-        let unknown = keys.filter { present.keys[$0.key] == nil && Self.history[$0.key] == nil }.values.max() ?? 0
+        let strangers = keys.filter { Self.history[$0.key] == nil && $0.value > present.keys[$0.key] ?? 0 }
         var isRaised = false
         for (root, names) in try Self.families(of: store) {
-            let highest = names.compactMap { keys[$0] }.max() ?? unknown
+            var highest = names.flatMap { [keys[$0], earlier[$0]] }.compactMap(\.self).max() ?? 0
+            if keys[root.name] == nil, Self.history[root.name] == nil {
+                highest = max(highest, strangers.values.max() ?? 0)
+            }
             guard highest > names.compactMap({ present.keys[$0] }).max() ?? 0 else { continue }
             try store.run(
                 "UPDATE Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", [.integer(highest), .integer(Int64(root.number))])

@@ -84,6 +84,10 @@ final class Executor {
             for check in migration.preconditions { try check.check(lock.connection) }
             space = try checkSpace()
             try journal.write(sidecar, system)
+            if migration.operation == .downgrade {
+                let numbers = try GivenNumbers(lock.connection)
+                try KeptKeys.add(numbers.keys, sidecar, of: StoreMetadata(from: lock.connection).uuid, system)
+            }
             log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
             let backup: StoreBackup?
             if let pace {

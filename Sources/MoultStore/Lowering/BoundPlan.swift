@@ -81,13 +81,14 @@ package final class BoundPlan: Sendable {
     ///   - known: the facts that an earlier plan found in the rows, which have not changed since. That plan had no
     ///     obstacles, and no row is read.
     ///   - makesHistory: whether to create missing parts of persistent history.
+    ///   - keptKeys: by entity name, the highest key of an entity that an earlier state of the store had.
     ///   - part: the part of the model that the store should contain; nil for its current part.
     /// - Throws: `unsupported` if the hashes of the target are not certain, or if it lacks the configuration that the
     ///   store was opened with.
     package init(
         _ mapping: ResolvedMapping, from source: ModelVersion, to target: ModelVersion, over snapshot: StoreSnapshot,
         connection: Connection, experimental: Bool = false, defersWork: Bool = false, isUndoing: Bool = false,
-        known: RowFacts? = nil, makesHistory: Bool = true, as part: StorePart? = nil
+        known: RowFacts? = nil, makesHistory: Bool = true, keptKeys: [String: Int64] = [:], as part: StorePart? = nil
     ) throws {
         self.isUndoing = isUndoing
         // The model in the store is always complete, even if the store contains only a part of it.
@@ -130,8 +131,8 @@ package final class BoundPlan: Sendable {
         func lowering(_ rowCounts: [String: Int64]) throws -> StoreLowering {
             try StoreLowering(
                 source: old, destination: new, mapping: mapping, catalogue: snapshot.catalogue, rowCounts: rowCounts,
-                highestKeys: highestKeys, disjoint: disjoint, keeping: keptObjects, historyGaps: historyGaps,
-                isPending: snapshot.metadata.hasDeferredWork)
+                highestKeys: highestKeys, keptKeys: keptKeys, disjoint: disjoint, keeping: keptObjects,
+                historyGaps: historyGaps, isPending: snapshot.metadata.hasDeferredWork)
         }
         let objects = try keptObjects.losses(to: target.name, over: connection).map(renamed.naming)
         // Omit findings that tables are unknown if the migration drops them.

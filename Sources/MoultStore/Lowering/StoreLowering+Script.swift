@@ -318,7 +318,8 @@ extension StoreLowering {
                     ? "SELECT \(PrimaryKeyRow.highestSQL) FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number)"
                     : isUndoing ? "SELECT max(Z_PK) FROM main.\(table.name.quotedName)" : "0"
                 return Self.number(
-                    row, highest: "max(COALESCE((\(highest)), 0), \(table.highestKeySQL))", replacing: hasKey)
+                    row, highest: "max(COALESCE((\(highest)), 0), \(keptKey(row.name))\(table.highestKeySQL))",
+                    replacing: hasKey)
             } + (hasKey ? [] : [keepLastNumbers])
     }
 
@@ -350,7 +351,16 @@ extension StoreLowering {
     private func highestKey(_ row: PrimaryKeyRow) -> String {
         guard row.superNumber == 0 else { return "0" }
         guard let table = destination.table(forEntity: row.name) else { return highestKeyGiven(row) }
-        return "max(\(highestKeyGiven(row)), \(table.highestKeySQL))"
+        return "max(\(highestKeyGiven(row)), \(keptKey(row.name))\(table.highestKeySQL))"
+    }
+
+    /// Returns the highest key that an entity of a root's table had in an earlier state of the store, as the first of
+    /// further arguments in SQL; empty if there is none.
+    private func keptKey(_ root: String) -> String {
+        guard !keptKeys.isEmpty else { return "" }
+        let entities = destination.model.entities.filter { destination.model.root(of: $0).name == root }
+        let keys = entities.flatMap { [keptKeys[$0.name], $0.renamingIdentifier.flatMap { keptKeys[$0] }] }
+        return keys.compactMap(\.self).max().map { "\($0), " } ?? ""
     }
 
     private func highestKeyGiven(_ row: PrimaryKeyRow) -> String {

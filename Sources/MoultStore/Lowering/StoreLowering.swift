@@ -78,19 +78,21 @@ struct StoreLowering: Sendable {
     private var knownJoinChanges = Once<[JoinChange]>()
     /// The highest key by root entity of the destination, for tables with shifted keys.
     private(set) var highestKeys: [String: Int64] = [:]
+    let keptKeys: [String: Int64]
 
     /// - Parameters:
     ///   - highestKeys: by source table, the highest key ever assigned there.
+    ///   - keptKeys: by entity name, the highest key of an entity that an earlier state of the store had.
     ///   - isPending: whether the metadata mark deferred work. Otherwise, a removed column that kept its name would not
     ///     be recognised.
     ///   - disjoint: the positions of pairs of entity mappings whose conditions no object can both meet.
     init(
         source: StoreLayout, destination: StoreLayout, mapping: ResolvedMapping, catalogue: Catalogue,
-        rowCounts: [String: Int64], highestKeys: [String: Int64], disjoint: Set<[Int]>,
-        keeping keptObjects: UserSchemaObjects = UserSchemaObjects(), historyGaps: HistoryGaps = HistoryGaps(),
-        isPending: Bool = false, sortsPairs: Bool = true
+        rowCounts: [String: Int64], highestKeys: [String: Int64], keptKeys: [String: Int64] = [:],
+        disjoint: Set<[Int]>, keeping keptObjects: UserSchemaObjects = UserSchemaObjects(),
+        historyGaps: HistoryGaps = HistoryGaps(), isPending: Bool = false, sortsPairs: Bool = true
     ) throws {
-        self.sortsPairs = sortsPairs
+        (self.sortsPairs, self.keptKeys) = (sortsPairs, keptKeys)
         leadingColumns = Self.leadingColumns(of: source)
         (self.source, self.destination, self.mapping, self.catalogue) = (source, destination, mapping, catalogue)
         (self.rowCounts, self.keptObjects, self.historyGaps) = (rowCounts, keptObjects, historyGaps)

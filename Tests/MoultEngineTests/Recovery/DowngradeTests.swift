@@ -104,6 +104,21 @@ struct DowngradeTests {
         }
     }
 
+    @Test func `an entity that goes and comes back gives no key again`() throws {
+        let (fixture, versions, _) = try migrated()
+        // Its objects have been deleted.
+        _ = try fixture.shell("UPDATE Z_PRIMARYKEY SET Z_MAX = 9 WHERE Z_NAME = 'Zebra'")
+        guard case .mapping(let migration) = try StoreDowngrade(fixture.store, versions: versions, to: "1").way else {
+            Issue.record("there is no mapping back")
+            return
+        }
+        _ = try Migrator().run(migration, on: fixture.store)
+        let prepared = try PreparedMigration(
+            fixture.store, versions: versions, options: .init(losses: .asTheVersionsSay()))
+        _ = try Migrator().run(try #require(try prepared.migration()), on: fixture.store)
+        #expect(try fixture.shell("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Zebra'") == "9\n")
+    }
+
     @Test func `what would be lost is said, with the backup and what was written since`() throws {
         let (fixture, versions, backup) = try migrated()
         _ = try fixture.shell(
