@@ -15,6 +15,13 @@ extension LifeRun {
     private var locks: Set<String> { app != nil || reader != nil ? ["locked"] : [] }
 
     func work(_ action: Life.Action) throws -> Work {
+        if mirror != nil {
+            // A store with a mirror is not migrated, replaced or moved; a sync does not see what is written in SQL.
+            switch action {
+            case .migrate, .rollBack, .move, .downgrade, .finish, .spoilText, .repair: return Work { nil }
+            default: break
+            }
+        }
         switch action {
         case .save(let api, let changes): return try saving(changes, api)
         case .look(let api): return looking(api)
@@ -88,7 +95,8 @@ extension LifeRun {
             if now.transactions != nil { trimmed.transactions = 0 }
             return Work(new: trimmed, refusals: locks) {
                 let program = try ObjectsProgram(
-                    self.store, self.history.versions.versions[self.now.version].model, on: self.disk.system)
+                    self.store, self.history.versions.versions[self.now.version].model,
+                    configuration: self.history.configuration, on: self.disk.system)
                 defer { program.close() }
                 try program.trimHistory()
                 return nil
@@ -101,6 +109,7 @@ extension LifeRun {
         case .exportAndImport: return exporting()
         case .spoilText(let number, let attribute): return spoiling(number, attribute)
         case .ask(let target): return asking(target)
+        case .mirror(let act): return try mirroring(act)
         }
     }
 
@@ -109,8 +118,10 @@ extension LifeRun {
     private func program(_ api: API) throws -> any Program {
         let model = history.versions.versions[now.version].model
         switch api {
-        case .objects: return try ObjectsProgram(store, model, on: disk.system)
-        case .coreData: return try CoreDataProgram(store, model)
+        case .objects:
+            return try ObjectsProgram(store, model, configuration: history.configuration, on: disk.system)
+        case .swiftData where history.isPlain: return try SwiftDataProgram(store, version: now.version)
+        case .coreData, .swiftData: return try CoreDataProgram(store, model, configuration: history.configuration)
         }
     }
 
@@ -201,11 +212,12 @@ extension LifeRun {
         let bytes: [UInt8] = [0x61, 0xFF, 0xC3, 0x28, UInt8(number % 256)]
         after.world.set("s:" + bytes.hexadecimal, for: id, of: number)
         let table = "Z" + (model.entity(model.root(of: object.entity))?.name.uppercased() ?? "")
+        let column = attribute.description.lastName.uppercased()
         return Work(new: after) {
             let file = try SQLiteFile(self.store, isWatched: true)
             defer { file.close() }
             try file.rows(
-                "UPDATE \"\(table)\" SET \"Z\(attribute.description.name.uppercased())\" = ? WHERE Z_PK = ?",
+                "UPDATE \"\(table)\" SET \"Z\(column)\" = ? WHERE Z_PK = ?",
                 [.text(bytes), .integer(Int64(object.key))])
             return nil
         }
@@ -259,7 +271,8 @@ extension LifeRun {
                 attributes.contains { $0.description.name == attribute.description.name && $0.id != attribute.id }
             }
         }
-        if isMoved || isReplaced { return Work { nil } }
+        let isParted = history.configuration != nil && Set(new.entities.map(\.id)) != Set(old.entities.map(\.id))
+        if isMoved || isReplaced || isParted { return Work { nil } }
         var back = Snapshot(version: now.version - 1)
         back.world = now.world.returned(from: model(), to: model(now.version - 1))
         let keptBy = now

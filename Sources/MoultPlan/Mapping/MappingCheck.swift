@@ -102,7 +102,12 @@ struct MappingCheck {
     private mutating func checkAttributes(
         _ entityMapping: EntityMapping, _ old: EntityDescription, _ new: EntityDescription
     ) {
-        for attribute in destination.attributes(of: new) where attribute.isStored && attribute.derivation == nil {
+        let attributes = destination.attributes(of: new).flatMap { attribute in
+            // The leaves of a composite attribute may have mappings of their own.
+            attribute.leaves.contains { entityMapping.attributeMapping($0.name) != nil }
+                && entityMapping.attributeMapping(attribute.name) == nil ? attribute.leaves : [attribute]
+        }
+        for attribute in attributes where attribute.isStored && attribute.derivation == nil {
             let place = "\(entityMapping.name).\(attribute.name)"
             if let expression = entityMapping.attributeMapping(attribute.name)?.valueExpression {
                 check(
