@@ -101,6 +101,8 @@ struct Life: Codable, Sendable {
         case start(to: Int)
         case sync(all: Bool)
         case verify, stop
+        /// Apps go over to the second store, one saves there, and they go back to the first, which then has it too.
+        case visit([Change], API)
     }
 
     /// How a migration is done.

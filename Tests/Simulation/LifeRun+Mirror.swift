@@ -31,6 +31,7 @@ extension LifeRun {
                     throw LifeFailure(kind: "mirror differs", words: result.lines.joined(separator: "; "))
                 }
             }
+        case .visit(let changes, let api): return visiting(changes, api)
         case .stop:
             guard mirror != nil else { return Work { nil } }
             return Work {
@@ -73,6 +74,107 @@ extension LifeRun {
             return nil
         }
     }
+
+    // MARK: - To the second store and back
+
+    /// Whether all that the first version has is in the other in the same form, but for values.
+    private func isVisitable(_ target: Int) -> Bool {
+        let (old, new) = (model(), model(target))
+        let entities = old.entities.allSatisfy { entity in
+            guard let later = new.entity(entity.id) else { return false }
+            return later.parent == entity.parent && later.isAbstract == entity.isAbstract
+        }
+        let links = old.links.allSatisfy { link in
+            guard let later = new.link(link.id), (later.inverse == nil) == (link.inverse == nil) else { return false }
+            return zip(later.ends, link.ends).allSatisfy {
+                $0.entity == $1.entity && $0.isToMany == $1.isToMany && $0.isOrdered == $1.isOrdered
+            }
+        }
+        return entities && links
+    }
+
+    /// Whether what a change writes to the second store has a place in the first.
+    func hasPlace(_ change: Change, _ target: Int) -> Bool {
+        let (old, new) = (model(), model(target))
+        func isSame(_ id: Int, _ entity: Int) -> Bool {
+            func find(_ model: HistoryModel) -> HistoryModel.Attribute? {
+                model.lineage(entity).flatMap(\.attributes).first { $0.id == id }
+            }
+            guard let before = find(old)?.description, let after = find(new)?.description else { return false }
+            return before.type == after.type && before.isOptional == after.isOptional
+        }
+        switch change {
+        case .insert(_, let entity, _):
+            return old.entity(entity) != nil
+                && (old.lineage(entity) + new.lineage(entity)).flatMap(\.attributes).allSatisfy {
+                    isSame($0.id, entity)
+                }
+        case .set(let number, let attribute, _):
+            return now.world.objects[number].map { isSame(attribute, $0.entity) } ?? false
+        case .link(let link, _, _, _, _), .unlink(let link, _, _, _): return old.link(link) != nil
+        case .delete: return true
+        }
+    }
+
+    private func visiting(_ changes: [Change], _ api: API) -> Work {
+        guard let mirror, app == nil, reader == nil, let last = way(to: mirror.target).last, isVisitable(mirror.target)
+        else { return Work { nil } }
+        let new = model(mirror.target)
+        var (after, made) = (last, [Change]())
+        for change in changes
+        where hasPlace(change, mirror.target) && after.world.make(change, in: new, key: { _ in 0 }) {
+            made.append(change)
+        }
+        return Work(refusals: ["unsupported"]) { [after, made] in
+            var (after, store) = (
+                after, try MirroredStore(of: self.store, self.context(mirror.answers, .plain), on: self.disk.system)
+            )
+            do {
+                _ = try store.cutOver()
+            } catch {
+                // It may have been brought up to date before.
+                self.mirror?.state = try self.identify(
+                    mirror.path, among: [self.unhistoric(last), mirror.state], "the second store")
+                throw error
+            }
+            let program = try self.program(api, over: (mirror.path, mirror.target))
+            do {
+                defer { program.close() }
+                for (number, key) in try program.save(made, in: last.world, of: new) {
+                    after.world.objects[number]?.key = key
+                }
+            }
+            try store.undoCutOver()
+            // What was not written to is as it was, or what the mapping makes of it.
+            let states = [true, false].map { self.returned(after, from: last, keepsUnwritten: $0) }
+            self.now = try self.identify(self.store, among: states, "the store that apps went back to")
+            self.mirror?.state = self.unhistoric(self.way(to: mirror.target).last ?? last)
+            return self.now
+        }
+    }
+
+    /// What the first store has after changes to the second.
+    private func returned(_ after: Snapshot, from last: Snapshot, keepsUnwritten: Bool) -> Snapshot {
+        let (old, new) = (model(), model(last.version))
+        var state = now
+        state.transactions = nil
+        state.world = after.world.returned(from: new, to: old)
+        for (number, object) in state.world.objects {
+            guard let before = now.world.objects[number] else { continue }
+            let later = Set(new.lineage(object.entity).flatMap(\.attributes).map(\.id))
+            for attribute in old.lineage(object.entity).flatMap(\.attributes) {
+                let isWritten =
+                    after.world.objects[number]?.values[attribute.id]
+                    != last.world.objects[number]?.values[attribute.id]
+                if !later.contains(attribute.id) || keepsUnwritten && !isWritten {
+                    state.world.objects[number]?.values[attribute.id] = before.values[attribute.id]
+                }
+            }
+        }
+        return state
+    }
+
+    // MARK: - What must hold
 
     /// Finds what a step has left of the mirror, which must be old or new.
     func settleMirror(_ work: Work, _ ending: Ending, isDamageAllowed: Bool) throws {

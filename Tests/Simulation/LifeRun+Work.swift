@@ -11,6 +11,9 @@ import MoultTesting
 
 /// What each step does, and the states and refusals that the reference allows it.
 extension LifeRun {
+    /// A text that is not UTF-8 is read by no program, and refuses a save of its object.
+    private var unreadable: Set<String> { hasSpoiltText ? ["dataConflict", "wrongType"] : [] }
+
     /// Whoever has the store open may keep others from changing it.
     private var locks: Set<String> { app != nil || reader != nil ? ["locked"] : [] }
 
@@ -115,12 +118,14 @@ extension LifeRun {
 
     // MARK: - Programs
 
-    private func program(_ api: API) throws -> any Program {
-        let model = history.versions.versions[now.version].model
+    /// - Parameter second: the path and the version of another store.
+    func program(_ api: API, over second: (path: String, version: Int)? = nil) throws -> any Program {
+        let (store, version) = second ?? (store, now.version)
+        let model = history.versions.versions[version].model
         switch api {
         case .objects:
             return try ObjectsProgram(store, model, configuration: history.configuration, on: disk.system)
-        case .swiftData where history.isPlain: return try SwiftDataProgram(store, version: now.version)
+        case .swiftData where history.isPlain: return try SwiftDataProgram(store, version: version)
         case .coreData, .swiftData: return try CoreDataProgram(store, model, configuration: history.configuration)
         }
     }
@@ -145,7 +150,7 @@ extension LifeRun {
         after.transactions = nil
         let (isBehind, nothing) = (isBehind, made.isEmpty)
         return Work(
-            new: nothing ? nil : after, refusals: isBehind ? Self.overtaken.union(locks) : locks
+            new: nothing ? nil : after, refusals: (isBehind ? Self.overtaken : []).union(locks).union(unreadable)
         ) { [after, made] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
@@ -179,7 +184,7 @@ extension LifeRun {
 
     private func looking(_ api: API) -> Work {
         let isBehind = isBehind
-        return Work(refusals: isBehind ? Self.overtaken.union(locks) : locks) {
+        return Work(refusals: (isBehind ? Self.overtaken : []).union(locks).union(unreadable)) {
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
             defer { if isOwn { program.close() } }
@@ -190,7 +195,8 @@ extension LifeRun {
                 if isBehind || self.disk.hasMet { self.leave() }
                 throw error
             }
-            guard !self.disk.hasMet else { return nil }
+            // SwiftData's properties show nil for a text that cannot be read.
+            guard !self.disk.hasMet, !(program is SwiftDataProgram && self.hasSpoiltText) else { return nil }
             if let difference = Self.difference(self.now.world.witnessed(in: self.model()), seen) {
                 throw LifeFailure(kind: "a program sees others", words: "\(type(of: program)): \(difference)")
             }

@@ -297,6 +297,8 @@ final class LifeRun {
         let before = now
         do {
             now = try identify(store, among: candidates, "the store")
+            // The states with and without deferred work have the same objects.
+            if candidates.contains(where: \.isDeferred) { now.isDeferred = Migrator().hasDeferredWork(store) }
         } catch let failure as LifeFailure where isDamageAllowed {
             try noteBackups(among: [before] + candidates + copied)
             try heal(failure)
@@ -437,6 +439,10 @@ final class LifeRun {
             throw LifeFailure(kind: "not healed", words: "\(failure.words); then \(error)")
         }
         now = try identify(store, among: expected.map { [$0] } ?? [], "the store that was healed")
+        // What was kept of the damaged store is nothing that anyone goes back to.
+        for kept in try StoreKeeper(store).backups().backups where backups[kept.name] == nil {
+            try system.removeTree(Path.folder(of: kept.store))
+        }
     }
 
     /// The use cases of the store, on the simulated disk.

@@ -87,7 +87,11 @@ struct LifeSchedule {
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<45: return .save(api, changes(run))
             case 45..<75: return .mirror(.sync(all: isLikely(1, in: 6)))
-            case 75..<80: return .mirror(.verify)
+            case 75..<77: return .mirror(.verify)
+            case 77..<80:
+                guard let target = run.mirror?.target, let there = run.way(to: target).last else { break }
+                let made = changes(there.world, run.model(target)).filter { run.hasPlace($0, target) }
+                return .mirror(.visit(made, api))
             case 80..<85: return .mirror(.stop)
             case 85..<88: return run.app == nil ? .open(api) : .close
             case 88..<91: return .trimHistory
@@ -146,7 +150,7 @@ struct LifeSchedule {
         ]
         switch action {
         case .save, .look, .open, .read, .spoilText, .trimHistory: break
-        case .close: return nil
+        case .close, .mirror(.visit): return nil
         // What the disk writes wrong is noticed by Moult's own work alone.
         default: kinds += [.wrongBit, .wrongBit]
         }
@@ -159,9 +163,10 @@ struct LifeSchedule {
 
     // MARK: - Changes
 
-    private mutating func changes(_ run: LifeRun) -> [Change] {
-        let model = run.model()
-        var (world, changes) = (run.now.world, [Change]())
+    private mutating func changes(_ run: LifeRun) -> [Change] { changes(run.now.world, run.model()) }
+
+    private mutating func changes(_ world: HistoryWorld, _ model: HistoryModel) -> [Change] {
+        var (world, changes) = (world, [Change]())
         for _ in 0..<Int.random(in: 1...8, using: &random) {
             if let change = change(world, model) { add(change, &changes, &world, model) }
         }

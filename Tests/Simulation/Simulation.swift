@@ -24,7 +24,7 @@ import MoultBasics
 // must be what a migration of the first is. In other lives SwiftData's API is a face too: classes that take their
 // properties from the models (`DynamicModels`), and a plan that migrates.
 //
-// Not simulated: SwiftData's hierarchies and value types; a plan's code; the cut-over of a mirror;
+// Not simulated: SwiftData's hierarchies and value types; a plan's code; faults in the cut-over of a mirror;
 // derived attributes; memory that runs out; a slow disk; two programs inside one SQLite call.
 // `CoreDataProgram` uses the machine's own files beside the store; SQLite's are the simulated disk's.
 

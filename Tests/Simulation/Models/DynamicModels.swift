@@ -65,6 +65,7 @@ enum DynamicModels {
 
     /// Describes the classes of all versions.
     static func describe(_ models: [HistoryModel]) {
+        metadata = []
         metadata = models.enumerated().map { version, model in
             // Until they are described, a version has all its classes.
             let types = types(version)
