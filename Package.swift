@@ -219,7 +219,8 @@ let package = Package(
             path: "Tests/Faults"),
         // Lives of stores from seeds, against a reference that shares nothing with the engine.
         program(
-            "moult-simulate", moult + ["MoultCare", "MoultCoreData", "MoultTesting", "TestSupport", "CSQLite"],
+            "moult-simulate",
+            moult + ["MoultCare", "MoultCoreData", "MoultData", "MoultTesting", "TestSupport", "CSQLite"],
             path: "Tests/Simulation", exclude: ["Kept"]),
         tests(
             "MoultTestingTests",

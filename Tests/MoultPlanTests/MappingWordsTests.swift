@@ -28,4 +28,43 @@ struct MappingWordsTests {
         let (expected, found) = (inferred.entityMappings.first?.attributes, read.entityMappings.first?.attributes)
         #expect(expected?.count == 5 && found == expected)
     }
+
+    @Test func `the elements of a composite attribute keep their values`() throws {
+        func composite(_ name: String, _ elements: [AttributeDescription], was: String? = nil) -> AttributeDescription {
+            AttributeDescription(
+                name: name, type: .composite, isOptional: elements.allSatisfy(\.isOptional), elements: elements,
+                renamingIdentifier: was)
+        }
+        let old = try version(
+            "1",
+            entity(
+                "Cat",
+                [
+                    composite("owner", [attribute("name"), attribute("age", .integer16)]),
+                    composite("mood", [attribute("mood")]),
+                ]))
+        let new = try version(
+            "2",
+            entity(
+                "Cat",
+                [
+                    composite(
+                        "keeper",
+                        [
+                            attribute("title", required: true, default: .string("x"), was: "name"),
+                            attribute("age", .integer16),
+                        ],
+                        was: "owner"), attribute("mood"),
+                ]))
+        let inferred = try ResolvedMapping(inferring: old, to: new)
+        let words = MappingModel(inferred, from: old.model, to: new.model)
+        let read = try ResolvedMapping(words, from: old.model, to: new.model)
+        let (expected, found) = (inferred.entityMappings.first?.attributes, read.entityMappings.first?.attributes)
+        #expect(expected?["keeper.age"] == .attribute("owner.age", ifNil: nil))
+        #expect(expected?["keeper.title"] == .attribute("owner.name", ifNil: .string("x")))
+        #expect(expected?["mood"] == .attribute("mood.mood", ifNil: nil))
+        #expect(expected?.count == 3 && found == expected)
+        let errors = words.findings(from: old.model, to: new.model).filter { $0.severity == .error }
+        #expect(errors.isEmpty, "\(errors)")
+    }
 }

@@ -93,11 +93,21 @@ struct Life: Codable, Sendable {
         case spoilText(Int, attribute: Int)
         /// Every face is asked about the store and its way to a version.
         case ask(to: Int)
+        /// A second store, of another version, follows the store.
+        case mirror(MirrorAct)
+    }
+
+    enum MirrorAct: Codable, Hashable, Sendable {
+        case start(to: Int)
+        case sync(all: Bool)
+        case verify, stop
+        /// Apps go over to the second store, one saves there, and they go back to the first, which then has it too.
+        case visit([Change], API)
     }
 
     /// How a migration is done.
     enum Way: Codable, Hashable, Sendable {
-        case plain, normalised, inPlace, stops, refusing, rehearsal, into, deferred, container, uncompared
+        case plain, normalised, inPlace, stops, refusing, rehearsal, into, deferred, container, uncompared, swiftData
         /// In calls of so many units each.
         case budget(Int)
     }

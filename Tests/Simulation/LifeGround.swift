@@ -10,7 +10,7 @@ struct LifeGround {
 
     init(_ life: Life, _ history: ModelHistory) {
         self.life = life
-        version = history.versions.versions[0]
+        version = history.held(0)
     }
 
     func make(at path: String) throws {

@@ -11,11 +11,11 @@ import MoultTesting
 /// Migrations in every way, and what the reference makes of them.
 extension LifeRun {
     /// The states on the way to a version, the last one included: the slow and obvious meaning of each edge.
-    private func way(to target: Int, kept: [Int: Set<HistoryWorld.Return>] = [:], stops: Bool = false) -> [Snapshot] {
+    func way(to target: Int, kept: [Int: Set<HistoryWorld.Return>] = [:], stops: Bool = false) -> [Snapshot] {
         guard target > now.version else { return [] }
         var (states, world) = ([Snapshot](), now.world)
         for position in (now.version + 1)...target {
-            let (old, new) = (history.models[position - 1], history.models[position])
+            let (old, new) = (model(position - 1), model(position))
             let (stage, mapping) = (history.stages[position], history.mappings[position])
             // An expression reads the old store, where an object that a policy drops still stands.
             let begun = world.changed(by: stage?.before, in: old)
@@ -46,6 +46,7 @@ extension LifeRun {
         options.patience = .zero
         options.maximumAttempts = .max
         options.retention = retention
+        options.configuration = history.configuration
         switch way {
         case .normalised: options.normalises = true
         case .inPlace: options.isInPlace = true
@@ -68,7 +69,7 @@ extension LifeRun {
             }
         }
         if target == now.version { return nothing(to: target, way) }
-        let stops = way == .stops || way == .container
+        let stops = [.stops, .container, .swiftData].contains(way)
         let path = try history.path(from: now.version, to: target, keepsReturned: keepsReturned && !stops)
         let states = self.way(to: target, kept: path.kept, stops: way == .stops)
         guard let last = states.last else { return Work { nil } }
@@ -95,7 +96,7 @@ extension LifeRun {
 
     private func nothing(to target: Int, _ way: Life.Way) -> Work {
         Work(refusals: app != nil || reader != nil ? ["locked"] : []) {
-            guard ![.into, .container].contains(way) else { return nil }
+            guard ![.into, .container, .swiftData].contains(way) else { return nil }
             let report = try self.session(to: target, .plain, self.history.answers).run()
             if report.outcome != .nothingToDo {
                 throw LifeFailure(kind: "did something", words: "there was nothing to do: \(report.outcome)")
@@ -104,7 +105,7 @@ extension LifeRun {
         }
     }
 
-    private func context(_ answers: [Answer], _ way: Life.Way) throws -> StoreSession.Context {
+    func context(_ answers: [Answer], _ way: Life.Way) throws -> StoreSession.Context {
         var registry = try history.registry
         if way == .refusing { registry.acceptedLosses = .none }
         var context = StoreSession.Context(history.versions, answers: try Answers(answers), registry: registry)
@@ -130,7 +131,17 @@ extension LifeRun {
             guard app == nil else { return now }
             try CoreDataProgram.migrate(
                 store, to: history.versions.versions[target], of: history.versions, history.registry,
-                Answers(answers), on: disk.system)
+                Answers(answers), configuration: history.configuration, on: disk.system)
+            return last
+        case .swiftData where history.isPlain:
+            guard app == nil else { return now }
+            let given = answers.compactMap { answer in
+                history.versions.position(named: answer.to).map { DynamicModels.answer(answer, position: $0) }
+            }
+            try SwiftDataProgram.migrate(store, to: target, given, on: disk.system)
+            // A container keeps history from then on.
+            var last = last
+            last.transactions = nil
             return last
         case .into:
             let path = "\(field)/temporary/into \(target).sqlite"
@@ -149,7 +160,7 @@ extension LifeRun {
         }
     }
 
-    private func clear(_ path: String) throws {
+    func clear(_ path: String) throws {
         for other in [path, path + ".moult", path + "-wal", path + "-shm", path + "-journal", Self.support(of: path)] {
             try system.removeTree(other)
         }

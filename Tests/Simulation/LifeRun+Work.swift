@@ -11,10 +11,20 @@ import MoultTesting
 
 /// What each step does, and the states and refusals that the reference allows it.
 extension LifeRun {
+    /// A text that is not UTF-8 is read by no program, and refuses a save of its object.
+    private var unreadable: Set<String> { hasSpoiltText ? ["dataConflict", "wrongType"] : [] }
+
     /// Whoever has the store open may keep others from changing it.
     private var locks: Set<String> { app != nil || reader != nil ? ["locked"] : [] }
 
     func work(_ action: Life.Action) throws -> Work {
+        if mirror != nil {
+            // A store with a mirror is not migrated, replaced or moved; a sync does not see what is written in SQL.
+            switch action {
+            case .migrate, .rollBack, .move, .downgrade, .finish, .spoilText, .repair: return Work { nil }
+            default: break
+            }
+        }
         switch action {
         case .save(let api, let changes): return try saving(changes, api)
         case .look(let api): return looking(api)
@@ -88,7 +98,8 @@ extension LifeRun {
             if now.transactions != nil { trimmed.transactions = 0 }
             return Work(new: trimmed, refusals: locks) {
                 let program = try ObjectsProgram(
-                    self.store, self.history.versions.versions[self.now.version].model, on: self.disk.system)
+                    self.store, self.history.versions.versions[self.now.version].model,
+                    configuration: self.history.configuration, on: self.disk.system)
                 defer { program.close() }
                 try program.trimHistory()
                 return nil
@@ -101,16 +112,21 @@ extension LifeRun {
         case .exportAndImport: return exporting()
         case .spoilText(let number, let attribute): return spoiling(number, attribute)
         case .ask(let target): return asking(target)
+        case .mirror(let act): return try mirroring(act)
         }
     }
 
     // MARK: - Programs
 
-    private func program(_ api: API) throws -> any Program {
-        let model = history.versions.versions[now.version].model
+    /// - Parameter second: the path and the version of another store.
+    func program(_ api: API, over second: (path: String, version: Int)? = nil) throws -> any Program {
+        let (store, version) = second ?? (store, now.version)
+        let model = history.versions.versions[version].model
         switch api {
-        case .objects: return try ObjectsProgram(store, model, on: disk.system)
-        case .coreData: return try CoreDataProgram(store, model)
+        case .objects:
+            return try ObjectsProgram(store, model, configuration: history.configuration, on: disk.system)
+        case .swiftData where history.isPlain: return try SwiftDataProgram(store, version: version)
+        case .coreData, .swiftData: return try CoreDataProgram(store, model, configuration: history.configuration)
         }
     }
 
@@ -134,7 +150,7 @@ extension LifeRun {
         after.transactions = nil
         let (isBehind, nothing) = (isBehind, made.isEmpty)
         return Work(
-            new: nothing ? nil : after, refusals: isBehind ? Self.overtaken.union(locks) : locks
+            new: nothing ? nil : after, refusals: (isBehind ? Self.overtaken : []).union(locks).union(unreadable)
         ) { [after, made] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
@@ -176,8 +192,7 @@ extension LifeRun {
 
     private func looking(_ api: API) -> Work {
         let isBehind = isBehind
-        let unreadable: Set<String> = hasSpoiltText ? ["dataConflict"] : []
-        return Work(refusals: (isBehind ? Self.overtaken.union(locks) : locks).union(unreadable)) {
+        return Work(refusals: (isBehind ? Self.overtaken : []).union(locks).union(unreadable)) {
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
             defer { if isOwn { program.close() } }
@@ -188,7 +203,8 @@ extension LifeRun {
                 if isBehind || self.disk.hasMet { self.leave() }
                 throw error
             }
-            guard !self.disk.hasMet else { return nil }
+            // SwiftData's properties show nil for a text that cannot be read.
+            guard !self.disk.hasMet, !(program is SwiftDataProgram && self.hasSpoiltText) else { return nil }
             if let difference = Self.difference(self.now.world.witnessed(in: self.model()), seen) {
                 throw LifeFailure(kind: "a program sees others", words: "\(type(of: program)): \(difference)")
             }
@@ -210,11 +226,12 @@ extension LifeRun {
         let bytes: [UInt8] = [0x61, 0xFF, 0xC3, 0x28, UInt8(number % 256)]
         after.world.set("s:" + bytes.hexadecimal, for: id, of: number)
         let table = "Z" + (model.entity(model.root(of: object.entity))?.name.uppercased() ?? "")
+        let column = attribute.description.lastName.uppercased()
         return Work(new: after) {
             let file = try SQLiteFile(self.store, isWatched: true)
             defer { file.close() }
             try file.rows(
-                "UPDATE \"\(table)\" SET \"Z\(attribute.description.name.uppercased())\" = ? WHERE Z_PK = ?",
+                "UPDATE \"\(table)\" SET \"Z\(column)\" = ? WHERE Z_PK = ?",
                 [.text(bytes), .integer(Int64(object.key))])
             return nil
         }
@@ -268,7 +285,8 @@ extension LifeRun {
                 attributes.contains { $0.description.name == attribute.description.name && $0.id != attribute.id }
             }
         }
-        if isMoved || isReplaced { return Work { nil } }
+        let isParted = history.configuration != nil && Set(new.entities.map(\.id)) != Set(old.entities.map(\.id))
+        if isMoved || isReplaced || isParted { return Work { nil } }
         var back = Snapshot(version: now.version - 1)
         back.world = now.world.returned(from: model(), to: model(now.version - 1))
         let keptBy = now

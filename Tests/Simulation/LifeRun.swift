@@ -1,6 +1,7 @@
 import Foundation
 import Moult
 import MoultBasics
+import MoultData
 import MoultEngine
 import MoultModel
 import MoultObjects
@@ -36,6 +37,9 @@ final class LifeRun {
 
     let life: Life
     let history: ModelHistory
+    /// The models and the versions as the store has them: the entities of its configuration.
+    let models: [HistoryModel]
+    let versions: [ModelVersion]
     let root: String
     let field: String
     let disk: FaultDisk
@@ -60,6 +64,8 @@ final class LifeRun {
     var moves = 0
     /// Where the store is being moved to.
     var destination: String?
+    /// The second store that follows the store.
+    var mirror: Mirror?
     /// The version that calls with a budget are on the way to.
     var paused: Int?
     private(set) var number = -1
@@ -71,7 +77,7 @@ final class LifeRun {
     private(set) var hasEnded = false
 
     private(set) var trace: [String] = []
-    private(set) var tally: [String: Int] = [:]
+    var tally: [String: Int] = [:]
     /// The calls of the last step with these words.
     private(set) var calls: [String: Int] = [:]
 
@@ -80,6 +86,8 @@ final class LifeRun {
         self.life = life
         history = try ModelHistory(life.models, stages: life.stages, mappings: life.mappings)
         guard !history.models.isEmpty else { throw WitnessFailure("a life without a version") }
+        models = history.models.map(\.held)
+        versions = history.models.indices.map(history.held)
         root = folder
         field = root + "/field"
         store = field + "/Life.sqlite"
@@ -89,8 +97,23 @@ final class LifeRun {
         try LifeGround(life, history).make(at: store)
         disk = try FaultDisk(field, nil, lie: life.plant == .lyingDisk ? .everywhere : .none)
         try disk.attach()
+        if history.isPlain { try checkClasses() }
         now.transactions = life.ground.hasHistory ? 0 : nil
         try settle([now], copied: [], isDamageAllowed: false)
+    }
+
+    /// SwiftData's classes have to be the models of the life.
+    private func checkClasses() throws {
+        DynamicModels.describe(models)
+        for (version, known) in versions.enumerated() {
+            let schema = Schema(versionedSchema: DynamicModels.schema(version))
+            let made = ModelVersion(names: ["made"], model: try schema.managedObjectModel())
+            guard made.hashes.entities == known.hashes.entities else {
+                let names = Set(made.hashes.entities.keys).union(known.hashes.entities.keys).sorted()
+                let differing = names.filter { made.hashes.entities[$0] != known.hashes.entities[$0] }
+                throw WitnessFailure("the classes of version \(version + 1) have other hashes: \(differing)")
+            }
+        }
     }
 
     func end() {
@@ -102,7 +125,7 @@ final class LifeRun {
     /// The digest of everything that happened.
     var digest: String { Digest.sha256(trace.joined(separator: "\n").utf8).hexadecimal }
 
-    func model(_ version: Int? = nil) -> HistoryModel { history.models[version ?? now.version] }
+    func model(_ version: Int? = nil) -> HistoryModel { models[version ?? now.version] }
     func name(_ version: Int) -> String { history.versions.versions[version].name }
 
     // MARK: - One step
@@ -176,6 +199,9 @@ final class LifeRun {
             // What was restored and is not the backup has to be restored again, whatever is in its rows.
             (isNoticed, isRestore) = (true, (error as? MigrationError)?.message.contains("The restored store") == true)
         }
+        if mirror != nil || work.second != nil {
+            try settleMirror(work, ending, isDamageAllowed: isNoticed)
+        }
         let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
         try settle(
             isRestore ? [] : candidates, copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
@@ -215,6 +241,8 @@ final class LifeRun {
         var refusals: Set<String> = []
         /// Whether it has to be refused.
         var mustBeRefused = false
+        /// What the work leads the second store of a mirror to; nil if it leaves it as it is.
+        var second: Mirror?
         /// Does it.
         ///
         /// - Returns: the state that the store must have now; nil for ``new``.
@@ -273,6 +301,8 @@ final class LifeRun {
         let before = now
         do {
             now = try identify(store, among: candidates, "the store")
+            // The states with and without deferred work have the same objects.
+            if candidates.contains(where: \.isDeferred) { now.isDeferred = Migrator().hasDeferredWork(store) }
         } catch let failure as LifeFailure where isDamageAllowed {
             try noteBackups(among: [before] + candidates + copied)
             try heal(failure)
@@ -291,12 +321,12 @@ final class LifeRun {
         } catch {
             throw LifeFailure(kind: "unreadable", words: "\(what): \(error)")
         }
-        let versions = history.versions.versions.filter { $0.hashes.entities == hashes }.map(\.name)
+        let known = versions.filter { $0.hashes.entities == hashes }.map(\.name)
         let wanted = candidates.map { name($0.version) }
-        var difference = "it is of \(versions.first ?? "no version"), and may be of \(wanted.joined(separator: ", "))"
+        var difference = "it is of \(known.first ?? "no version"), and may be of \(wanted.joined(separator: ", "))"
         var kind = "another version"
         for candidate in candidates {
-            guard history.versions.versions[candidate.version].hashes.entities == hashes else { continue }
+            guard versions[candidate.version].hashes.entities == hashes else { continue }
             do {
                 let model = model(candidate.version)
                 let witness = try StoreWitness(copy, model, support: Self.support(of: path))
@@ -420,6 +450,7 @@ final class LifeRun {
             throw LifeFailure(kind: failure.kind, words: "noticed, and without a backup: \(failure.words)")
         }
         tally["healed", default: 0] += 1
+        try endMirror()
         let expected = backups[name]
         do {
             let report = try keeper().rollback(to: name)
@@ -428,12 +459,17 @@ final class LifeRun {
             throw LifeFailure(kind: "not healed", words: "\(failure.words); then \(error)")
         }
         now = try identify(store, among: expected.map { [$0] } ?? [], "the store that was healed")
+        // What was kept of the damaged store is nothing that anyone goes back to.
+        for kept in try StoreKeeper(store).backups().backups where backups[kept.name] == nil {
+            try system.removeTree(Path.folder(of: kept.store))
+        }
     }
 
     /// The use cases of the store, on the simulated disk.
     func keeper(_ options: RunOptions = RunOptions()) -> StoreKeeper {
         var options = options
         options.patience = .zero
+        options.configuration = history.configuration
         let versions = history.versions
         var keeper = StoreKeeper(store, options, on: disk.system) { versions }
         keeper.isSequential = true

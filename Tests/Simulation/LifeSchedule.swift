@@ -79,9 +79,25 @@ struct LifeSchedule {
     }
 
     private mutating func action(_ run: LifeRun) -> Life.Action {
-        let api: API = Bool.random(using: &random) ? .objects : .coreData
+        let apis: [API] = run.history.isPlain ? [.objects, .coreData, .swiftData, .swiftData] : [.objects, .coreData]
+        let api = apis.randomElement(using: &random) ?? .objects
         let last = run.history.models.count - 1
         if run.now.isDeferred, isLikely(1, in: 3) { return .finish(isLikely(1, in: 2) ? nil : 1) }
+        if run.mirror != nil {
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<45: return .save(api, changes(run))
+            case 45..<75: return .mirror(.sync(all: isLikely(1, in: 6)))
+            case 75..<77: return .mirror(.verify)
+            case 77..<80:
+                guard let target = run.mirror?.target, let there = run.way(to: target).last else { break }
+                let made = changes(there.world, run.model(target)).filter { run.hasPlace($0, target) }
+                return .mirror(.visit(made, api))
+            case 80..<85: return .mirror(.stop)
+            case 85..<88: return run.app == nil ? .open(api) : .close
+            case 88..<91: return .trimHistory
+            default: break
+            }
+        }
         if let paused = run.paused, paused > run.now.version, isLikely(2, in: 3) {
             return .migrate(to: paused, .budget(units()), keepsReturned: false)
         }
@@ -94,7 +110,7 @@ struct LifeSchedule {
             // The newest version is the end: some lives go back from there.
             if run.now.version == last { return isLikely(1, in: 2) ? .rollBack(some(run)) : .downgrade }
             let target = isLikely(1, in: 8) ? max(0, run.now.version - 1) : min(last, run.now.version + step())
-            return .migrate(to: target, way(), keepsReturned: Bool.random(using: &random))
+            return .migrate(to: target, way(run), keepsReturned: Bool.random(using: &random))
         case 63..<66: return .backUp
         case 66..<73: return .rollBack(isLikely(1, in: 3) ? nil : some(run))
         case 73..<75:
@@ -106,6 +122,8 @@ struct LifeSchedule {
         case 87..<88: return .recover
         case 88..<90: return .exportAndImport
         case 90..<91: return hasCode ? .look(api) : spoiling(run)
+        case 96..<100 where run.now.version < last && run.mirror == nil && !run.now.isDeferred:
+            return .mirror(.start(to: min(last, run.now.version + step())))
         case 91..<93 where run.app != nil: return .close
         case 91..<94 where run.reader != nil: return .read(false)
         default: return .ask(to: min(last, run.now.version + step()))
@@ -116,7 +134,8 @@ struct LifeSchedule {
     private mutating func step() -> Int { isLikely(2, in: 3) ? 1 : Int.random(in: 2...4, using: &random) }
     private mutating func units() -> Int { [1, 3, 8, 30].randomElement(using: &random) ?? 8 }
 
-    private mutating func way() -> Life.Way {
+    private mutating func way(_ run: LifeRun) -> Life.Way {
+        if run.history.isPlain, isLikely(1, in: 3) { return .swiftData }
         let ways: [Life.Way] = [
             .plain, .plain, .plain, .normalised, .inPlace, .stops, .refusing, .rehearsal, .into, .deferred, .deferred,
             .container, .container, .uncompared, .budget(units()), .budget(units()),
@@ -131,7 +150,7 @@ struct LifeSchedule {
         ]
         switch action {
         case .save, .look, .open, .read, .spoilText, .trimHistory: break
-        case .close: return nil
+        case .close, .mirror(.visit): return nil
         // What the disk writes wrong is noticed by Moult's own work alone.
         default: kinds += [.wrongBit, .wrongBit]
         }
@@ -144,9 +163,10 @@ struct LifeSchedule {
 
     // MARK: - Changes
 
-    private mutating func changes(_ run: LifeRun) -> [Change] {
-        let model = run.model()
-        var (world, changes) = (run.now.world, [Change]())
+    private mutating func changes(_ run: LifeRun) -> [Change] { changes(run.now.world, run.model()) }
+
+    private mutating func changes(_ world: HistoryWorld, _ model: HistoryModel) -> [Change] {
+        var (world, changes) = (world, [Change]())
         for _ in 0..<Int.random(in: 1...8, using: &random) {
             if let change = change(world, model) { add(change, &changes, &world, model) }
         }
@@ -166,7 +186,7 @@ struct LifeSchedule {
             let attributes = model.lineage(object.entity).flatMap(\.attributes)
             guard let attribute = attributes.randomElement(using: &random) else { return nil }
             let value = HistoryValues.value(of: attribute, number: number, using: &random)
-            return .set(number, attribute: attribute.id, text: HistoryValues.text(value))
+            return .set(number, attribute: attribute.id, text: HistoryValues.asked(value))
         case 6..<8: return link(world, model)
         case 8:
             guard let link = model.links.randomElement(using: &random),
@@ -184,7 +204,7 @@ struct LifeSchedule {
         var values: [Int: String] = [:]
         for attribute in model.lineage(entity.id).flatMap(\.attributes)
         where attribute.isDistinct || Int.random(in: 0..<5, using: &random) > 0 {
-            values[attribute.id] = HistoryValues.text(
+            values[attribute.id] = HistoryValues.asked(
                 HistoryValues.value(of: attribute, number: next, using: &random))
         }
         return .insert(next, entity: entity.id, values: values)

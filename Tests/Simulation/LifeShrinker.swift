@@ -136,6 +136,9 @@ extension Life {
         stages = []
         mappings = []
         for place in steps.indices {
+            if case .mirror(.start(let target)) = steps[place].action, target >= version, target > 0 {
+                steps[place].action = .mirror(.start(to: target - 1))
+            }
             guard case .migrate(let target, let way, let keeps) = steps[place].action, target >= version, target > 0
             else { continue }
             steps[place].action = .migrate(to: target - 1, way, keepsReturned: keeps)
@@ -148,6 +151,7 @@ extension HistoryModel {
         guard !entities.contains(where: { $0.parent == id }) else { return }
         entities.removeAll { $0.id == id }
         links.removeAll { $0.destination == id || $0.ends.contains { $0.entity == id } }
+        others?.removeAll { $0 == id }
     }
 
     fileprivate mutating func remove(attribute id: Int) {

@@ -20,8 +20,12 @@ import MoultBasics
 //
 // A life that fails is cut down (`LifeShrinker`) and written to Tests/Simulation/Kept, where it is a test from then on.
 //
-// Not simulated: SwiftData's API, whose models are Swift types and cannot come from a seed; mirrors; configurations;
-// composite attributes; derived attributes; memory that runs out; a slow disk; two programs inside one SQLite call.
+// In some lives the store has one configuration of its model. A mirror follows the store for a while: the second store
+// must be what a migration of the first is. In other lives SwiftData's API is a face too: classes that take their
+// properties from the models (`DynamicModels`), and a plan that migrates.
+//
+// Not simulated: SwiftData's hierarchies and value types; a plan's code; faults in the cut-over of a mirror;
+// derived attributes; memory that runs out; a slow disk; two programs inside one SQLite call.
 // `CoreDataProgram` uses the machine's own files beside the store; SQLite's are the simulated disk's.
 
 /// One line, at once.

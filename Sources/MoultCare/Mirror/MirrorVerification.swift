@@ -169,7 +169,8 @@ extension MirroredStore {
         }
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: route.to.model)
         let history = try PartialScript.historyTables.map { (name: $0, columns: try connection.columns(of: $0)) }
-        return MirroredTable.all(of: layout).map { ($0.name, $0.columns, []) }
+        return layout.tables.map { ($0.name, $0.columns.map(\.name), []) }
+            + layout.joinTables.map { ($0.name, $0.columns.filter { !$0.isFormerOrder }.map(\.name), []) }
             + history.filter { !$0.columns.isEmpty }.map { ($0.name, $0.columns.map(\.name), []) }
     }
 
@@ -195,4 +196,10 @@ extension MirroredStore {
             """
         ) { "Z_PRIMARYKEY \($0.text(0) ?? "")" }
     }
+}
+
+extension JoinTable.Column {
+    /// Whether the column holds the order that a relationship had in an earlier version. Like Core Data, a migration
+    /// leaves it in the table; no version reads it, and a sync does not fill it.
+    fileprivate var isFormerOrder: Bool { role == .unknown && name.hasPrefix("Z_FOK_") }
 }

@@ -456,7 +456,7 @@ extension PreparedMigration {
     /// Whether a row may be written, by a statement or by code. Rows that have to be mended first have no script.
     private var mayWriteRows: Bool {
         guard options.choice != .inPlace, bound?.isDeferred != true else { return false }
-        guard plan.passes.count == 1, plan.passes[0].steps.isEmpty, options.rules.isEmpty else { return true }
+        guard plan.passes.count == 1, plan.passes[0].steps.isEmpty, options.registry.rules.isEmpty else { return true }
         return (try? script())?.writesRows != false
     }
 

@@ -102,7 +102,16 @@ struct MappingCheck {
     private mutating func checkAttributes(
         _ entityMapping: EntityMapping, _ old: EntityDescription, _ new: EntityDescription
     ) {
-        for attribute in destination.attributes(of: new) where attribute.isStored && attribute.derivation == nil {
+        func isMapped(_ attribute: AttributeDescription) -> Bool {
+            entityMapping.attributeMapping(attribute.name) != nil
+        }
+        let attributes = destination.attributes(of: new).flatMap { attribute in
+            // The leaves of a composite attribute may have mappings of their own; the attribute's is for the others.
+            guard attribute.leaves.contains(where: isMapped) else { return [attribute] }
+            let others = entityMapping.attributeMapping(attribute.name)?.valueExpression
+            return attribute.leaves.filter { others == nil || isMapped($0) }
+        }
+        for attribute in attributes where attribute.isStored && attribute.derivation == nil {
             let place = "\(entityMapping.name).\(attribute.name)"
             if let expression = entityMapping.attributeMapping(attribute.name)?.valueExpression {
                 check(

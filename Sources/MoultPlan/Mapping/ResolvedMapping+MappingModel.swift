@@ -91,13 +91,15 @@ private struct MappingResolver {
 
     // MARK: Properties
 
-    /// Returns the expression of a mapping for an attribute, or for a leaf of a composite one. For a leaf, a key path
-    /// to a composite is extended to its leaf of the same path; without such a leaf, the new one gets its default
-    /// value.
+    /// Returns the expression of a mapping for an attribute, or for a leaf of a composite one. A leaf may have a mapping
+    /// of its own, named by its path, as in an inferred mapping model. Otherwise a key path to a composite is extended
+    /// to its leaf of the same path; without such a leaf, the new one gets its default value.
     private func expression(
         for leaf: AttributeDescription, of attribute: AttributeDescription, by maker: EntityMapping?
     ) throws(MigrationError) -> Expression? {
-        guard let maker, let expression = maker.attributeMapping(attribute.name)?.valueExpression else { return nil }
+        guard let maker else { return nil }
+        if attribute.type == .composite, let own = maker.attributeMapping(leaf.name) { return own.valueExpression }
+        guard let expression = maker.attributeMapping(attribute.name)?.valueExpression else { return nil }
         let entity = maker.sourceEntityName.flatMap(source.entity)
         if case .keyPath(let path, let base) = expression {
             let from = base == .variable("source") ? entity.flatMap { source.attribute(path, of: $0) } : nil

@@ -16,15 +16,20 @@ extension HistoryEditor {
     mutating func newAttribute(_ name: String, type: AttributeType? = nil, id: Int? = nil)
         -> HistoryModel.Attribute
     {
-        let type = type ?? Self.types.randomElement(using: &random) ?? .string
+        let type = type ?? someType() ?? .string
         var description = AttributeDescription(name: name, type: type)
         let isDistinct = type == .string && isLikely(1, in: 3)
         if !isDistinct, isLikely(1, in: 2) {
             description.defaultValue = HistoryValues.standard(type)
             description.isOptional = description.defaultValue == nil || isLikely(1, in: 2)
         }
-        if type == .binary { description.allowsExternalBinaryDataStorage = isLikely(1, in: 2) }
-        return HistoryModel.Attribute(id: id ?? newID(), description: description, isDistinct: isDistinct)
+        let isElement = description.compositePath != nil
+        if type == .binary, !isElement { description.allowsExternalBinaryDataStorage = isLikely(1, in: 2) }
+        return HistoryModel.Attribute(id: id ?? newID(), description: description, isDistinct: isDistinct && !isElement)
+    }
+
+    private mutating func someType() -> AttributeType? {
+        Self.types.filter { !isPlain || ![.uri, .transformable].contains($0) }.randomElement(using: &random)
     }
 
     /// An attribute that has not been touched: its place.
@@ -49,12 +54,108 @@ extension HistoryEditor {
         guard let entity = model.entities.indices.randomElement(using: &random),
             let name = freeName(around: model.entities[entity].id)
         else { return false }
-        return add(name, toEntityAt: entity)
+        return add(path(to: name, ofEntityAt: entity), toEntityAt: entity)
+    }
+
+    /// The name, or now and then its path in a composite attribute of the entity.
+    mutating func path(to name: String, ofEntityAt entity: Int) -> String {
+        guard !isPlain, isLikely(1, in: 4) else { return name }
+        let free = freeComposites(around: model.entities[entity].id)
+        return composites(ofEntityAt: entity).union(free).sorted().randomElement(using: &random)
+            .map { "\($0).\(name)" } ?? name
+    }
+
+    private func composites(ofEntityAt entity: Int) -> Set<String> {
+        Set(model.entities[entity].attributes.compactMap(\.description.compositePath))
+    }
+
+    /// The composites' names that no entity of the hierarchy has or had.
+    private func freeComposites(around entity: Int) -> [String] {
+        let members = model.tree(of: entity) + start.tree(of: entity)
+        let taken = members.flatMap { member in
+            member.attributes.compactMap(\.description.compositePath) + (member.composites ?? [:]).values
+        }
+        return Self.compositeNames.filter { !taken.contains($0) }
+    }
+
+    /// Whether the entity may have an attribute of that path, beside those of its hierarchy.
+    private func canHold(_ name: String, inEntityAt entity: Int) -> Bool {
+        let id = model.entities[entity].id
+        guard let composite = AttributeDescription(name: name, type: .string).compositePath else { return true }
+        return composites(ofEntityAt: entity).contains(composite) || freeComposites(around: id).contains(composite)
+    }
+
+    /// Renames a composite attribute with all that it has, by an identifier, or so that Moult asks.
+    mutating func renameComposite() -> Bool {
+        let places = model.entities.indices.filter { !composites(ofEntityAt: $0).isEmpty }
+        guard let place = places.randomElement(using: &random),
+            let old = composites(ofEntityAt: place).sorted().randomElement(using: &random),
+            let new = freeComposites(around: model.entities[place].id).randomElement(using: &random)
+        else { return false }
+        let (entity, list) = (model.entities[place].id, model.entities[place].attributes)
+        let elements = list.indices.filter { list[$0].description.compositePath == old }
+        let paths = elements.map { "\(new).\(list[$0].description.lastName)" }
+        guard elements.allSatisfy({ !touched.contains(list[$0].id) }),
+            paths.allSatisfy({ departures($0, from: entity).isEmpty })
+        else { return false }
+        let identifier = model.entities[place].composites?[old] ?? old
+        model.entities[place].composites?[old] = nil
+        if entitiesChanged || isLikely(2, in: 3) {
+            model.entities[place].composites = (model.entities[place].composites ?? [:]).merging([new: identifier]) {
+                $1
+            }
+        }
+        for (element, path) in zip(elements, paths) {
+            model.entities[place].attributes[element].description.name = path
+            touched.insert(list[element].id)
+        }
+        return true
+    }
+
+    /// An attribute becomes an element of a composite one, or an element an attribute; no identifier can say so.
+    mutating func regroup() -> Bool {
+        guard !isPlain, !entitiesChanged,
+            let place = someAttribute(where: {
+                !$0.isDistinct && !$0.description.allowsExternalBinaryDataStorage
+                    && $0.description.renamingIdentifier == nil
+            })
+        else { return false }
+        let old = model.entities[place.entity].attributes[place.attribute]
+        var name = old.description.lastName
+        if old.description.compositePath == nil {
+            let free = freeComposites(around: model.entities[place.entity].id)
+            guard
+                let composite = composites(ofEntityAt: place.entity).union(free).sorted().randomElement(
+                    using: &random)
+            else { return false }
+            name = "\(composite).\(name)"
+        }
+        guard departures(name, from: model.entities[place.entity].id).isEmpty else { return false }
+        forget(old.id)
+        model.entities[place.entity].attributes[place.attribute].description.name = name
+        touched.insert(old.id)
+        return true
+    }
+
+    /// Marks an entity as another configuration's, or no longer.
+    mutating func changeConfiguration() -> Bool {
+        guard let others = model.others, let entity = model.entities.randomElement(using: &random)?.id else {
+            return false
+        }
+        let members = Set(model.tree(of: entity).map(\.id))
+        let isOther = others.contains(entity)
+        var next = model
+        next.others = isOther ? others.filter { !members.contains($0) } : others + members.subtracting(others).sorted()
+        guard next.held.entities.count > 1 else { return false }
+        model = next
+        return true
     }
 
     mutating func returnAttribute() -> Bool {
         let places = departed.keys.sorted { ($0.entity, $0.name) < ($1.entity, $1.name) }.filter { place in
             model.entity(place.entity) != nil && !takenNames(around: place.entity).contains(place.name)
+                && !takenNames(around: place.entity).contains(
+                    AttributeDescription(name: place.name, type: .string).lastName)
         }
         guard let place = places.randomElement(using: &random),
             let entity = model.entities.firstIndex(where: { $0.id == place.entity })
@@ -63,6 +164,7 @@ extension HistoryEditor {
     }
 
     mutating func add(_ name: String, toEntityAt entity: Int, type: AttributeType? = nil) -> Bool {
+        guard canHold(name, inEntityAt: entity) else { return false }
         let former = departures(name, from: model.entities[entity].id)
         var new = newAttribute(name, type: type)
         let same = former.filter { $0.description.type == new.description.type }
@@ -106,9 +208,12 @@ extension HistoryEditor {
         guard let place = someAttribute() else { return false }
         let entity = model.entities[place.entity]
         let old = entity.attributes[place.attribute]
-        guard let name = freeName(around: entity.id), departures(name, from: entity.id).isEmpty else { return false }
+        guard var name = freeName(around: entity.id) else { return false }
+        if let composite = old.description.compositePath { name = "\(composite).\(name)" }
+        guard departures(name, from: entity.id).isEmpty else { return false }
         // The name of before, the first name of all, or none, which makes Moult ask.
-        var identifiers: [String?] = [old.description.name, old.description.renamingIdentifier ?? old.description.name]
+        let last = old.description.lastName
+        var identifiers: [String?] = [last, old.description.renamingIdentifier ?? last]
         if !entitiesChanged { identifiers.append(nil) }
         model.entities[place.entity].attributes[place.attribute].description.name = name
         model.entities[place.entity].attributes[place.attribute].description.renamingIdentifier =
@@ -119,7 +224,7 @@ extension HistoryEditor {
 
     /// To the entity above, or from it to one below.
     mutating func moveAttribute() -> Bool {
-        guard let place = someAttribute() else { return false }
+        guard let place = someAttribute(where: { $0.description.compositePath == nil }) else { return false }
         let entity = model.entities[place.entity]
         let goals = model.entities.indices.filter {
             model.entities[$0].id == entity.parent || model.entities[$0].parent == entity.id
@@ -144,7 +249,7 @@ extension HistoryEditor {
         let entity = model.entities[place.entity]
         let old = entity.attributes[place.attribute]
         let wider = HistoryValues.wider(old.description.type)
-        let type = isLikely(2, in: 3) ? wider.randomElement(using: &random) : Self.types.randomElement(using: &random)
+        let type = isLikely(2, in: 3) ? wider.randomElement(using: &random) : someType()
         guard let type, type != old.description.type else { return false }
         let keeps = wider.contains(type)
         var new = newAttribute(old.description.name, type: type, id: keeps ? old.id : nil)
@@ -170,19 +275,24 @@ extension HistoryEditor {
     }
 
     mutating func changeExternal() -> Bool {
-        guard let place = someAttribute(where: { $0.description.type == .binary }) else { return false }
+        guard
+            let place = someAttribute(where: {
+                $0.description.type == .binary && $0.description.compositePath == nil
+            })
+        else { return false }
         model.entities[place.entity].attributes[place.attribute].description.allowsExternalBinaryDataStorage.toggle()
         touched.insert(model.entities[place.entity].attributes[place.attribute].id)
         return true
     }
 
     mutating func changeIndex() -> Bool {
-        guard let entity = model.entities.indices.randomElement(using: &random) else { return false }
+        guard !isPlain, let entity = model.entities.indices.randomElement(using: &random) else { return false }
         if !model.entities[entity].indexes.isEmpty, isLikely(1, in: 2) {
             model.entities[entity].indexes.removeLast()
             return true
         }
-        let chosen = model.entities[entity].attributes.shuffled(using: &random).prefix(isLikely(1, in: 2) ? 1 : 2)
+        let chosen = model.entities[entity].attributes.filter { $0.description.compositePath == nil }
+            .shuffled(using: &random).prefix(isLikely(1, in: 2) ? 1 : 2)
         guard !chosen.isEmpty else { return false }
         model.entities[entity].indexes.append(chosen.map(\.id))
         return true

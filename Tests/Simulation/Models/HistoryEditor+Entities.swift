@@ -11,15 +11,15 @@ extension HistoryEditor {
     mutating func addEntity() -> Bool {
         guard let name = freeEntityName() else { return false }
         var entity = HistoryModel.Entity(id: newID(), name: name)
-        entity.parent = isLikely(1, in: 2) ? model.entities.randomElement(using: &random)?.id : nil
-        entity.isEmpty = isLikely(1, in: 6)
+        entity.parent = !isPlain && isLikely(1, in: 2) ? model.entities.randomElement(using: &random)?.id : nil
+        entity.isEmpty = !isPlain && isLikely(1, in: 6)
         entity.isAbstract = entity.isEmpty && isLikely(1, in: 2)
         model.entities.append(entity)
         touched.insert(entity.id)
         entitiesChanged = true
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             guard let name = freeName(around: entity.id) else { break }
-            _ = add(name, toEntityAt: model.entities.count - 1)
+            _ = add(path(to: name, ofEntityAt: model.entities.count - 1), toEntityAt: model.entities.count - 1)
         }
         return true
     }
@@ -48,7 +48,9 @@ extension HistoryEditor {
         guard let position = someEntity(), let name = freeEntityName() else { return false }
         let old = model.entities[position]
         model.entities[position].name = name
-        model.entities[position].renamingIdentifier = isLikely(1, in: 2) ? old.name : old.renamingIdentifier ?? old.name
+        // A class has no identifier, so Moult asks.
+        let identifier = isLikely(1, in: 2) ? old.name : old.renamingIdentifier ?? old.name
+        model.entities[position].renamingIdentifier = isPlain ? nil : identifier
         touched.insert(old.id)
         entitiesChanged = true
         return true
@@ -56,7 +58,7 @@ extension HistoryEditor {
 
     /// Out of its hierarchy, or below another one of it; what cannot be inferred is refused later.
     mutating func changeParent() -> Bool {
-        guard let position = someEntity() else { return false }
+        guard !isPlain, let position = someEntity() else { return false }
         let entity = model.entities[position]
         let below = Set(model.family(of: entity.id).map(\.id))
         let goals = model.tree(of: entity.id).map { Optional($0.id) }.filter { !below.contains($0 ?? -1) } + [nil]
@@ -83,7 +85,7 @@ extension HistoryEditor {
 
     /// Makes another version of what is otherwise the same.
     mutating func changeModifier() -> Bool {
-        guard let position = model.entities.indices.randomElement(using: &random) else { return false }
+        guard !isPlain, let position = model.entities.indices.randomElement(using: &random) else { return false }
         model.entities[position].modifier = model.entities[position].modifier == nil ? "2" : nil
         return true
     }

@@ -9,13 +9,13 @@ extension HistoryEditor {
         else { return false }
         var link = HistoryModel.Link(
             id: newID(), end: HistoryModel.End(entity: from.id, name: name), destination: to.id)
-        if isLikely(4, in: 5) {
+        if isPlain || isLikely(4, in: 5) {
             guard let back = freeName(around: to.id), back != name else { return false }
             var inverse = HistoryModel.End(entity: to.id, name: back, isToMany: isLikely(1, in: 2))
-            inverse.isOrdered = inverse.isToMany && isLikely(1, in: 3)
+            inverse.isOrdered = !isPlain && inverse.isToMany && isLikely(1, in: 3)
             link.inverse = inverse
             link.end.isToMany = isLikely(1, in: 2)
-            link.end.isOrdered = link.end.isToMany && isLikely(1, in: 3)
+            link.end.isOrdered = !isPlain && link.end.isToMany && isLikely(1, in: 3)
             if isLikely(1, in: 4) { link.end.cascades = true }
         } else if isLikely(1, in: 2) {
             link.end.isToMany = true
@@ -71,7 +71,9 @@ extension HistoryEditor {
     }
 
     mutating func changeOrder() -> Bool {
-        guard let position = someLink(where: { $0.end.isToMany || $0.inverse?.isToMany == true }) else { return false }
+        guard !isPlain, let position = someLink(where: { $0.end.isToMany || $0.inverse?.isToMany == true }) else {
+            return false
+        }
         touched.insert(model.links[position].id)
         if model.links[position].end.isToMany {
             model.links[position].end.isOrdered.toggle()
@@ -83,7 +85,7 @@ extension HistoryEditor {
 
     /// A to-one gets a to-many inverse, or loses it.
     mutating func changeInverse() -> Bool {
-        guard let position = someLink(where: { !$0.end.isToMany && $0.inverse?.isToMany != false }) else {
+        guard !isPlain, let position = someLink(where: { !$0.end.isToMany && $0.inverse?.isToMany != false }) else {
             return false
         }
         let link = model.links[position]

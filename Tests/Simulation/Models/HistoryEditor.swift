@@ -22,6 +22,7 @@ struct HistoryEditor {
     }
 
     static let names = ["a", "b", "c", "d", "e", "f", "ent", "kind", "order", "Ünit"]
+    static let compositeNames = ["home", "mark", "size"]
     static let entityNames = ["Note", "User", "Tag", "Item", "Place", "Group", "Pk", "Zebra"]
     static let types: [AttributeType] = [
         .string, .integer16, .integer32, .integer64, .boolean, .float, .double, .decimal, .date, .binary, .uuid, .uri,
@@ -30,9 +31,18 @@ struct HistoryEditor {
 
     init(seed: UInt64) {
         random = HistoryRandom(seed: seed)
+        if isLikely(1, in: 4) { model.isPlain = true }
         for _ in 0..<Int.random(in: 2...4, using: &random) { addEntity() }
         for _ in 0..<Int.random(in: 2...5, using: &random) { addLink() }
+        if !isPlain, isLikely(1, in: 4) {
+            model.others = []
+            for _ in 0..<2 where isLikely(1, in: 2) { _ = changeConfiguration() }
+        }
     }
+
+    /// Whether the model stays one that SwiftData's classes can declare: no hierarchy, no order, no abstract entity, no
+    /// relationship without inverse, no index.
+    var isPlain: Bool { model.isPlain == true }
 
     mutating func newID() -> Int {
         lastID += 1
@@ -58,6 +68,7 @@ struct HistoryEditor {
     private mutating func forgetIdentifiers() {
         for position in model.entities.indices {
             model.entities[position].renamingIdentifier = nil
+            model.entities[position].composites = nil
             for attribute in model.entities[position].attributes.indices {
                 model.entities[position].attributes[attribute].description.renamingIdentifier = nil
             }
@@ -82,6 +93,8 @@ struct HistoryEditor {
         Edit("attribute added") { $0.addAttribute() }, Edit("attribute added") { $0.addAttribute() },
         Edit("attribute returned") { $0.returnAttribute() }, Edit("attribute removed") { $0.removeAttribute() },
         Edit("attribute renamed") { $0.renameAttribute() }, Edit("attribute renamed") { $0.renameAttribute() },
+        Edit("composite renamed") { $0.renameComposite() }, Edit("composite entered or left") { $0.regroup() },
+        Edit("configuration changed") { $0.changeConfiguration() },
         Edit("attribute moved") { $0.moveAttribute() }, Edit("type changed") { $0.changeType() },
         Edit("type changed") { $0.changeType() }, Edit("optional changed") { $0.changeOptional() },
         Edit("external storage changed") { $0.changeExternal() }, Edit("index changed") { $0.changeIndex() },

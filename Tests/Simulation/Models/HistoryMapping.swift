@@ -49,7 +49,9 @@ struct HistoryMapping: Codable, Sendable {
         self.position = position
         for entity in new.entities where !entity.isAbstract && old.entity(entity.id)?.isAbstract == false {
             for attribute in new.lineage(entity.id).flatMap(\.attributes)
-            where !attribute.isDistinct && Int.random(in: 0..<3, using: &random) == 0 {
+            where !attribute.isDistinct && attribute.description.compositePath == nil
+                && Int.random(in: 0..<3, using: &random) == 0
+            {
                 // Most ways need a type or a source that is not always there.
                 var change: Change?
                 for _ in 0..<4 where change == nil { change = Change(of: attribute, entity.id, old, &random) }

@@ -5,6 +5,8 @@ import MoultModel
 struct HistoryModel: Codable, Sendable {
     struct Attribute: Sendable {
         var id: Int
+        /// Its name is a path, `composite.element`, where it is an element of a composite attribute; its renaming
+        /// identifier is the element's.
         var description: AttributeDescription
         /// Whether every object has another value, so that it may become unique.
         var isDistinct = false
@@ -27,6 +29,8 @@ struct HistoryModel: Codable, Sendable {
         var unique: [Int] = []
         /// Indexes, each over attributes of the entity's own, by number.
         var indexes: [[Int]] = []
+        /// The renaming identifiers of composite attributes, by their names.
+        var composites: [String: String]?
     }
 
     struct End: Codable, Sendable {
@@ -52,6 +56,10 @@ struct HistoryModel: Codable, Sendable {
 
     var entities: [Entity] = []
     var links: [Link] = []
+    /// Entities, by number, that are marked as another configuration's; nil where the model has no configurations.
+    var others: [Int]?
+    /// Whether SwiftData's classes can declare it; nil for no.
+    var isPlain: Bool?
 
     func entity(_ id: Int?) -> Entity? { entities.first { $0.id == id } }
     func link(_ id: Int) -> Link? { links.first { $0.id == id } }
@@ -79,7 +87,7 @@ struct HistoryModel: Codable, Sendable {
         let members = Set(tree(of: id).map(\.id))
         let attributes = entities.filter { members.contains($0.id) }.flatMap(\.attributes).map(\.description)
         let ends = links.flatMap(\.ends).filter { members.contains($0.entity) }
-        return Set(attributes.map(\.name) + ends.map(\.name))
+        return Set(attributes.map(\.name) + attributes.map(\.lastName) + ends.map(\.name))
             .union(attributes.compactMap(\.renamingIdentifier) + ends.compactMap(\.renamingIdentifier))
     }
 
@@ -103,7 +111,45 @@ struct HistoryModel: Codable, Sendable {
 extension HistoryModel {
     /// - Throws: where it is no model that Xcode would compile.
     func model() throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: entities.map(description))
+        let configurations = others.map { _ in
+            let mine = Set(held.entities.map(\.name))
+            return [
+                Configuration(name: Self.configuration, entityNames: mine.sorted()),
+                Configuration(
+                    name: "Other", entityNames: entities.map(\.name).filter { !mine.contains($0) }.sorted()),
+            ].filter { !$0.entityNames.isEmpty }
+        }
+        return try ManagedObjectModel(entities: entities.map(description), configurations: configurations ?? [])
+    }
+
+    /// The configuration with which a store of a life is opened, where the model has one.
+    static let configuration = "Main"
+
+    /// The model without the entities of the other configuration. What is linked, or of one hierarchy, is of one
+    /// configuration: the other one's only if all of it is.
+    var held: HistoryModel {
+        guard let others else { return self }
+        var held = self
+        let marked = Set(others)
+        held.entities = entities.filter { entity in companions(of: entity.id).contains { !marked.contains($0) } }
+        let mine = Set(held.entities.map(\.id))
+        held.links = links.filter { mine.contains($0.end.entity) }
+        return held
+    }
+
+    /// The numbers of the entities that the entity's configuration has to have with it.
+    private func companions(of id: Int) -> Set<Int> {
+        var (found, next) = (Set([id]), [id])
+        while let id = next.popLast() {
+            let near =
+                tree(of: id).map(\.id)
+                + links.flatMap { link -> [Int] in
+                    let places = link.ends.map(\.entity) + [link.destination]
+                    return places.contains(id) ? places : []
+                }
+            for other in near where entity(other) != nil && found.insert(other).inserted { next.append(other) }
+        }
+        return found
     }
 
     private func description(_ entity: Entity) -> EntityDescription {
@@ -111,7 +157,7 @@ extension HistoryModel {
             uniqueKeysWithValues: lineage(entity.id).flatMap(\.attributes).map { ($0.id, $0.description.name) })
         return EntityDescription(
             name: entity.name, isAbstract: entity.isAbstract, superentityName: self.entity(entity.parent)?.name,
-            attributes: entity.attributes.map(\.description),
+            attributes: attributes(of: entity),
             relationships: links.flatMap { relationships($0, of: entity.id) },
             fetchIndexes: entity.indexes.enumerated().map { number, attributes in
                 FetchIndexDescription(
@@ -121,6 +167,30 @@ extension HistoryModel {
             uniquenessConstraints: entity.unique.compactMap { names[$0] }.map { [$0] },
             renamingIdentifier: entity.renamingIdentifier, versionHashModifier: entity.modifier,
             userInfo: entity.note.map { ["note": $0] } ?? [:])
+    }
+
+    /// The attributes as a model declares them: those with a path are the elements of a composite one.
+    private func attributes(of entity: Entity) -> [AttributeDescription] {
+        var found: [AttributeDescription] = []
+        for attribute in entity.attributes.map(\.description) {
+            guard let composite = attribute.compositePath else {
+                found.append(attribute)
+                continue
+            }
+            var element = attribute
+            element.name = attribute.lastName
+            let place =
+                found.firstIndex { $0.name == composite }
+                ?? {
+                    found.append(
+                        AttributeDescription(
+                            name: composite, type: .composite, renamingIdentifier: entity.composites?[composite]))
+                    return found.count - 1
+                }()
+            found[place].elements.append(element)
+            if !element.isOptional { found[place].isOptional = false }
+        }
+        return found
     }
 
     private func relationships(_ link: Link, of id: Int) -> [RelationshipDescription] {
@@ -140,4 +210,14 @@ extension HistoryModel {
             isOrdered: end.isOrdered, deleteRule: end.cascades ? .cascade : .nullify,
             renamingIdentifier: end.renamingIdentifier)
     }
+}
+
+extension AttributeDescription {
+    /// The name of the composite attribute that it is an element of; nil for an attribute of its own.
+    var compositePath: String? {
+        name.firstIndex(of: ".").map { String(name[..<$0]) }
+    }
+
+    /// The last part of its path, which its column is named after.
+    var lastName: String { name.firstIndex(of: ".").map { String(name[name.index(after: $0)...]) } ?? name }
 }

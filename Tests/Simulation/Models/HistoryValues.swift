@@ -102,6 +102,15 @@ enum HistoryValues {
         }
     }
 
+    /// What a program asks for, and what the column then holds. A NaN is refused, so no program asks for one.
+    static func asked(_ value: AttributeValue?) -> String { value?.witnessText ?? "-" }
+    static func stored(_ text: String) -> String {
+        guard text.hasPrefix("f:") || text.hasPrefix("d:"),
+            let number = UInt64(text.dropFirst(2), radix: 16).map(Double.init(bitPattern:))
+        else { return text }
+        return number.isNaN ? "-" : number == 0 ? self.text(text.hasPrefix("f:") ? .double(0) : .date(0)) : text
+    }
+
     /// The value of a text, as a face of the store takes it; nil for none, and for what no face can say.
     static func value(_ text: String, as type: AttributeType) -> AttributeValue? {
         let rest = text.dropFirst(2)
@@ -128,7 +137,7 @@ enum HistoryValues {
 
     /// Whether an attribute can have the value of that text.
     static func fits(_ text: String, _ attribute: AttributeDescription) -> Bool {
-        guard text != "-" else { return attribute.isOptional }
+        guard stored(text) != "-" else { return attribute.isOptional }
         let marks: [AttributeType: String] = [
             .boolean: "b:", .integer16: "i:", .integer32: "i:", .integer64: "i:", .decimal: "n:", .double: "f:",
             .float: "f:", .string: "s:", .date: "d:", .binary: "x:", .uuid: "U:", .uri: "u:", .transformable: "x:",
@@ -159,7 +168,11 @@ enum HistoryValues {
         case .integer32: [0, -1, 99, Int64(Int32.min), Int64(Int32.max)].map(AttributeValue.integer)
         case .integer64:
             [0, -1, .min, .max, .max - 1, 1 << 53 + 1, 1 << 53 - 1, 1 << 53, -(1 << 53) - 1].map(AttributeValue.integer)
-        case .decimal: ["0", "12.5", "-99999.99", "123456789012345", "0.000000000000001"].map(AttributeValue.decimal)
+        case .decimal:
+            [
+                "0", "12.5", "-99999.99", "123456789012345", "0.000000000000001", "9007199254740993",
+                "9223372036854775807", "-9223372036854775808",
+            ].map(AttributeValue.decimal)
         case .double:
             [
                 0, -0.0, 0.1, -1.5, 9_007_199_254_740_994, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity,
@@ -167,9 +180,10 @@ enum HistoryValues {
             ]
             .map(AttributeValue.double)
         case .float:
-            [0, 0.5, Double(Float.greatestFiniteMagnitude), Double(Float(0.1)), -3].map(AttributeValue.double)
+            [0, -0.0, 0.5, Double(Float.greatestFiniteMagnitude), Double(Float(0.1)), -3].map(
+                AttributeValue.double)
         case .string: strings.map(AttributeValue.string)
-        case .date: [0, -3_150_000_000, 0.123456789, 63_113_904_000, -1e15, 1e18].map(AttributeValue.date)
+        case .date: [0, -0.0, -3_150_000_000, 0.123456789, 63_113_904_000, -1e15, 1e18].map(AttributeValue.date)
         case .uuid: [UInt8(0), 255, 17].map { .uuid(Array(repeating: $0, count: 16)) }
         case .uri: ["", "file:///tmp/a%20b", "x:"].map(AttributeValue.uri)
         case .binary:

@@ -28,7 +28,8 @@ extension HistoryWorld {
                 let given = values[attribute.id].flatMap {
                     HistoryValues.fits($0, attribute.description) ? $0 : nil
                 }
-                object.values[attribute.id] = given ?? HistoryValues.text(attribute.description.defaultValue)
+                object.values[attribute.id] =
+                    given.map(HistoryValues.stored) ?? HistoryValues.text(attribute.description.defaultValue)
             }
             objects[number] = object
             return true
@@ -37,7 +38,7 @@ extension HistoryWorld {
                 let known = model.lineage(object.entity).flatMap(\.attributes).first(where: { $0.id == attribute }),
                 HistoryValues.fits(text, known.description)
             else { return false }
-            objects[number]?.values[attribute] = text
+            objects[number]?.values[attribute] = HistoryValues.stored(text)
             return true
         case .link(let link, let from, let to, let place, let isBackward):
             return self.link(link, from, to, place, isBackward, in: model)

@@ -27,6 +27,8 @@ struct ModelHistory {
     init(seed: UInt64, versions: Int, _ random: inout HistoryRandom) throws {
         try self.init(seed: seed, count: Int.random(in: 3...versions, using: &random))
         versionLimit = versions
+        // An app's code is written for the entities of its store.
+        if models.first?.others != nil || isPlain { return }
         if seed % 2 == 1 { addStages(using: &random) }
         if seed % 3 != 0 { try addMappings(using: &random) }
     }
@@ -52,6 +54,19 @@ struct ModelHistory {
         for mapping in mappings where models.indices.contains(mapping.position) { try add(mapping) }
     }
 
+    /// A version as the store has it: the entities of its configuration.
+    func held(_ version: Int) -> ModelVersion {
+        let whole = versions.versions[version]
+        return models[version].others == nil
+            ? whole : (try? whole.restricted(to: HistoryModel.configuration)) ?? whole
+    }
+
+    /// Whether SwiftData's API is one of its faces.
+    var isPlain: Bool { models.first?.isPlain == true }
+
+    /// The configuration with which the store is opened; nil for none.
+    var configuration: String? { models.first?.others == nil ? nil : HistoryModel.configuration }
+
     private mutating func append(_ editor: HistoryEditor) throws -> Bool {
         guard try append(editor.model) else { return false }
         for edit in editor.edits { edits[edit, default: 0] += 1 }
@@ -63,6 +78,7 @@ struct ModelHistory {
         guard let model = try? described.model() else { return false }
         let version = ModelVersion(names: ["V\(models.count + 1)"], model: model)
         guard !versions.versions.contains(where: { $0.hashes.isCompatible(with: version.hashes) }) else { return false }
+        guard fits(described, model) else { return false }
         var next = self
         next.models.append(described)
         next.versions = ModelVersions(versions: versions.versions + [version])
@@ -75,6 +91,21 @@ struct ModelHistory {
             next.answers = path.answers
         }
         self = next
+        return true
+    }
+
+    /// Whether a store of the model's configuration is of no earlier version too, and whether no entity that was
+    /// another configuration's for a while comes back: whether its objects do depends on the way.
+    private func fits(_ described: HistoryModel, _ model: ManagedObjectModel) -> Bool {
+        guard described.others != nil else { return true }
+        let whole = ModelVersion(names: ["V"], model: model)
+        guard let part = try? whole.restricted(to: HistoryModel.configuration),
+            !models.indices.contains(where: { held($0).hashes.isCompatible(with: part.hashes) })
+        else { return false }
+        for entity in described.held.entities.map(\.id) {
+            let was = models.filter { $0.entity(entity) != nil }.map { $0.held.entity(entity) != nil }
+            if was.contains(true), was.last == false { return false }
+        }
         return true
     }
 

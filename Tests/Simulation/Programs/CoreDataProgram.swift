@@ -12,11 +12,12 @@ final class CoreDataProgram: Program {
     private let store: PersistentStore
     private var context: ManagedObjectContext
 
-    init(_ path: String, _ model: ManagedObjectModel) throws {
+    init(_ path: String, _ model: ManagedObjectModel, configuration: String?) throws {
         coordinator = PersistentStoreCoordinator(managedObjectModel: model)
         let description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
         description.shouldMigrateStoreAutomatically = false
         description.timeout = 0
+        description.configuration = configuration
         let box = Box()
         coordinator.add(description) { box.result = $0 }
         guard let opened = box.result else { throw WitnessFailure("the container called nobody") }
@@ -27,10 +28,11 @@ final class CoreDataProgram: Program {
     /// Opens a store as a container does that has a later version of its model, and closes it.
     static func migrate(
         _ path: String, to version: ModelVersion, of versions: ModelVersions, _ registry: MigrationRegistry,
-        _ answers: Answers, on system: any System
+        _ answers: Answers, configuration: String?, on system: any System
     ) throws {
         let description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
         description.timeout = 0
+        description.configuration = configuration
         description.migrationRegistry = registry
         if !answers.list.isEmpty { description.migrationAnswers = Data(answers.json) }
         var loader = try StoreLoader(description, model: version.model, versions: versions)
@@ -105,7 +107,7 @@ final class CoreDataProgram: Program {
 
     func text(_ handle: ManagedObject, _ attribute: AttributeDescription) throws -> String {
         let value: AttributeValue? =
-            switch (attribute.type, try handle.value(forKey: attribute.name)) {
+            switch (attribute.type, try self.value(handle, attribute)) {
             case (.boolean, let number as NSNumber): .boolean(number.boolValue)
             case (.integer16, let number as NSNumber), (.integer32, let number as NSNumber),
                 (.integer64, let number as NSNumber):
@@ -122,6 +124,12 @@ final class CoreDataProgram: Program {
             default: nil
             }
         return HistoryValues.text(value)
+    }
+
+    /// An element is read from the composite attribute's dictionary.
+    private func value(_ handle: ManagedObject, _ attribute: AttributeDescription) throws -> Any? {
+        guard let composite = attribute.compositePath else { return try handle.value(forKey: attribute.name) }
+        return (try handle.value(forKey: composite) as? [String: Any])?[attribute.lastName]
     }
 
     func toOne(_ handle: ManagedObject, _ name: String) throws -> String? {

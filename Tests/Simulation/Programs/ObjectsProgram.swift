@@ -8,9 +8,9 @@ final class ObjectsProgram: Program {
     private let store: ObjectStore
     private var context: ObjectContext
 
-    init(_ path: String, _ model: ManagedObjectModel, on system: any System) throws {
+    init(_ path: String, _ model: ManagedObjectModel, configuration: String?, on system: any System) throws {
         coordinator = ObjectCoordinator(model: model)
-        store = try ObjectStore(path, model: model, busyTimeout: 0, on: system)
+        store = try ObjectStore(path, model: model, configuration: configuration, busyTimeout: 0, on: system)
         try coordinator.add(store)
         context = ObjectContext(coordinator: coordinator)
     }

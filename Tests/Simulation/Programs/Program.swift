@@ -120,4 +120,4 @@ extension Program {
 }
 
 /// Which API a program uses.
-enum API: String, Codable, CaseIterable, Sendable { case objects, coreData }
+enum API: String, Codable, CaseIterable, Sendable { case objects, coreData, swiftData }

@@ -92,7 +92,8 @@ struct StoreWitness {
             let attributes = entity.attributes.map(\.description.name)
             let toOnes = ends(of: entity.id).filter { !$0.end.isToMany }.map(\.end.name)
             for name in attributes.sorted(by: inBytes) + toOnes.sorted(by: inBytes) {
-                columns["\(entity.id) \(name)"] = claim(name)
+                // The column of an element is named after it alone.
+                columns["\(entity.id) \(name)"] = claim(name.split(separator: ".").last.map(String.init) ?? name)
             }
         }
         let table = table(of: root.id)

@@ -1,0 +1,215 @@
+import Foundation
+import Moult
+import MoultBasics
+import MoultCare
+import MoultEngine
+import MoultModel
+import MoultPlan
+
+/// A mirror: after each sync, the second store is what a migration of the first is.
+extension LifeRun {
+    /// The second store, as the reference has it.
+    struct Mirror {
+        let path: String
+        let target: Int
+        let answers: [Answer]
+        /// What it holds.
+        var state: Snapshot
+    }
+
+    func mirroring(_ act: Life.MirrorAct) throws -> Work {
+        switch act {
+        case .start(let target): return try starting(min(target, models.count - 1))
+        case .sync(let all):
+            return following { mirror in
+                _ = try mirror.synchronise(all: all)
+            }
+        case .verify:
+            return following { mirror in
+                let result = try mirror.verify()
+                guard result.isEqual || self.disk.hasMet else {
+                    throw LifeFailure(kind: "mirror differs", words: result.lines.joined(separator: "; "))
+                }
+            }
+        case .visit(let changes, let api): return visiting(changes, api)
+        case .stop:
+            guard mirror != nil else { return Work { nil } }
+            return Work {
+                try MirroredStore.stop(self.store, system: self.disk.system)
+                return nil
+            }
+        }
+    }
+
+    private func starting(_ target: Int) throws -> Work {
+        guard mirror == nil, target > now.version, !now.isDeferred else { return Work { nil } }
+        let answers = try history.path(from: now.version, to: target, keepsReturned: false).answers
+        guard let last = way(to: target).last else { return Work { nil } }
+        let second = Mirror(path: "\(field)/Second.sqlite", target: target, answers: answers, state: unhistoric(last))
+        return Work(second: second) {
+            var options = RunOptions()
+            options.patience = .zero
+            options.acceptedLosses = .all
+            options.configuration = self.history.configuration
+            let request = StoreRequest(self.store, to: self.name(target), .migrateInto(second.path), options)
+            _ = try MirroredStore.start(request, self.context(answers, .plain), on: self.disk.system)
+            return nil
+        }
+    }
+
+    /// What the history of a second store has is not the reference's to say.
+    private func unhistoric(_ state: Snapshot) -> Snapshot {
+        var state = state
+        state.transactions = nil
+        return state
+    }
+
+    private func following(_ body: @escaping (inout MirroredStore) throws -> Void) -> Work {
+        guard var second = mirror, let last = way(to: second.target).last else { return Work { nil } }
+        second.state = unhistoric(last)
+        return Work(second: second) { [answers = second.answers] in
+            var mirror = try MirroredStore(
+                of: self.store, self.context(answers, .plain), on: self.disk.system)
+            try body(&mirror)
+            return nil
+        }
+    }
+
+    // MARK: - To the second store and back
+
+    /// Whether all that the first version has is in the other in the same form, but for values.
+    private func isVisitable(_ target: Int) -> Bool {
+        let (old, new) = (model(), model(target))
+        let entities = old.entities.allSatisfy { entity in
+            guard let later = new.entity(entity.id) else { return false }
+            return later.parent == entity.parent && later.isAbstract == entity.isAbstract
+        }
+        let links = old.links.allSatisfy { link in
+            guard let later = new.link(link.id), (later.inverse == nil) == (link.inverse == nil) else { return false }
+            return zip(later.ends, link.ends).allSatisfy {
+                $0.entity == $1.entity && $0.isToMany == $1.isToMany && $0.isOrdered == $1.isOrdered
+            }
+        }
+        return entities && links
+    }
+
+    /// Whether what a change writes to the second store has a place in the first.
+    func hasPlace(_ change: Change, _ target: Int) -> Bool {
+        let (old, new) = (model(), model(target))
+        func isSame(_ id: Int, _ entity: Int) -> Bool {
+            func find(_ model: HistoryModel) -> HistoryModel.Attribute? {
+                model.lineage(entity).flatMap(\.attributes).first { $0.id == id }
+            }
+            guard let before = find(old)?.description, let after = find(new)?.description else { return false }
+            return before.type == after.type && before.isOptional == after.isOptional
+        }
+        switch change {
+        case .insert(_, let entity, _):
+            return old.entity(entity) != nil
+                && (old.lineage(entity) + new.lineage(entity)).flatMap(\.attributes).allSatisfy {
+                    isSame($0.id, entity)
+                }
+        case .set(let number, let attribute, _):
+            return now.world.objects[number].map { isSame(attribute, $0.entity) } ?? false
+        case .link(let link, _, _, _, _), .unlink(let link, _, _, _): return old.link(link) != nil
+        case .delete: return true
+        }
+    }
+
+    private func visiting(_ changes: [Change], _ api: API) -> Work {
+        guard let mirror, app == nil, reader == nil, let last = way(to: mirror.target).last, isVisitable(mirror.target)
+        else { return Work { nil } }
+        let new = model(mirror.target)
+        var (after, made) = (last, [Change]())
+        for change in changes
+        where hasPlace(change, mirror.target) && after.world.make(change, in: new, key: { _ in 0 }) {
+            made.append(change)
+        }
+        return Work(refusals: ["unsupported"]) { [after, made] in
+            var (after, store) = (
+                after, try MirroredStore(of: self.store, self.context(mirror.answers, .plain), on: self.disk.system)
+            )
+            do {
+                _ = try store.cutOver()
+            } catch {
+                // It may have been brought up to date before.
+                self.mirror?.state = try self.identify(
+                    mirror.path, among: [self.unhistoric(last), mirror.state], "the second store")
+                throw error
+            }
+            let program = try self.program(api, over: (mirror.path, mirror.target))
+            do {
+                defer { program.close() }
+                for (number, key) in try program.save(made, in: last.world, of: new) {
+                    after.world.objects[number]?.key = key
+                }
+            }
+            try store.undoCutOver()
+            // What was not written to is as it was, or what the mapping makes of it.
+            let states = [true, false].map { self.returned(after, from: last, keepsUnwritten: $0) }
+            self.now = try self.identify(self.store, among: states, "the store that apps went back to")
+            self.mirror?.state = self.unhistoric(self.way(to: mirror.target).last ?? last)
+            return self.now
+        }
+    }
+
+    /// What the first store has after changes to the second.
+    private func returned(_ after: Snapshot, from last: Snapshot, keepsUnwritten: Bool) -> Snapshot {
+        let (old, new) = (model(), model(last.version))
+        var state = now
+        state.transactions = nil
+        state.world = after.world.returned(from: new, to: old)
+        for (number, object) in state.world.objects {
+            guard let before = now.world.objects[number] else { continue }
+            let later = Set(new.lineage(object.entity).flatMap(\.attributes).map(\.id))
+            for attribute in old.lineage(object.entity).flatMap(\.attributes) {
+                let isWritten =
+                    after.world.objects[number]?.values[attribute.id]
+                    != last.world.objects[number]?.values[attribute.id]
+                if !later.contains(attribute.id) || keepsUnwritten && !isWritten {
+                    state.world.objects[number]?.values[attribute.id] = before.values[attribute.id]
+                }
+            }
+        }
+        return state
+    }
+
+    // MARK: - What must hold
+
+    /// Finds what a step has left of the mirror, which must be old or new.
+    func settleMirror(_ work: Work, _ ending: Ending, isDamageAllowed: Bool) throws {
+        let record = try MirrorRecord.read(StoreRecords(store: store), system)
+        let path = (work.second ?? mirror)?.path ?? ""
+        guard let record, record.state != .starting else {
+            if case .done = ending, let mirror, work.second != nil {
+                throw LifeFailure(kind: "mirror lost", words: "of \(mirror.path)")
+            }
+            let isStopped = mirror != nil
+            if record != nil { try MirroredStore.stop(store) }
+            mirror = nil
+            // A start that failed leaves nothing; both stores of a mirror that ended stay.
+            if !isStopped, try system.exists(path) {
+                throw LifeFailure(kind: "second store left", words: "at \(path)")
+            }
+            return try clear(path)
+        }
+        var states = work.second.map { [$0.state] } ?? []
+        if case .done = ending, !states.isEmpty {} else if let mirror { states.append(mirror.state) }
+        do {
+            let found = try identify(path, among: states, "the second store")
+            mirror = work.second ?? mirror
+            mirror?.state = unhistoric(found)
+        } catch let failure as LifeFailure where isDamageAllowed {
+            tally["second store given up: \(failure.kind)", default: 0] += 1
+            try endMirror()
+        }
+    }
+
+    /// Ends the mirror, and removes the second store.
+    func endMirror() throws {
+        guard let path = mirror?.path else { return }
+        mirror = nil
+        if try MirrorRecord.read(StoreRecords(store: store), system) != nil { try MirroredStore.stop(store) }
+        try clear(path)
+    }
+}
