@@ -280,8 +280,10 @@ package struct PreparedMigration: Sendable {
         guard let bound, !plan.passes.isEmpty else { return nil }
         try checkCode()
         try checkRules()
-        if options.choice == .inPlace || bound.isDeferred { try checkInPlace() }
-        if !continuesEarlierCall, mayWriteRows { try checkEntityNumbers(bound) }
+        let inPlace = options.choice == .inPlace
+        // A budgeted migration that has begun had no such row, and a change in place writes no row.
+        if !continuesEarlierCall, !inPlace, bound.hasStrangers { try checkEntityNumbers(bound) }
+        if inPlace || bound.isDeferred { try checkInPlace() }
         let ledger = LossAccounting()
         let lossRefusal = undeclaredLosses(among: try foreseenLosses())
         // Fixes may repair rows that do not fit the new version, so the migration is bound to their result.
@@ -451,13 +453,6 @@ extension PreparedMigration {
                 ? "This migration takes \(plan.passes.count) passes, which cannot run in place."
                 : "This migration runs the step \(steps[0].name), which cannot be done in place.",
             place: store, remedy: "Omit \(option: .inPlace); then Moult works on a copy.")
-    }
-
-    /// Whether a row may be written, by a statement or by code. Rows that have to be mended first have no script.
-    private var mayWriteRows: Bool {
-        guard options.choice != .inPlace, bound?.isDeferred != true else { return false }
-        guard plan.passes.count == 1, plan.passes[0].steps.isEmpty, options.registry.rules.isEmpty else { return true }
-        return (try? script())?.writesRows != false
     }
 
     /// Refuses a row whose entity number is not one of its table's: it is an object of no entity, and its new entity is

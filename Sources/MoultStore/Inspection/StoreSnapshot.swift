@@ -95,12 +95,7 @@ package struct StoreSnapshot: Sendable, Equatable {
     }
 
     /// Returns the number of objects of each entity in a layout of this store, not counting sub-entities.
-    ///
-    /// - Parameter countingStrangers: whether a row with another number counts for the only entity of its table. SQLite
-    ///   then counts in the smallest index, and reads no row.
-    package func rowCounts(
-        in layout: StoreLayout, over connection: Connection, countingStrangers: Bool = false
-    ) throws -> [String: Int64] {
+    package func rowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
         for table in layout.tables {
             let entities = layout.numbers(inTable: table.name).compactMap { number in
@@ -108,8 +103,7 @@ package struct StoreSnapshot: Sendable, Equatable {
             }
             // A table with a single entity needs no grouping.
             if entities.count == 1, let (name, number) = entities.first {
-                let condition = countingStrangers ? "" : " WHERE Z_ENT = \(number)"
-                let sql = "SELECT count(*) FROM \(table.name.quotedName)\(condition)"
+                let sql = "SELECT count(*) FROM \(table.name.quotedName) WHERE Z_ENT = \(number)"
                 counts[name] = try connection.integer(sql) ?? 0
                 continue
             }
@@ -117,6 +111,37 @@ package struct StoreSnapshot: Sendable, Equatable {
             for (name, number) in entities { counts[name] = byNumber[number, default: 0] }
         }
         return counts
+    }
+
+    /// Returns the same numbers, and whether a row belongs to no entity of its table, by reading each table once.
+    func census(
+        in layout: StoreLayout, over connection: Connection
+    ) throws -> (rowCounts: [String: Int64], hasStrangers: Bool) {
+        var (rowCounts, hasStrangers): ([String: Int64], Bool) = ([:], false)
+        for table in layout.tables {
+            let names = layout.numbers(inTable: table.name).reduce(into: [Int64: String]()) { names, number in
+                names[Int64(number)] = layout.entityName(number: number)
+            }
+            for name in names.values { rowCounts[name] = 0 }
+            // A table with a single entity needs no grouping.
+            if names.count == 1, let (number, name) = names.first {
+                let sql = "SELECT count(*) FILTER (WHERE Z_ENT = \(number)), count(*) FROM \(table.name.quotedName)"
+                for (own, all) in try connection.rows(sql, { ($0.integer(0), $0.integer(1)) }) {
+                    rowCounts[name] = own
+                    hasStrangers = hasStrangers || own != all
+                }
+                continue
+            }
+            let sql = "SELECT Z_ENT, count(*) FROM \(table.name.quotedName) GROUP BY 1"
+            for (number, count) in try connection.rows(sql, { ($0.value(0), $0.integer(1)) }) {
+                if case .integer(let number) = number, let name = names[number] {
+                    rowCounts[name] = count
+                } else {
+                    hasStrangers = true
+                }
+            }
+        }
+        return (rowCounts, hasStrangers)
     }
 
     // MARK: - Reading

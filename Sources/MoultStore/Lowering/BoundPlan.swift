@@ -47,6 +47,8 @@ package final class BoundPlan: Sendable {
     package let losses: [MigrationLoss]
     /// The numbers added to the keys of an entity mapping's objects, one for each entity mapping.
     package let keyShifts: [Int64]
+    /// Whether a row belongs to no entity of its table; false if the rows were not counted.
+    package let hasStrangers: Bool
     package let metadata: StoreMetadata
     package let modelCache: [UInt8]?
     /// The lowering that rebuilds every changed table.
@@ -149,6 +151,7 @@ package final class BoundPlan: Sendable {
             self.deferral = deferral
             if deferral.isPossible {
                 self.lowering = quick
+                hasStrangers = false
                 keyShifts = mapping.entityMappings.map { _ in 0 }
                 rowFindings = told
                 losses =
@@ -161,8 +164,9 @@ package final class BoundPlan: Sendable {
         } else {
             deferral = nil
         }
-        let counts = try known?.rowCounts ?? snapshot.rowCounts(in: old, over: connection, countingStrangers: true)
-        let all = try lowering(counts)
+        let census = try known == nil ? snapshot.census(in: old, over: connection) : nil
+        hasStrangers = census?.hasStrangers ?? false
+        let all = try lowering(census?.rowCounts ?? known?.rowCounts ?? [:])
         self.lowering = all
         let shifts = Dictionary(all.carriers.map { ($0.position, $0.shift) }, uniquingKeysWith: { first, _ in first })
         keyShifts = mapping.entityMappings.indices.map { shifts[$0] ?? 0 }
@@ -230,8 +234,7 @@ package final class BoundPlan: Sendable {
     package var keepsKeys: Bool { keyShifts.allSatisfy { $0 == 0 } }
 
     package var mapping: ResolvedMapping { lowering.mapping }
-    /// The number of objects of each source entity, not counting sub-entities; with the rows of no entity in the table of
-    /// a single one.
+    /// The number of objects of each source entity, not counting sub-entities.
     package var rowCounts: [String: Int64] { lowering.rowCounts }
     /// The current store, followed by a new store of the target version.
     package var source: StoreLayout { lowering.source }
