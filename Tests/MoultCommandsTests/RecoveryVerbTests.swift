@@ -128,10 +128,12 @@ struct RecoveryVerbTests {  // tier: long
         #expect(try Data(contentsOf: URL(fileURLWithPath: store(moult))) == bytes)
     }
 
-    @Test
-    func `a row with the number of no entity of its table is refused by plan and migrate, until a repair`() throws {
+    @Test(arguments: ["5", "NULL", "1.5"])
+    func `a row with the number of no entity of its table is refused by plan and migrate, until a repair`(
+        number: String
+    ) throws {
         let moult = try StoreVerbTests.besideForumStore()
-        _ = try SQLiteShell.run(store(moult), "UPDATE ZTHREAD SET Z_ENT = 5 WHERE Z_PK = 2")
+        _ = try SQLiteShell.run(store(moult), "UPDATE ZTHREAD SET Z_ENT = \(number) WHERE Z_PK = 2")
         let model = ["--model", "Forum.xcdatamodeld"]
         for verb in [["plan"], ["migrate", "--dry-run"], ["migrate"]] {
             let result = try moult.run(Tool.path, [verb[0], "forum.sqlite"] + model + verb.dropFirst())
