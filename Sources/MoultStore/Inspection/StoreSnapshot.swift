@@ -126,14 +126,14 @@ package struct StoreSnapshot: Sendable, Equatable {
             // A table with a single entity needs no grouping.
             if names.count == 1, let (number, name) = names.first {
                 let sql = "SELECT count(*) FILTER (WHERE Z_ENT = \(number)), count(*) FROM \(table.name.quotedName)"
-                for (own, all) in try connection.rows(sql, { ($0.integer(0), $0.integer(1)) }) {
-                    rowCounts[name] = own
-                    hasStrangers = hasStrangers || own != all
-                }
+                let counts = try connection.rows(sql) { ($0.integer(0), $0.integer(1)) }
+                rowCounts[name] = counts.first?.0 ?? 0
+                hasStrangers = hasStrangers || counts.contains { $0.0 != $0.1 }
                 continue
             }
             let sql = "SELECT Z_ENT, count(*) FROM \(table.name.quotedName) GROUP BY 1"
-            for (number, count) in try connection.rows(sql, { ($0.value(0), $0.integer(1)) }) {
+            let counts = try connection.rows(sql) { ($0.value(0), $0.integer(1)) }
+            for (number, count) in counts {
                 if case .integer(let number) = number, let name = names[number] {
                     rowCounts[name] = count
                 } else {
