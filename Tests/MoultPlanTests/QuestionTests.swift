@@ -47,6 +47,24 @@ import Testing
             try correspond([cat], [entity("Car", [attribute("name", .integer16), attribute("fuel")])]).questions == [])
     }
 
+    @Test func `entities that lead to each other and are renamed together are asked about`() throws {
+        func models(_ author: String, _ book: String) -> [EntityDescription] {
+            [
+                entity(author, [attribute("name")], [toMany("books", book), toOne("first", book)]),
+                entity(book, [attribute("title")], [toOne("author", author), toMany("readers", author)]),
+            ]
+        }
+        let questions = try correspond(models("Author", "Book"), models("Writer", "Volume")).questions
+        #expect(questions.map(\.place) == ["Volume", "Writer"])
+        #expect(questions.map { $0.candidates.map(\.name) } == [["Book"], ["Author"]])
+        // What one answer says of the destination counts for the other entity.
+        let answered = try correspond(
+            models("Author", "Book"), models("Writer", "Volume"), [answer("Volume", nil, .rename, old: "Book")])
+        #expect(answered.questions.first?.place == "Writer")
+        #expect(
+            answered.questions.first?.candidates.first?.evidence.first?.hasPrefix("3 properties are the same") == true)
+    }
+
     @Test func `all questions of a whole way are refused together with the code question`() throws {
         let all = ModelVersions(versions: [
             try version("V1", entity("A", [attribute("a")])), try version("V2", entity("A", [attribute("b")])),

@@ -34,7 +34,7 @@ extension LifeRun {
         case .visit(let changes, let api): return visiting(changes, api)
         case .stop:
             guard mirror != nil else { return Work { nil } }
-            return Work {
+            return Work(endsMirror: true) {
                 try MirroredStore.stop(self.store, system: self.disk.system)
                 return nil
             }
@@ -193,6 +193,8 @@ extension LifeRun {
             }
             return try clear(path)
         }
+        // What is left of a mirror that was to end is ended again; the second store may have lost its mark.
+        if work.endsMirror { return try endMirror() }
         var states = work.second.map { [$0.state] } ?? []
         if case .done = ending, !states.isEmpty {} else if let mirror { states.append(mirror.state) }
         do {

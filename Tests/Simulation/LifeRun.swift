@@ -173,6 +173,7 @@ final class LifeRun {
             jump = (asked.number, asked.seed % 2 == 0 ? -31_536_000 : 315_360_000)
             fault = nil
         }
+        if fault?.kind.losesWrites == true, writesOwnFiles(step.action) { fault = nil }
         if case .move = step.action { try makePlace() }
         try disk.arm(fault, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
         let isListed = step.fault != nil
@@ -211,6 +212,14 @@ final class LifeRun {
         trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
     }
 
+    /// Whether a program saves that writes the files of external data past the simulated disk, which would not survive.
+    private func writesOwnFiles(_ action: Life.Action) -> Bool {
+        guard case .save(let api, _) = action, app.map({ !($0 is ObjectsProgram) }) ?? (api != .objects) else {
+            return false
+        }
+        return model().entities.flatMap(\.attributes).contains { $0.description.allowsExternalBinaryDataStorage }
+    }
+
     /// Makes the folder that a move leads to.
     private func makePlace() throws {
         moves += 1
@@ -243,6 +252,8 @@ final class LifeRun {
         var mustBeRefused = false
         /// What the work leads the second store of a mirror to; nil if it leaves it as it is.
         var second: Mirror?
+        /// Whether it ends the mirror.
+        var endsMirror = false
         /// Does it.
         ///
         /// - Returns: the state that the store must have now; nil for ``new``.

@@ -88,7 +88,10 @@ struct MirrorApplication {
     private func keep(_ table: MirroredTable) throws {
         guard !table.kept.isEmpty else { return }
         let name = table.name.quotedName
-        let values = table.kept.map { "\($0.quotedName) = o.\($0.quotedName)" }.joined(separator: ", ")
+        let values = table.kept.map { kept in
+            let column = kept.column.quotedName
+            return "\(column) = CASE WHEN n.Z_ENT IN (\(kept.numbers.sqlList)) THEN o.\(column) ELSE n.\(column) END"
+        }.joined(separator: ", ")
         try connection.run("UPDATE fresh.\(name) AS n SET \(values) FROM main.\(name) AS o WHERE o.Z_PK = n.Z_PK")
     }
 
@@ -105,8 +108,8 @@ struct MirroredTable: Sendable {
     var columns: [String]
     /// The columns that identify a row in both stores.
     var key: [String]
-    /// The columns that the other store does not fill; they keep their values.
-    var kept: [String] = []
+    /// The columns that the other store does not fill in the rows of some entities; they keep their values there.
+    var kept: [PartialScript.Unfilled] = []
     /// An SQL condition on a row `r` of the store that follows, which selects the rows that may differ; nil for all.
     var scope: String?
 }

@@ -140,9 +140,12 @@ extension MirroredStore {
         var rows: Int64 = 0
         let tables = try tables(of: route, fresh, with: still)
         WorkMeter.expect(pieces: tables.count)
+        var counted: Set<String> = []
         for table in tables {
             defer { WorkMeter.current?.advance() }
-            rows += try connection.integer("SELECT count(*) FROM main.\(table.name.quotedName)") ?? 0
+            if counted.insert(table.name).inserted {
+                rows += try connection.integer("SELECT count(*) FROM main.\(table.name.quotedName)") ?? 0
+            }
             if let found = try comparison.difference(in: table.name, columns: table.columns, numbers: table.numbers) {
                 differences.append(found)
             }
@@ -163,8 +166,15 @@ extension MirroredStore {
         if route.keepsUnfilled {
             let (script, reason) = try script(of: route, over: snapshot(of: still))
             guard let script else { throw cannotGoBack(reason ?? "") }
-            return script.tables.map { table in
-                (table.name, table.columns.filter { !table.unfilled.contains($0) }, table.numbers)
+            return script.tables.flatMap { table -> [(name: String, columns: [String], numbers: [Int])] in
+                guard !table.numbers.isEmpty else { return [(table.name, table.columns, [])] }
+                // The rows of different entities may agree in different columns.
+                let groups = Dictionary(grouping: table.numbers) { number in
+                    table.columns.filter { column in
+                        !table.unfilled.contains { $0.column == column && $0.numbers.contains(number) }
+                    }
+                }
+                return groups.sorted { $0.value[0] < $1.value[0] }.map { (table.name, $0.key, $0.value) }
             }
         }
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: route.to.model)

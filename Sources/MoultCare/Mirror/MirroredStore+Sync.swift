@@ -85,9 +85,11 @@ extension MirroredStore {
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
         let connection = try Connection(step.fresh, mode: .readWrite)
         defer { connection.close() }
-        for column in StoreShape(layout, withObjects: false).required
-        where step.tables.contains(where: { $0.name == column.table && !$0.kept.contains(column.column) }) {
-            let numbers = column.numbers.map(String.init).joined(separator: ", ")
+        for column in StoreShape(layout, withObjects: false).required {
+            guard let table = step.tables.first(where: { $0.name == column.table }) else { continue }
+            let kept = table.kept.first { $0.column == column.column }?.numbers ?? []
+            let numbers = column.numbers.filter { !kept.contains($0) }.map(String.init).joined(separator: ", ")
+            guard !numbers.isEmpty else { continue }
             let key = try connection.integer(
                 "SELECT Z_PK FROM \(column.table.quotedName) WHERE Z_ENT IN (\(numbers)) "
                     + "AND \(column.column.quotedName) IS NULL LIMIT 1")

@@ -19,6 +19,7 @@ package struct StoreOpener {
     package var isCancelled: (@Sendable () -> Bool)?
     /// Receives the start and the end of a migration.
     var logger: (any MigrationLogging)?
+    /// The system below the files beside SQLite's.
     package var system: any System = POSIXSystem()
     /// The resolved plan; nil if there is none.
     private var plan: ResolvedPlan?

@@ -96,9 +96,13 @@ struct RenameCandidates {
 
     /// Returns the removed entity as a candidate for the added one, if they share at least half of the properties of
     /// each.
-    static func candidate(_ removed: ResolvedEntity, for added: ResolvedEntity) -> Question.Candidate? {
-        let old = signatures(removed)
-        let new = signatures(added)
+    static func candidate(
+        _ removed: ResolvedEntity, for added: ResolvedEntity, in correspondence: EntityMatching
+    ) -> Question.Candidate? {
+        let (taken, sources) = (correspondence.entityDestinations, correspondence.entitySources)
+        // What leads to a removed entity may lead to an added one: both may be one that was renamed too.
+        let old = signatures(removed) { taken[$0] == nil ? nil : $0 }
+        let new = signatures(added) { sources[$0] }
         let common = old.intersection(new).count
         guard common > 0, common * 2 >= max(old.count, new.count) else { return nil }
         let lost = old.subtracting(new).map(\.name).inByteOrder()
@@ -118,13 +122,12 @@ struct RenameCandidates {
         var isToMany = false
     }
 
-    private static func signatures(_ entity: ResolvedEntity) -> Set<Signature> {
+    /// - Parameter source: returns the entity of the older version for the destination of a relationship; nil for one
+    ///   that only one of the versions has.
+    private static func signatures(_ entity: ResolvedEntity, _ source: (String) -> String?) -> Set<Signature> {
         let attributes = entity.attributes.values.filter(\.isStored).map { Signature(name: $0.name, type: $0.type) }
         let relationships = entity.relationships.values.filter { !$0.isTransient }.map {
-            // A relationship to its own entity is renamed with that entity.
-            let isOwn = $0.destinationEntityName == entity.name
-            return Signature(
-                name: $0.name, type: nil, destination: isOwn ? nil : $0.destinationEntityName, isToMany: $0.isToMany)
+            Signature(name: $0.name, type: nil, destination: source($0.destinationEntityName), isToMany: $0.isToMany)
         }
         return Set(attributes + relationships)
     }

@@ -147,7 +147,7 @@ struct QuestionList {
             guard let added = correspondence.destination[name], !added.description.isAbstract,
                 correspondence.answers.entity(name) == nil
             else { continue }
-            let candidates = removed.compactMap { RenameCandidates.candidate($0, for: added) }
+            let candidates = removed.compactMap { RenameCandidates.candidate($0, for: added, in: correspondence) }
             guard !candidates.isEmpty else { continue }
             askWhich(
                 .rename, entity: name, property: nil, sentence: "Is the entity \(name) new, or was it renamed?",

@@ -29,13 +29,21 @@ package struct PartialScript: Sendable {
         package let key: [String]
         /// The columns that contain keys of listed objects; nil if the table is always created completely.
         package let limits: [Limit]?
-        /// The columns that no source value fills.
-        package let unfilled: [String]
+        /// The columns that no source value fills, in all rows or in those of some entities.
+        package let unfilled: [Unfilled]
         /// The entity numbers of the rows that the mapping creates; empty for a join table.
         package let numbers: [Int]
         fileprivate let make: StoreScript.Statement
         fileprivate let fillAll: [StoreScript.Statement]
         fileprivate let fillListed: [StoreScript.Statement]
+    }
+
+    /// A column that no source value fills in the rows of some entities. An attribute may come from the source in the
+    /// rows of a sub-entity alone.
+    package struct Unfilled: Sendable, Hashable {
+        package let column: String
+        /// The numbers of these entities.
+        package let numbers: [Int]
     }
 
     /// A column of the destination that contains the keys of objects of one source table.
@@ -161,7 +169,7 @@ extension StoreLowering {
         return PartialScript.Table(
             name: name, columns: table.columns.map(\.name), key: ["Z_PK"],
             limits: isLocal ? [.init(column: "Z_PK", source: fill.source)] : nil,
-            unfilled: table.columns.filter { isUnfilled($0, change.contributions) }.map(\.name),
+            unfilled: table.columns.compactMap { unfilled($0, change.contributions) },
             numbers: change.contributions.map(\.destinationNumber).sorted(), make: .createTable(name, table.sql),
             fillAll: [insert(fill, into: name)] + orders, fillListed: [listed])
     }
@@ -214,7 +222,14 @@ extension StoreLowering {
         }
     }
 
-    private func isUnfilled(_ column: EntityTable.Column, _ contributions: [RowSource]) -> Bool {
+    private func unfilled(
+        _ column: EntityTable.Column, _ contributions: [RowSource]
+    ) -> PartialScript.Unfilled? {
+        let numbers = contributions.filter { isUnfilled(column, $0) }.map(\.destinationNumber).sorted()
+        return numbers.isEmpty ? nil : PartialScript.Unfilled(column: column.name, numbers: numbers)
+    }
+
+    private func isUnfilled(_ column: EntityTable.Column, _ contribution: RowSource) -> Bool {
         switch column.role {
         case .primaryKey, .entity, .optimisticLock: return false
         case .unknown: return true
@@ -224,11 +239,9 @@ extension StoreLowering {
         case .attribute(let entity, let name):
             guard let declaring = destination.model.entity(entity) else { return true }
             if declaring.attribute(name)?.derivation != nil { return false }
-            let sources = contributions.filter { destination.model.isKind($0.destination, of: declaring) }
-                .map { $0.mapping.attributes[name] }
-            return sources.allSatisfy { source in
-                if case .constant = source { true } else { source == nil }
-            }
+            guard destination.model.isKind(contribution.destination, of: declaring) else { return true }
+            let source = contribution.mapping.attributes[name]
+            return if case .constant = source { true } else { source == nil }
         }
     }
 }

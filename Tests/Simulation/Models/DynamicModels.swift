@@ -20,30 +20,35 @@ enum Tag11: NumberTag { static let number = 11 }
 
 /// The models of a life's versions as SwiftData's classes, whose properties come from the models of the life.
 enum DynamicModels {
-    /// The description of each class, by version and place of the entity.
-    nonisolated(unsafe) fileprivate(set) static var metadata: [[Schema.ModelMetadata]] = []
+    /// The description of each class, by version and by the place of the entity's name: a class stands for one name in
+    /// all lives, because MoultData looks at a class once.
+    nonisolated(unsafe) fileprivate(set) static var metadata: [[Int: Schema.ModelMetadata]] = []
     /// The app's newest version, and the answers to the questions on the way to it.
     nonisolated(unsafe) static var newest = 0
     nonisolated(unsafe) static var answers: [MigrationAnswer] = []
 
-    /// The classes of a version, by the places of its entities.
+    /// The classes of a version.
     static func types(_ version: Int) -> [any DynamicModel.Type] {
-        let all: [any DynamicModel.Type] =
-            switch version {
-            case 0: types(of: Tag0.self)
-            case 1: types(of: Tag1.self)
-            case 2: types(of: Tag2.self)
-            case 3: types(of: Tag3.self)
-            case 4: types(of: Tag4.self)
-            case 5: types(of: Tag5.self)
-            case 6: types(of: Tag6.self)
-            case 7: types(of: Tag7.self)
-            case 8: types(of: Tag8.self)
-            case 9: types(of: Tag9.self)
-            case 10: types(of: Tag10.self)
-            default: types(of: Tag11.self)
-            }
-        return metadata.indices.contains(version) ? Array(all.prefix(metadata[version].count)) : all
+        let all = all(version)
+        return metadata[version].keys.sorted().map { all[$0] }
+    }
+
+    /// A class for each name that an entity may have.
+    private static func all(_ version: Int) -> [any DynamicModel.Type] {
+        switch version {
+        case 0: types(of: Tag0.self)
+        case 1: types(of: Tag1.self)
+        case 2: types(of: Tag2.self)
+        case 3: types(of: Tag3.self)
+        case 4: types(of: Tag4.self)
+        case 5: types(of: Tag5.self)
+        case 6: types(of: Tag6.self)
+        case 7: types(of: Tag7.self)
+        case 8: types(of: Tag8.self)
+        case 9: types(of: Tag9.self)
+        case 10: types(of: Tag10.self)
+        default: types(of: Tag11.self)
+        }
     }
 
     private static func types<Version: NumberTag>(of version: Version.Type) -> [any DynamicModel.Type] {
@@ -65,12 +70,16 @@ enum DynamicModels {
 
     /// Describes the classes of all versions.
     static func describe(_ models: [HistoryModel]) {
-        metadata = []
         metadata = models.enumerated().map { version, model in
-            // Until they are described, a version has all its classes.
-            let types = types(version)
-            return zip(model.entities, types).map { entity, type in type.description(of: entity, model, types) }
+            let all = all(version)
+            let places = model.entities.compactMap { entity in place(entity.id, model).map { ($0, entity) } }
+            return Dictionary(uniqueKeysWithValues: places.map { ($0, all[$0].description(of: $1, model, all)) })
         }
+    }
+
+    /// The place of an entity's class.
+    fileprivate static func place(_ entity: Int, _ model: HistoryModel) -> Int? {
+        model.entity(entity).flatMap { HistoryEditor.entityNames.firstIndex(of: $0.name) }
     }
 
     /// An answer in the words of a plan.
@@ -129,12 +138,11 @@ extension DynamicModel {
         let ends = model.links.flatMap { link -> [Schema.PropertyMetadata] in
             var found: [Schema.PropertyMetadata] = []
             let far = link.inverse?.entity ?? link.destination
-            if link.end.entity == entity.id, let place = model.entities.firstIndex(where: { $0.id == far }) {
+            if link.end.entity == entity.id, let place = DynamicModels.place(far, model) {
                 let inverse = link.inverse.map { types[place].path(to: $0) }
                 found.append(relationship(link.end, to: types[place], inverse: inverse))
             }
-            if let end = link.inverse, end.entity == entity.id,
-                let place = model.entities.firstIndex(where: { $0.id == link.end.entity })
+            if let end = link.inverse, end.entity == entity.id, let place = DynamicModels.place(link.end.entity, model)
             {
                 found.append(relationship(end, to: types[place], inverse: nil))
             }
@@ -165,7 +173,9 @@ extension DynamicModel {
 }
 
 final class Dynamic<Version: NumberTag, Entity: NumberTag>: DynamicModel {
-    static var schemaMetadata: Schema.ModelMetadata { DynamicModels.metadata[Version.number][Entity.number] }
+    static var schemaMetadata: Schema.ModelMetadata {
+        DynamicModels.metadata[Version.number][Entity.number] ?? Schema.ModelMetadata(name: "", properties: [])
+    }
 
     var persistentBackingData: any BackingData
     let _$observationRegistrar = ObservationRegistrar()

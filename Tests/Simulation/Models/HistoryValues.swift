@@ -52,7 +52,8 @@ enum HistoryValues {
         switch type {
         case .boolean: return number == 1 ? "b:1" : "b:0"
         case .integer16, .integer32, .integer64:
-            return "i:" + (Int64(digits) ?? Int64(exactly: number) ?? 0).description
+            // The digits of a double are those of its bits.
+            return "i:" + ((text.hasPrefix("f:") ? nil : Int64(digits)) ?? Int64(exactly: number) ?? 0).description
         case .float, .double: return Self.text(.double(number))
         case .decimal where text.hasPrefix("f:"): return "n:" + StoreWitness.plain("\(number)")
         case .decimal: return "n:\(digits)"

@@ -88,6 +88,14 @@ struct ModelHistory {
                 for refusal in path.refusals.flatMap(\.refusals) { refusals[refusal.reason.rawValue, default: 0] += 1 }
                 return false
             }
+            // An entity without an identifier that Moult does not ask about is another one.
+            for entity in described.entities where entity.renamingIdentifier == nil {
+                guard let old = models.last?.entity(entity.id), old.name != entity.name else { continue }
+                let isTo = { (answer: Answer) in answer.to == version.name && answer.entity == entity.name }
+                guard path.answers.contains(where: { isTo($0) && $0.property == nil && $0.is == .rename }) else {
+                    return false
+                }
+            }
             next.answers = path.answers
         }
         self = next

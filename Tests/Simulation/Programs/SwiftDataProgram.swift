@@ -142,5 +142,10 @@ final class SwiftDataProgram: Program {
         "\(model.persistentModelID.entityName)/\(model.persistentModelID.objectID.key)"
     }
 
-    func close() { for store in container.coordinator.stores { try? container.coordinator.remove(store) } }
+    func close() {
+        for store in container.coordinator.stores {
+            try? container.coordinator.remove(store)
+            store.close()
+        }
+    }
 }
