@@ -168,17 +168,14 @@ struct KeyCounterTests {  // tier: long
     }
 
     /// The sub-entity's own counter says nothing of the root's.
-    @Test(arguments: ["Place was=Zebra = name String\nPark = size Double, name String", "Park was=Zebra = name String"])
-    func `a renamed root counts on after a rollback`(newer: String) throws {
-        let isTaken = !newer.contains("Place")
+    @Test func `a renamed root counts on after a rollback`() throws {
         let versions = try ModelVersions(
-            isTaken ? "Zebra = name String\nPark = size Double" : "Zebra = name String\nPark (Zebra) = size Double",
-            newer)
+            "Zebra = name String\nPark (Zebra) = size Double",
+            "Place was=Zebra = name String\nPark = size Double, name String")
         let folder = try ScratchFolder()
         let store = try Self.store(versions.versions[0], in: folder)
         let backup = try #require(try Self.migrate(store, versions))
-        let name = isTaken ? "Park" : "Place"
-        _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 5 WHERE Z_NAME = '\(name)'")
+        _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 5 WHERE Z_NAME = 'Place'")
         _ = try Migrator().rollback(store, to: backup, currentVersion: "2")
         #expect(try Self.key("Zebra", store) == "5\n")
     }

@@ -149,6 +149,32 @@ import Testing
         #expect(notes.list.last?.userInfo?[NSUpdatedObjectsKey] as? Set<NSManagedObject> == [one, two, three])
     }
 
+    /// `willSave()`: only standard accessors call it again, so a date of modification is set by a primitive value.
+    @Test func `willSave is not called again for a primitive value`() throws {
+        let rows = try Rows { $0.properties.append(Library.attribute("changedAt", .date)) }
+        let row = try rows.saved("a")
+        rows.hooks.saving = { [hooks = rows.hooks] row in
+            hooks.calls.append("willSave")
+            row.setPrimitiveValue(Date(timeIntervalSinceReferenceDate: Double(hooks.calls.count)), forKey: "changedAt")
+            if row.n < 4 { row.n += 1 }
+        }
+        row.title = "b"
+        try rows.context.save()
+        #expect(rows.hooks.calls.count == 2 && !rows.context.hasChanges)
+        #expect(try rows.sql("SELECT ZTITLE, ZN, ZCHANGEDAT FROM ZROW") == ["b|4|2.0"])
+    }
+
+    /// SQLite stores NULL.
+    @Test func `not a number is saved as no value`() throws {
+        let rows = try Rows { $0.properties.append(Library.attribute("share", .double)) }
+        let row = try rows.saved("a")
+        row.setValue(Double.nan, forKey: "share")
+        try rows.context.save()
+        row.setValue(Double.nan, forKey: "share")
+        try rows.context.save()
+        #expect(try rows.sql("SELECT ZTITLE, ZSHARE IS NULL FROM ZROW") == ["a|1"])
+    }
+
     /// Core Data gives up after 1000 attempts.
     @Test func `A willSave that always changes its object makes the save fail`() throws {
         let row = try rows.saved("a")

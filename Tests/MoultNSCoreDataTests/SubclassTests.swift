@@ -31,6 +31,11 @@ class EagerBook: NSManagedObject {
     }
 }
 
+/// A class with the method that Xcode generates.
+class DatedBook: NSManagedObject {
+    class func fetchRequest() -> NSFetchRequest<DatedBook> { NSFetchRequest<DatedBook>(entityName: "Dated") }
+}
+
 final class EagerComic: EagerBook {
     /// An object that another class's initializer creates.
     private(set) var reader: EagerReader?
@@ -136,6 +141,12 @@ extension NSManagedObjectContext {
         let path = url.appendingPathComponent("App.sqlite")
         #expect(try SQLiteShell.rows("SELECT count(*) FROM ZREADER", of: path) == ["4"])
         #expect(try SQLiteShell.rows("SELECT count(*) FROM ZCOMIC", of: path) == ["2"])
+    }
+
+    @Test func `A generated fetchRequest() precedes the inherited one where no type is written`() {
+        let request = DatedBook.fetchRequest()
+        let typed: NSFetchRequest<DatedBook> = request
+        #expect(typed.entityName == "Dated")
     }
 
     @Test func `A class makes objects by initializers of its own`() throws {

@@ -36,22 +36,26 @@ extension ManagedObjectContext {
     }
 
     /// Calls `willSave` on every changed object of a registered class, and again on those that such calls change in
-    /// turn, themselves included.
+    /// turn, themselves included, other than by a primitive value.
     ///
     /// - Throws: `usage` if there are still changes after as many rounds as in Core Data.
     private func callWillSave(_ graph: ObjectContext) throws -> [any PublicObject] {
         let coordinator = try coordinator()
         guard coordinator.classes.isUsed else { return [] }
         var called: [any PublicObject] = []
-        var moments: [ObjectIdentifier: ObjectMoment] = [:]
+        defer { state.withLock { $0.moments = [:] } }
         for _ in 0..<Self.mostAttempts {
             let changed = graph.insertedObjects + graph.updatedObjects + graph.deletedObjects
+            let moments = state.withLock { $0.moments }
             let next = changed.filter { moments[ObjectIdentifier($0)].map($0.hasChanged) ?? true }
             var isDone = true
             for object in next {
                 guard let shown = ofOwnClass(object, coordinator) else { continue }
                 isDone = false
-                if moments.updateValue(object.moment, forKey: ObjectIdentifier(object)) == nil { called.append(shown) }
+                let moment = object.moment
+                if state.withLock({ $0.moments.updateValue(moment, forKey: ObjectIdentifier(object)) }) == nil {
+                    called.append(shown)
+                }
                 shown.willSave()
             }
             if isDone { return called }
@@ -63,6 +67,15 @@ extension ManagedObjectContext {
     }
 
     private static let mostAttempts = 1000
+
+    /// Notes that a primitive value was set, for which `willSave` is not called again.
+    func notePrimitive(_ key: String, of object: Object) {
+        state.withLock { state in
+            guard var moment = state.moments[ObjectIdentifier(object)] else { return }
+            object.ignore(key, in: &moment)
+            state.moments[ObjectIdentifier(object)] = moment
+        }
+    }
 
     /// Returns the public object, creating it if needed; nil if its class is not one of the app's.
     private func ofOwnClass(_ object: Object, _ coordinator: PersistentStoreCoordinator) -> (any PublicObject)? {

@@ -28,6 +28,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
         /// Errors from calls that could not throw. The next save throws the first of them.
         var notedErrors: [any Error] = []
         var isSaving = false
+        /// The objects whose `willSave` this save has called, as they were then.
+        var moments: [ObjectIdentifier: ObjectMoment] = [:]
     }
 
     /// The settings that are copied to the graph once there is one.

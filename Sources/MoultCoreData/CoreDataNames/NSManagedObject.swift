@@ -73,7 +73,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     /// Returns the entity of the class in the one open model that has it.
     open class func entity() -> NSEntityDescription { NSPersistentStoreCoordinator.openEntity(of: Self.self) }
 
-    /// Returns a fetch request for all objects of the class's entity.
+    /// Returns a fetch request for all objects of the class's entity. A subclass's own method of the same name precedes it.
+    @_disfavoredOverload
     open class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> {
         NSFetchRequest<any NSFetchRequestResult>(ofClass: Self.self)
     }
@@ -373,6 +374,7 @@ extension NSManagedObject {
     /// Sets the value for a key of the model, without a call of ``setValue(_:forKey:)``. Custom accessors call it. A
     /// transient attribute becomes a change only after ``willChangeValue(forKey:)``; a stored property always does.
     public func setPrimitiveValue(_ value: Any?, forKey key: String) {
+        if !changing.contains(key), let storedObject { context?.notePrimitive(key, of: storedObject) }
         let isChange = changing.contains(key) || storedObject?.shape.isTransientAttribute(key) != true
         store(value, key, isChange: isChange) { raiseUndefined("setPrimitiveValue(_:forKey: \"\(key)\")", key) }
     }

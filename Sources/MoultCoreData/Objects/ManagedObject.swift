@@ -213,8 +213,9 @@ extension ManagedObject {
     /// Returns the same value as ``value(forKey:)``, because there are no accessors to bypass, unlike in Core Data.
     public func primitiveValue(forKey key: String) throws -> Any? { try value(forKey: key) }
     /// Sets the value like ``setValue(_:forKey:)``, because there are no accessors to bypass, unlike in Core Data. Setting
-    /// a transient attribute is no change.
+    /// a transient attribute is no change, and in ``willSave()`` it causes no further call.
     public func setPrimitiveValue(_ value: Any?, forKey key: String) throws {
+        context?.notePrimitive(key, of: object)
         guard object.shape.isTransientAttribute(key) else { return try setValue(value, forKey: key) }
         try access { try write(value, key, of: object, isChange: false) }
     }

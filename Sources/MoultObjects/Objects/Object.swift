@@ -266,6 +266,8 @@ package struct ObjectMoment {
     fileprivate let values: PositionedValues
     fileprivate let deltas: [Int: ListDelta]
     fileprivate let isDeleted: Bool
+    /// The positions of the properties that may differ.
+    fileprivate var ignored: Set<Int> = []
 }
 
 extension Object {
@@ -274,12 +276,18 @@ extension Object {
         kind.lock.withLock { ObjectMoment(values: values, deltas: deltas, isDeleted: state.contains(.deleted)) }
     }
 
+    /// Leaves a property out of the comparison with a moment.
+    package func ignore(_ name: String, in moment: inout ObjectMoment) {
+        if let position = try? kind.position(of: name) { moment.ignored.insert(position) }
+    }
+
     /// Whether the object has changed since a moment. A list that was only read has not changed.
     package func hasChanged(since moment: ObjectMoment) -> Bool {
         kind.lock.withLock {
             if state.contains(.deleted) != moment.isDeleted { return true }
             let positions = moment.values.count == values.count ? kind.persistent + kind.transient : []
             return positions.contains { position in
+                if moment.ignored.contains(position) { return false }
                 if hasDifference(moment.values, values, at: position) { return true }
                 return values[position] == nil && deltas[position] != moment.deltas[position]
             }
@@ -336,9 +344,9 @@ extension Object {
         return result
     }
 
-    /// Whether two values differ. Order is ignored in an unordered relationship.
+    /// Whether two values differ. Order is ignored in an unordered relationship, and not a number equals itself.
     func differs(_ value: ObjectValue, _ other: ObjectValue?, at position: Int) -> Bool {
-        if value == other { return false }
+        if value == other || value.isNaN && other?.isNaN == true { return false }
         guard let link = kind.links[position], link.isToMany, !link.isOrdered,
             case .toMany(let one) = value, case .toMany(let two)? = other
         else { return true }

@@ -9,6 +9,12 @@ package enum ObjectValue: Sendable, Hashable {
     case toMany([ObjectID])
 
     var isAttribute: Bool { if case .attribute = self { true } else { false } }
+    var isNaN: Bool {
+        switch self {
+        case .attribute(.double(let value)), .attribute(.date(let value)): value.isNaN
+        default: false
+        }
+    }
 
     /// A phrase for the kind of value; messages never contain the value itself.
     var kindPhrase: String {
