@@ -161,18 +161,20 @@ import Testing
         row.title = "b"
         try rows.context.save()
         #expect(rows.hooks.calls.count == 2 && !rows.context.hasChanges)
-        #expect(try rows.sql("SELECT ZTITLE, ZN, ZCHANGEDAT FROM ZROW") == ["b|4|2.0"])
+        #expect(try rows.sql("SELECT ZTITLE, ZN, ZCHANGEDAT FROM ZROW") == ["b|4|2"])
     }
 
-    /// SQLite stores NULL.
-    @Test func `not a number is saved as no value`() throws {
+    /// It differs from itself, which is no change. SQLite has no such value.
+    @Test func `not a number is refused by its key`() throws {
         let rows = try Rows { $0.properties.append(Library.attribute("share", .double)) }
         let row = try rows.saved("a")
         row.setValue(Double.nan, forKey: "share")
+        let error = #expect(throws: NSError.self) { try rows.context.save() }
+        #expect(error?.code == NSManagedObjectValidationError)
+        #expect(error?.userInfo[NSValidationKeyErrorKey] as? String == "share")
+        row.setValue(0.5, forKey: "share")
         try rows.context.save()
-        row.setValue(Double.nan, forKey: "share")
-        try rows.context.save()
-        #expect(try rows.sql("SELECT ZTITLE, ZSHARE IS NULL FROM ZROW") == ["a|1"])
+        #expect(try rows.sql("SELECT ZTITLE, ZSHARE FROM ZROW") == ["a|0.5"])
     }
 
     /// Core Data gives up after 1000 attempts.

@@ -199,6 +199,8 @@ final class PassCopies {
         let name = count == 1 ? StoreRecords(store: store).nameOfCopy : "pass-\(count)"
         let copy = try timings.measure(.copy) {
             try system.makeFolder(folder)
+            // A call in one piece that died may have left it.
+            for suffix in ["", "-journal"] { try system.remove(Path.join(folder, name) + suffix) }
             return try WorkingCopy(of: path, at: Path.join(folder, name), for: store, options, system)
         }
         self.copy = copy
