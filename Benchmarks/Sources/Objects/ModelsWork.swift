@@ -4,12 +4,12 @@ import MoultData
 import MoultModel
 
 /// One piece of work of the group "models", done through a `ModelContext` in a process of its own.
-struct ModelsWork {
+struct ModelsWork: ContextWork {
     typealias Item = ModelsData.Item
     typealias Owner = ModelsData.Owner
 
     private let context: ModelContext
-    private let rows: Int
+    let rows: Int
 
     /// Does it and prints the seconds of the work alone and the peak memory; "make" makes the store instead.
     static func run(_ work: String, _ store: String, _ rows: Int) throws {
@@ -42,26 +42,11 @@ struct ModelsWork {
         }
     }
 
-    private func show(_ work: String) throws {
-        let given = work == "insert" ? (0..<rows).map(ModelsData.ItemValues.init) : []
-        try ChildWork.show {
-            switch work {
-            case "insert": try insert(given)
-            case "fetch": try fetch()
-            case "lookup": try lookup()
-            case "scan": try scan()
-            case "update": try update()
-            case "to_one": try toOne(ahead: false)
-            case "to_one_ahead": try toOne(ahead: true)
-            case "to_many": try toMany()
-            default: throw MigrationError(.usage, "There is no work \(work).", remedy: "See ModelsWork.")
-            }
-        }
-    }
-
     // MARK: - The work
 
-    private func insert(_ given: [ModelsData.ItemValues]) throws {
+    static func values(_ number: Int) -> ModelsData.ItemValues { ModelsData.ItemValues(number) }
+
+    func insert(_ given: [ModelsData.ItemValues]) throws {
         let owners = try context.fetch(FetchDescriptor<Owner>(sortBy: [SortDescriptor(\.name)]))
         for (row, values) in given.enumerated() {
             context.insert(Item(values, owner: owners[row % owners.count]))
@@ -69,13 +54,13 @@ struct ModelsWork {
         try context.save()
     }
 
-    private func fetch() throws {
+    func fetch() throws {
         let items = try context.fetch(FetchDescriptor<Item>())
         let total = items.reduce(0) { $0 + Double($1.count) + $1.price + Double($1.title.utf8.count) }
         try ChildWork.check(items.count == rows && total > 0, "What was fetched")
     }
 
-    private func lookup() throws {
+    func lookup() throws {
         for row in stride(from: 0, to: rows, by: max(rows / 1000, 1)) {
             let title = ObjectsData.title(row)
             let items = try context.fetch(FetchDescriptor<Item>(predicate: #Predicate { $0.title == title }))
@@ -83,14 +68,14 @@ struct ModelsWork {
         }
     }
 
-    private func scan() throws {
+    func scan() throws {
         let predicate = #Predicate<Item> { $0.price > 100_000 && $0.isDone && $0.note?.contains("item") == true }
         let items = try context.fetch(
             FetchDescriptor<Item>(predicate: predicate, sortBy: [SortDescriptor(\.createdAt)]))
         try ChildWork.check(items.count > rows / 20, "What was found")
     }
 
-    private func update() throws {
+    func update() throws {
         for item in try context.fetch(FetchDescriptor<Item>()) {
             item.price += 1
             item.rank += 1
@@ -98,14 +83,14 @@ struct ModelsWork {
         try context.save()
     }
 
-    private func toOne(ahead: Bool) throws {
+    func toOne(ahead: Bool) throws {
         var fetch = FetchDescriptor<Item>()
         if ahead { fetch.relationshipKeyPathsForPrefetching = [\.owner] }
         let total = try context.fetch(fetch).reduce(0) { $0 + ($1.owner?.name.utf8.count ?? 0) }
         try ChildWork.check(total == rows * 10, "What was reached")
     }
 
-    private func toMany() throws {
+    func toMany() throws {
         var count = 0
         for owner in try context.fetch(FetchDescriptor<Owner>()) {
             for item in owner.items where item.rank >= 0 { count += 1 }

@@ -3,9 +3,9 @@
     import MoultNSCoreData
 
     /// One piece of work of the group "names", done through an `NSManagedObjectContext` in a process of its own.
-    struct NamesWork {
+    struct NamesWork: ContextWork {
         private let context: NSManagedObjectContext
-        private let rows: Int
+        let rows: Int
 
         /// Does it and prints the seconds of the work alone and the peak memory; "make" makes the store instead.
         static func run(_ work: String, _ store: String, _ rows: Int) throws {
@@ -14,20 +14,7 @@
                 return try makeSchools(at: store, rows, areLinked: work != "flat")
             }
             let side = NamesWork(context: try NamesData.context(NamesData.items(), at: store), rows: rows)
-            let given = work == "insert" ? (0..<rows).map(ModelsData.ItemValues.init) : []
-            try ChildWork.show {
-                switch work {
-                case "insert": try side.insert(given)
-                case "fetch": try side.fetch()
-                case "lookup": try side.lookup()
-                case "scan": try side.scan()
-                case "update": try side.update()
-                case "to_one": try side.toOne(ahead: false)
-                case "to_one_ahead": try side.toOne(ahead: true)
-                case "to_many": try side.toMany()
-                default: throw MigrationError(.usage, "There is no work \(work).", remedy: "See NamesWork.")
-                }
-            }
+            try side.show(work)
         }
 
         private static func makeSchools(at path: String, _ rows: Int, areLinked: Bool) throws {
@@ -70,7 +57,9 @@
 
         // MARK: - The work
 
-        private func insert(_ given: [ModelsData.ItemValues]) throws {
+        static func values(_ number: Int) -> ModelsData.ItemValues { ModelsData.ItemValues(number) }
+
+        func insert(_ given: [ModelsData.ItemValues]) throws {
             let owners = try owners()
             for (row, values) in given.enumerated() {
                 let item = NamedItem(context: context)
@@ -89,26 +78,26 @@
             try context.save()
         }
 
-        private func fetch() throws {
+        func fetch() throws {
             let items = try context.fetch(request())
             let total = items.reduce(0) { $0 + Double($1.count) + $1.price + Double($1.title?.utf8.count ?? 0) }
             try ChildWork.check(items.count == rows && total > 0, "What was fetched")
         }
 
-        private func lookup() throws {
+        func lookup() throws {
             for row in stride(from: 0, to: rows, by: max(rows / 1000, 1)) {
                 let items = try context.fetch(request("title == %@", ObjectsData.title(row)))
                 try ChildWork.check(items.count == 1 && Int(items[0].count) == row, "What was found")
             }
         }
 
-        private func scan() throws {
+        func scan() throws {
             let request = request("price > 100000 AND isDone == YES AND note CONTAINS %@", "item")
             request.sortDescriptors = [NSSortDescriptor(key: "createdAt", ascending: true)]
             try ChildWork.check(try context.fetch(request).count > rows / 20, "What was found")
         }
 
-        private func update() throws {
+        func update() throws {
             for item in try context.fetch(request()) {
                 item.price += 1
                 item.rank += 1
@@ -116,14 +105,14 @@
             try context.save()
         }
 
-        private func toOne(ahead: Bool) throws {
+        func toOne(ahead: Bool) throws {
             let request = request()
             if ahead { request.relationshipKeyPathsForPrefetching = ["owner"] }
             let total = try context.fetch(request).reduce(0) { $0 + ($1.owner?.name?.utf8.count ?? 0) }
             try ChildWork.check(total == rows * 10, "What was reached")
         }
 
-        private func toMany() throws {
+        func toMany() throws {
             var count = 0
             for owner in try owners() {
                 for item in owner.items ?? [] where item.rank >= 0 { count += 1 }

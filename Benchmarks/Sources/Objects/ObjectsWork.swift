@@ -4,9 +4,9 @@ import MoultObjects
 import MoultStore
 
 /// One piece of work of the group "objects", done through a context in a process of its own.
-struct ObjectsWork {
+struct ObjectsWork: ContextWork {
     private let context: ObjectContext
-    private let rows: Int
+    let rows: Int
 
     /// Does it and prints the seconds of the work alone and the peak memory; "make" makes the store instead.
     static func run(_ work: String, _ store: String, _ rows: Int) throws {
@@ -51,26 +51,11 @@ struct ObjectsWork {
         }
     }
 
-    private func show(_ work: String) throws {
-        let given = work == "insert" ? (0..<rows).map(ObjectsData.values) : []
-        try ChildWork.show {
-            switch work {
-            case "insert": try insert(given)
-            case "fetch": try fetch()
-            case "lookup": try lookup()
-            case "scan": try scan()
-            case "update": try update()
-            case "to_one": try toOne(ahead: false)
-            case "to_one_ahead": try toOne(ahead: true)
-            case "to_many": try toMany()
-            default: throw MigrationError(.usage, "There is no work \(work).", remedy: "See ObjectsWork.")
-            }
-        }
-    }
-
     // MARK: - The work
 
-    private func insert(_ given: [[AttributeValue?]]) throws {
+    static func values(_ number: Int) -> [AttributeValue?] { ObjectsData.values(number) }
+
+    func insert(_ given: [[AttributeValue?]]) throws {
         let owners = try context.fetch(ObjectFetch(entityName: "Owner", sort: [.init("name")]))
         for (row, values) in given.enumerated() {
             let item = try context.insert("Item")
@@ -80,7 +65,7 @@ struct ObjectsWork {
         try context.save()
     }
 
-    private func fetch() throws {
+    func fetch() throws {
         let items = try context.fetch(ObjectFetch(entityName: "Item"))
         var total = 0.0
         for item in items {
@@ -93,7 +78,7 @@ struct ObjectsWork {
         try ChildWork.check(items.count == rows && total > 0, "What was fetched")
     }
 
-    private func lookup() throws {
+    func lookup() throws {
         for row in stride(from: 0, to: rows, by: max(rows / 1000, 1)) {
             let title = Predicate.comparison(
                 .init(.keyPath("title"), .equal, .constant(.string(ObjectsData.title(row)))))
@@ -103,7 +88,7 @@ struct ObjectsWork {
         }
     }
 
-    private func scan() throws {
+    func scan() throws {
         let predicate = Predicate.and([
             .comparison(.init(.keyPath("price"), .greaterThan, .constant(.real(100_000)))),
             .comparison(.init(.keyPath("isDone"), .equal, .constant(.boolean(true)))),
@@ -115,7 +100,7 @@ struct ObjectsWork {
         try ChildWork.check(items.count > rows / 20, "What was found")
     }
 
-    private func update() throws {
+    func update() throws {
         for item in try context.fetch(ObjectFetch(entityName: "Item")) {
             guard case .integer(let rank)? = try item.attribute("rank"),
                 case .double(let price)? = try item.attribute("price")
@@ -126,7 +111,7 @@ struct ObjectsWork {
         try context.save()
     }
 
-    private func toOne(ahead: Bool) throws {
+    func toOne(ahead: Bool) throws {
         var fetch = ObjectFetch(entityName: "Item")
         if ahead { fetch.prefetched = ["owner"] }
         var total = 0
@@ -136,7 +121,7 @@ struct ObjectsWork {
         try ChildWork.check(total == rows * 10, "What was reached")
     }
 
-    private func toMany() throws {
+    func toMany() throws {
         var count = 0
         for owner in try context.fetch(ObjectFetch(entityName: "Owner")) {
             for item in try owner.toMany("items") {
