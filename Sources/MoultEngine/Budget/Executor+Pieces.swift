@@ -82,7 +82,7 @@ extension Executor {
         }
         guard !isMade else { return try open() }
         // A call that died may have left a partial copy.
-        try removeDatabase(pathOfCopy)
+        try system.removeDatabase(pathOfCopy)
         let copy = try pace.perform(units.copy) { try timings.measure(.copy) { try open() } }
         observer.report(.copy, 1, bytes: before.size)
         pace.checkpoint.hasCopy = true
@@ -115,7 +115,7 @@ extension Executor {
         pace.checkpoint.reasonForOne = reason
         pace.checkpoint.hasCopy = false
         try save(pace)
-        try removeDatabase(pathOfCopy)
+        try system.removeDatabase(pathOfCopy)
         return try pace.perform(units.whole) { try changeOnCopy(of: draft(of: pace)) }
     }
 

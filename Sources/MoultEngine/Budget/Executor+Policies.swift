@@ -16,7 +16,7 @@ extension Executor {
             sentence: "Set aside which objects the policies have changed.",
             seconds: CostModel.files + Double(rows) * CostModel.insert)
         try pace.perform(unit) {
-            try removeDatabase(pathOfPolicyRows)
+            try system.removeDatabase(pathOfPolicyRows)
             try system.makeFile(pathOfPolicyRows, .own)
             try PolicyNotes.setAside(from: copy.connection, in: pathOfPolicyRows)
         }
@@ -41,10 +41,5 @@ extension Executor {
         let file = try Connection(pathOfPolicyRows, mode: .immutable)
         defer { file.close() }
         quarantined = try quarantine.keep(from: file, in: "main", run: identifier)
-    }
-
-    /// Removes a database that a call which died may have left.
-    func removeDatabase(_ path: String) throws {
-        for suffix in ["", "-journal"] { try system.remove(path + suffix) }
     }
 }

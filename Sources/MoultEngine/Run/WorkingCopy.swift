@@ -200,7 +200,7 @@ final class PassCopies {
         let copy = try timings.measure(.copy) {
             try system.makeFolder(folder)
             // A call in one piece that died may have left it.
-            for suffix in ["", "-journal"] { try system.remove(Path.join(folder, name) + suffix) }
+            try system.removeDatabase(Path.join(folder, name))
             return try WorkingCopy(of: path, at: Path.join(folder, name), for: store, options, system)
         }
         self.copy = copy
@@ -214,5 +214,12 @@ final class PassCopies {
         copy.close()
         path = copy.path
         self.copy = nil
+    }
+}
+
+extension System {
+    /// Removes a database that a call which died may have left.
+    func removeDatabase(_ path: String) throws {
+        for suffix in ["", "-journal"] { try remove(path + suffix) }
     }
 }
