@@ -96,21 +96,7 @@ package struct StoreSnapshot: Sendable, Equatable {
 
     /// Returns the number of objects of each entity in a layout of this store, not counting sub-entities.
     package func rowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
-        var counts: [String: Int64] = [:]
-        for table in layout.tables {
-            let entities = layout.numbers(inTable: table.name).compactMap { number in
-                layout.entityName(number: number).map { ($0, number) }
-            }
-            // A table with a single entity needs no grouping.
-            if entities.count == 1, let (name, number) = entities.first {
-                let sql = "SELECT count(*) FROM \(table.name.quotedName) WHERE Z_ENT = \(number)"
-                counts[name] = try connection.integer(sql) ?? 0
-                continue
-            }
-            let byNumber = try rowCounts(of: table.name, over: connection)
-            for (name, number) in entities { counts[name] = byNumber[number, default: 0] }
-        }
-        return counts
+        try census(in: layout, over: connection).rowCounts
     }
 
     /// Returns the same numbers, and whether a row belongs to no entity of its table, by reading each table once.

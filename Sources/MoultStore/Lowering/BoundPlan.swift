@@ -164,9 +164,10 @@ package final class BoundPlan: Sendable {
         } else {
             deferral = nil
         }
-        let census = try known == nil ? snapshot.census(in: old, over: connection) : nil
-        hasStrangers = census?.hasStrangers ?? false
-        let all = try lowering(census?.rowCounts ?? known?.rowCounts ?? [:])
+        let (rowCounts, hasStrangers) =
+            try known.map { ($0.rowCounts, false) } ?? snapshot.census(in: old, over: connection)
+        self.hasStrangers = hasStrangers
+        let all = try lowering(rowCounts)
         self.lowering = all
         let shifts = Dictionary(all.carriers.map { ($0.position, $0.shift) }, uniquingKeysWith: { first, _ in first })
         keyShifts = mapping.entityMappings.indices.map { shifts[$0] ?? 0 }
