@@ -100,7 +100,7 @@ struct RenameCandidates {
         _ removed: ResolvedEntity, for added: ResolvedEntity, in correspondence: EntityMatching
     ) -> Question.Candidate? {
         let (taken, sources) = (correspondence.entityDestinations, correspondence.entitySources)
-        // What leads to a removed entity may lead to an added one: both may be one that was renamed too.
+        // The destinations of a relationship that are a removed and an added entity may be one entity, renamed too.
         let old = signatures(removed) { taken[$0] == nil ? nil : $0 }
         let new = signatures(added) { sources[$0] }
         let common = old.intersection(new).count
