@@ -25,7 +25,7 @@ import TestSupport
 // engine-child follow STORE     takes over what is written to a store of MirroredVersions, again and again
 // engine-child write STORE      writes to such a store as an app does, save after save
 // engine-child paced STORE      as infer, in calls of one piece each
-// engine-child budget STORE     one call of it, of as many seconds as STORE.budget says; prints its time and memory
+// engine-child budget STORE     one call of it, of as many seconds as STORE.budget says; prints its time and what it allocates at most
 // engine-child launch-WORD STORE    one call of an app's launch, of as many seconds (see LaunchedChild)
 // engine-child hold STORE       takes the lock and waits to be killed
 //
@@ -137,12 +137,16 @@ do {
         let outcome = try Migrator().run(prepared, within: .seconds(Double(text) ?? 0), since: started)
         let seconds = POSIXSystem().seconds(since: started)
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        let memory = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
-        let kibibytes = memory.filter(\.isNumber)
+        func kibibytes(_ name: String) -> Int {
+            let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
+            return Int(line.filter(\.isNumber)) ?? 0
+        }
+        // Pages of the program itself, some 40 MiB of a debug build, are not what the call takes (`man 5 proc`).
+        let memory = kibibytes("VmHWM:") - kibibytes("RssFile:")
         if case .paused(let pause) = outcome {
-            print("paused", seconds, kibibytes, pause.next)
+            print("paused", seconds, memory, pause.next)
         } else {
-            print("finished", seconds, kibibytes)
+            print("finished", seconds, memory)
         }
     case "half-backup":
         let dying = MigrationObserver(onProgress: { progress in

@@ -11,7 +11,7 @@ struct FileCopy {
     private let path: String
     private let system: any System
 
-    private static let pieceSize: Int64 = 4 << 20
+    private static let pieceSize: Int64 = 1 << 20
 
     /// - Parameters:
     ///   - source: a connection that excludes every writer, and whose database has no WAL; nil is returned if its file

@@ -36,7 +36,7 @@ struct BudgetFaultTests {
             "sum \(sum) s = \(sum / whole) of one run, slowest \(slowest) s, memory \(memory) KiB")
         for call in calls { print("BudgetFaultTests:   \(call)") }
         #expect(calls.last?.isFinished == true && (calls.count > 2 || Tier.faults.isBounded))
-        #expect(memory <= 64 * 1024)
+        #expect(memory <= 32 * 1024)
         // There the times are told only. Nothing can end a commit, and a disk that others use may take its time.
         if Tier.faults.isBounded { return }
         #expect(calls.dropLast().allSatisfy { $0.seconds <= budget * 1.05 })
