@@ -12,7 +12,6 @@ extension BackupFolder {
         let version: String
         let createdAt: Timestamp
         let state: StoreState
-        let rows: [String: Int64]
         let reason: StoreBackup.Manifest.Reason
         /// The size and the digest, where the file was read again while it was copied.
         var proof: Proof?
@@ -24,6 +23,8 @@ extension BackupFolder {
     struct Proof: Sendable, Equatable {
         let size: Int64
         let sha256: String
+        /// Rows by table, as the check of the pages counts them.
+        var rows: [String: Int64] = [:]
 
         init(size: Int64, sha256: String) { (self.size, self.sha256) = (size, sha256) }
 
@@ -96,7 +97,7 @@ extension BackupFolder {
         var draft = Draft(
             folder: Path.join(folder, name), storeName: storeName, source: store,
             version: version.isEmpty ? state.unnamedVersion : version, createdAt: createdAt, state: state,
-            rows: try connection.rowCounts(), reason: reason)
+            reason: reason)
         try system.makeFolder(draft.folder, rights)
         do {
             if isInFileAlone, let copy = try FileCopy(of: connection, to: draft.store, system) {
@@ -165,12 +166,14 @@ extension BackupFolder {
         let check = BackgroundWork(isSequential: isSequential) {
             try Self.checkSoundness(of: draft.store, for: draft.reason, place: draft.source)
         }
-        let proof = Result {
+        let read = Result {
             try system.synchronise(draft.store)
             return try draft.proof ?? Proof(of: draft.store, system)
         }
-        try check.wait()
-        return try proof.get()
+        let rows = try check.wait()
+        var proof = try read.get()
+        proof.rows = rows
+        return proof
     }
 
     /// Checks a file that no connection writes to.
@@ -178,18 +181,21 @@ extension BackupFolder {
     /// - Parameters:
     ///   - reason: the purpose of the backup; only a change of tables requires every index to match its table.
     ///   - place: the path that the error names; nil for the file's own.
+    /// - Returns: the rows by table.
+    @discardableResult
     static func checkSoundness(
         of path: String, for reason: StoreBackup.Manifest.Reason = .migration, place: String? = nil
-    ) throws {
+    ) throws -> [String: Int64] {
         let connection = try Connection(path, mode: .immutable)
         defer { connection.close() }
-        guard let fault = try PageCheck(connection).faults(limit: 1).faults.first else { return }
+        let (faults, entries) = try PageCheck(connection).faults(limit: 1)
+        guard let fault = faults.first else { return try connection.rowCounts(knowing: entries) }
         // SQLite says what it finds in its own words, and which index to make again.
         switch reason {
         case .migration, .finish: try connection.checkSoundness(place: place ?? path)
         case .repair, .rollback, .move, .request, .imported:
             try connection.checkPages(place: place ?? path)
-            guard fault.kind == .page else { return }
+            guard fault.kind == .page else { return try connection.rowCounts() }
         }
         throw MigrationError(
             .storeCorrupted, "The database is damaged.", place: place ?? path,
@@ -215,7 +221,7 @@ extension BackupFolder {
         }
         let manifest = StoreBackup.Manifest(
             storeName: draft.storeName, version: draft.version, createdAt: draft.createdAt, uuid: draft.state.uuid,
-            versionHashes: (draft.state.hashes?.entities ?? [:]).mapValues(\.base64), rows: draft.rows,
+            versionHashes: (draft.state.hashes?.entities ?? [:]).mapValues(\.base64), rows: proof.rows,
             size: proof.size, sha256: proof.sha256, externalFiles: files, reason: draft.reason,
             tool: MoultVersion.number)
         try StoreBackup.write(manifest, to: draft.folder, system)

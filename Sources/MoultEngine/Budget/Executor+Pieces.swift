@@ -70,7 +70,7 @@ extension Executor {
     private func makeBackup(_ pace: CallBudget, _ units: MigrationUnits) throws {
         guard pace.checkpoint.sourceFolder(backups) == nil else { return }
         let draft = try pace.perform(units.backup, copyPages)
-        pace.checkpoint.draft = .init(name: Path.name(of: draft.folder), createdAt: draft.createdAt, rows: draft.rows)
+        pace.checkpoint.draft = .init(name: Path.name(of: draft.folder), createdAt: draft.createdAt)
         try save(pace)
     }
 
@@ -120,7 +120,10 @@ extension Executor {
     }
 
     private func finishBackup(_ pace: CallBudget) throws {
-        guard let pages = pace.checkpoint.draft, !options.isFrugal, let proof = pace.checkpoint.proof else { return }
+        guard let pages = pace.checkpoint.draft, !options.isFrugal, var proof = pace.checkpoint.proof,
+            let rows = pace.checkpoint.rowsOfBackup
+        else { return }
+        proof.rows = rows
         let backup = try named { try backups.finish(draft(pages, state()), proof, naming: $0) }
         bytes += proof.size
         pace.checkpoint.backup = backup.name
@@ -179,7 +182,7 @@ extension Executor {
     private func draft(_ pages: MigrationCheckpoint.CopiedPages, _ state: StoreState) -> BackupFolder.Draft {
         BackupFolder.Draft(
             folder: Path.join(backups.folder, pages.name), storeName: Path.name(of: sidecar.store),
-            source: sidecar.store, version: migration.from, createdAt: pages.createdAt, state: state, rows: pages.rows,
+            source: sidecar.store, version: migration.from, createdAt: pages.createdAt, state: state,
             reason: migration.reason)
     }
 }
@@ -287,11 +290,11 @@ extension Executor {
                     return { $0.proof = proof }
                 })
         }
-        if !pace.checkpoint.backupIsSound {
+        if pace.checkpoint.rowsOfBackup == nil {
             proofs.append(
                 ReadingUnit(unit: units.soundness) { [reason = migration.reason, store = sidecar.store] in
-                    try BackupFolder.checkSoundness(of: path, for: reason, place: store)
-                    return { $0.backupIsSound = true }
+                    let rows = try BackupFolder.checkSoundness(of: path, for: reason, place: store)
+                    return { $0.rowsOfBackup = rows }
                 })
         }
         return proofs

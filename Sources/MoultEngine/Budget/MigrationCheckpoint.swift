@@ -27,8 +27,8 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     package var fraction = 0.0
     /// The backup whose pages are copied, until it is verified and has its final name.
     var draft: CopiedPages?
-    /// Whether its pages have been checked.
-    var backupIsSound = false
+    /// The rows by table of the backup, counted by the check of its pages; nil until they have been checked.
+    var rowsOfBackup: [String: Int64]?
     var proof: BackupFolder.Proof?
     /// The name of the verified backup.
     var backup: String?
@@ -52,7 +52,6 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     struct CopiedPages: Sendable, Equatable {
         var name: String
         var createdAt: Timestamp
-        var rows: [String: Int64]
     }
 
     /// - Parameter size: the size of the store in bytes.
@@ -186,7 +185,8 @@ extension MigrationCheckpoint {
             .init("disjoint", .array(rowFacts.disjoint.map { .array($0.map { JSONValue($0) }) })),
             .init("losses", .array(rowFacts.losses.map(\.document))),
             .init("calls", JSONValue(calls)), .init("fraction", .double(fraction)),
-            .init("draft", draft?.json ?? .null), .init("backupIsSound", .bool(backupIsSound)),
+            .init("draft", draft?.json ?? .null),
+            .init("rowsOfBackup", rowsOfBackup.map { JSONValue(sorted: $0.mapValues(JSONValue.integer)) } ?? .null),
             .init("proof", proof?.json ?? .null),
             .init("backup", JSONValue(backup)), .init("hasCopy", .bool(hasCopy)), .init("isChanged", .bool(isChanged)),
             .init("policies", policies), .init("reasonForOne", JSONValue(reasonForOne)),
@@ -216,7 +216,7 @@ extension MigrationCheckpoint {
         self.calls = Int(clamping: calls)
         self.fraction = min(max(fraction, 0), 1)
         draft = json["draft"].flatMap(CopiedPages.init)
-        backupIsSound = json["backupIsSound"]?.bool == true
+        rowsOfBackup = json["rowsOfBackup"]?.members == nil ? nil : json["rowsOfBackup"].counts
         proof = json["proof"].flatMap(BackupFolder.Proof.init)
         backup = json["backup"]?.string.flatMap { $0.isPlainFileName ? $0 : nil }
         hasCopy = json["hasCopy"]?.bool == true
@@ -237,7 +237,6 @@ extension MigrationCheckpoint.CopiedPages {
     fileprivate var json: JSONValue {
         .object([
             .init("name", .string(name)), .init("createdAt", .string(createdAt.iso8601WithMilliseconds)),
-            .init("rows", JSONValue(sorted: rows.mapValues(JSONValue.integer))),
         ])
     }
 
@@ -247,7 +246,7 @@ extension MigrationCheckpoint.CopiedPages {
             name.hasSuffix(BackupFolder.draftSuffix),
             let createdAt = json["createdAt"]?.string.flatMap(Timestamp.init(iso8601:))
         else { return nil }
-        self.init(name: name, createdAt: createdAt, rows: json["rows"].counts)
+        self.init(name: name, createdAt: createdAt)
     }
 }
 

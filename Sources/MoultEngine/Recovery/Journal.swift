@@ -210,11 +210,14 @@ package struct StoreState: Sendable, Equatable {
 
 extension Connection {
     /// Returns the number of rows of every ordinary table, by its name.
-    package func rowCounts(schema: String = "main") throws -> [String: Int64] {
+    ///
+    /// - Parameter known: counts that have been made; the other tables are read.
+    package func rowCounts(schema: String = "main", knowing known: [String: Int64] = [:]) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
         // A virtual table's rows are in tables of their own, and its module may be missing.
         for table in try catalogue(schema: schema).tables where !table.isVirtual {
-            counts[table.name] = try integer("SELECT count(*) FROM \(schema.quotedName).\(table.name.quotedName)")
+            counts[table.name] =
+                try known[table.name] ?? integer("SELECT count(*) FROM \(schema.quotedName).\(table.name.quotedName)")
         }
         return counts
     }
