@@ -84,13 +84,24 @@ struct MirrorApplication {
         return connection.changes
     }
 
-    /// Copies the values of unfilled columns from existing rows, so that they stay as they are.
+    /// Copies the values of unfilled columns from existing rows, so that they stay as they are, and leaves out a value
+    /// where the other store has its stand-in.
     private func keep(_ table: MirroredTable) throws {
-        guard !table.kept.isEmpty else { return }
         let name = table.name.quotedName
-        let values = table.kept.map { kept in
+        var cases: [String: [String]] = [:]
+        for kept in table.kept {
             let column = kept.column.quotedName
-            return "\(column) = CASE WHEN n.Z_ENT IN (\(kept.numbers.sqlList)) THEN o.\(column) ELSE n.\(column) END"
+            cases[column, default: []].append("WHEN n.Z_ENT IN (\(kept.numbers.sqlList)) THEN o.\(column)")
+        }
+        for standIn in table.standIns {
+            let column = standIn.column.quotedName
+            cases[column, default: []].append(
+                "WHEN n.Z_ENT = \(standIn.number) AND o.\(column) IS NULL AND n.\(column) IS \(standIn.value) THEN NULL"
+            )
+        }
+        guard !cases.isEmpty else { return }
+        let values = cases.sorted { $0.key < $1.key }.map { column, cases in
+            "\(column) = CASE \(cases.joined(separator: " ")) ELSE n.\(column) END"
         }.joined(separator: ", ")
         try connection.run("UPDATE fresh.\(name) AS n SET \(values) FROM main.\(name) AS o WHERE o.Z_PK = n.Z_PK")
     }
@@ -110,6 +121,8 @@ struct MirroredTable: Sendable {
     var key: [String]
     /// The columns that the other store does not fill in the rows of some entities; they keep their values there.
     var kept: [PartialScript.Unfilled] = []
+    /// The values that the other store has for none.
+    var standIns: [StandIn] = []
     /// An SQL condition on a row `r` of the store that follows, which selects the rows that may differ; nil for all.
     var scope: String?
 }
@@ -138,6 +151,17 @@ extension MirroredTable {
                 MirroredTable(name: $0.name, columns: $0.columns.map(\.name), key: $0.keyColumns)
             }
     }
+}
+
+/// A value that the rows of one entity have where the store that follows has none: the default of an attribute that only
+/// the other version requires.
+struct StandIn: Sendable, Hashable {
+    let table: String
+    let column: String
+    /// The number of the entity.
+    let number: Int
+    /// The value in SQL.
+    let value: String
 }
 
 /// The data that a step has read, ready to be written.

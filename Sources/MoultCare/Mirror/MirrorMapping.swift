@@ -16,6 +16,8 @@ struct MirrorMapping: Sendable {
     let obstacle: String?
     /// Whether columns that the mapping does not fill keep their values, as they do on the way back.
     let keepsUnfilled: Bool
+    /// On the way back, by entity and attribute, the value that the other store has for none.
+    let standIns: [String: [String: AttributeValue]]
 
     /// The route from the first store to the second.
     ///
@@ -23,7 +25,7 @@ struct MirrorMapping: Sendable {
     init(_ plan: MigrationPlan, hasRules: Bool, store: String, second: String, as part: StorePart) throws {
         (primary, replica) = (store, second)
         (from, to) = (try plan.from.restricted(to: part), try plan.to.restricted(to: part))
-        keepsUnfilled = false
+        (keepsUnfilled, standIns) = (false, [:])
         guard let pass = plan.passes.first, plan.passes.count == 1, case .mapping(let mapping) = pass.work else {
             self.mapping = nil
             obstacle = "The migration takes \(plan.passes.count) passes."
@@ -46,7 +48,7 @@ struct MirrorMapping: Sendable {
         (from, to) = (forward.to, forward.from)
         mapping = reversal.mapping
         obstacle = nil
-        keepsUnfilled = true
+        (keepsUnfilled, standIns) = (true, reversal.standIns)
     }
 }
 
@@ -60,6 +62,9 @@ struct ReverseMapping {
     private(set) var losses: [String] = []
     /// The reasons why nothing can be copied back, in sentences; empty if changes can be.
     private(set) var obstacles: [String] = []
+    /// By entity and attribute of the first store, the value that the forward mapping gives to an object without one:
+    /// the default of an attribute that has become required.
+    private(set) var standIns: [String: [String: AttributeValue]] = [:]
 
     private let forward: ResolvedMapping
     private let first: ManagedObjectModel
@@ -116,6 +121,9 @@ struct ReverseMapping {
                 second.attribute($0, of: other)?.isStored(as: attribute) == true
             }) {
                 sources[attribute.name] = .attribute(name, ifNil: attribute.isOptional ? nil : attribute.defaultValue)
+                if attribute.isOptional, case .attribute(_, let value?)? = mapped.attributes[name] {
+                    standIns[entity.name, default: [:]][attribute.name] = value
+                }
                 carried.insert(name)
                 continue
             }

@@ -74,9 +74,17 @@ struct MirrorComparison {
     /// - Parameters:
     ///   - columns: the columns to compare.
     ///   - numbers: the entity numbers of the rows; empty for all rows.
-    func difference(in table: String, columns: [String], numbers: [Int]) throws -> MirrorVerification.Difference? {
+    ///   - standIns: the values that are equal to none.
+    func difference(
+        in table: String, columns: [String], numbers: [Int], _ standIns: [StandIn]
+    ) throws -> MirrorVerification.Difference? {
         let condition = numbers.isEmpty ? "" : " WHERE Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
-        let list = columns.map(\.quotedName).joined(separator: ", ")
+        let list = columns.map { column in
+            let (name, own) = (column.quotedName, standIns.filter { $0.table == table && $0.column == column })
+            guard !own.isEmpty else { return name }
+            let cases = own.map { "WHEN \($0.number) THEN \($0.value)" }.joined(separator: " ")
+            return "ifnull(\(name), CASE Z_ENT \(cases) END) AS \(name)"
+        }.joined(separator: ", ")
         func rows(_ schema: String) -> String { "SELECT \(list) FROM \(schema).\(table.quotedName)\(condition)" }
         let only = [("main", "replica"), ("replica", "main")].map { "\(rows($0.0)) EXCEPT \(rows($0.1))" }
         let counts = try only.map { try connection.integer("SELECT count(*) FROM (\($0))") ?? 0 }
@@ -139,6 +147,7 @@ extension MirroredStore {
         var differences: [MirrorVerification.Difference] = []
         var rows: Int64 = 0
         let tables = try tables(of: route, fresh, with: still)
+        let standIns = try standIns(of: route)
         WorkMeter.expect(pieces: tables.count)
         var counted: Set<String> = []
         for table in tables {
@@ -146,9 +155,9 @@ extension MirroredStore {
             if counted.insert(table.name).inserted {
                 rows += try connection.integer("SELECT count(*) FROM main.\(table.name.quotedName)") ?? 0
             }
-            if let found = try comparison.difference(in: table.name, columns: table.columns, numbers: table.numbers) {
-                differences.append(found)
-            }
+            let found = try comparison.difference(
+                in: table.name, columns: table.columns, numbers: table.numbers, standIns)
+            if let found { differences.append(found) }
         }
         let others =
             try (route.keepsUnfilled ? [] : comparison.catalogueDifferences())

@@ -64,8 +64,9 @@ extension MirroredStore {
             path, record, StoreSession.Context(ModelVersions(versions: [])), RunOptions(), system)
         try mirror.locked {
             guard record.state != .starting else { return try mirror.removeUnfinished(record) }
-            for path in [path, record.second] where try system.exists(path) { try mirror.removeMark(from: path) }
+            // With the record goes the mirror, in one step. Marks that a dead machine leaves have no effect.
             try MirrorRecord.remove(mirror.sidecar, system)
+            for path in [path, record.second] where try system.exists(path) { try mirror.removeMark(from: path) }
         }
     }
 

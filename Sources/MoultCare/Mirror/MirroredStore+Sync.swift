@@ -134,11 +134,31 @@ extension MirroredStore {
                     remedy: "Run the command again.")
             }
             try reading.list(all: all)
-            let tables = try reading.makeRows(keepsUnfilled: route.keepsUnfilled)
+            var tables = try reading.makeRows(keepsUnfilled: route.keepsUnfilled)
+            let standIns = try standIns(of: route)
+            for index in tables.indices { tables[index].standIns = standIns.filter { $0.table == tables[index].name } }
             return MirrorStep(
                 means: reading.means, fresh: path, tables: tables,
                 metadata: try StoreMetadata(from: connection, schema: "source"), transaction: reading.transaction,
                 highestKeys: try highestKeys(script, connection), external: [external])
+        }
+    }
+
+    /// The values that the store that is followed has where the other one has none.
+    func standIns(of route: MirrorMapping) throws -> [StandIn] {
+        guard !route.standIns.isEmpty else { return [] }
+        let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
+        return route.standIns.sorted { $0.key < $1.key }.flatMap { name, values -> [StandIn] in
+            guard let entity = layout.model.entity(name), let table = layout.table(forEntity: name),
+                let number = layout.entityNumbers[name]
+            else { return [] }
+            return values.sorted { $0.key < $1.key }.compactMap { name, value in
+                guard let attribute = layout.model.attribute(name, of: entity),
+                    let column = layout.column(forAttribute: name, in: entity)
+                else { return nil }
+                return StandIn(
+                    table: table.name, column: column, number: number, value: value.stored(for: attribute).literal)
+            }
         }
     }
 
