@@ -334,7 +334,15 @@ struct StoreGrowth: Sendable {
         return (given.max() ?? attribute.defaultValue.map(Self.length) ?? 0) + 4
     }
 
-    private static func length(_ value: AttributeValue) -> Double { Double("\(value)".utf8.count) }
+    private static func length(_ value: AttributeValue) -> Double {
+        switch value.stored {
+        case .text(let text): Double(text.utf8.count)
+        case .blob(let bytes): Double(bytes.count + 1)
+        case .integer(let number): StoreMeasures.bytes(of: number)
+        case .real: 8
+        case .null, nil: 0
+        }
+    }
 
     // MARK: - The catalogue
 
