@@ -255,6 +255,25 @@ extension ObjectContext {
     }
 }
 
+extension Object {
+    /// Whether the object was deleted and saved, here or elsewhere, or rolled back before its first save. An object
+    /// that left its context by a reset does not count.
+    package var hasLeft: Bool {
+        kind.lock.withLock { state.contains(.detached) && !state.contains(.reset) }
+    }
+
+    /// Whether no relationship of an object in the same context can lead to this one: it is deleted there, it has left
+    /// the context, or its row is gone.
+    package func isLost(to other: Object) -> Bool {
+        kind.lock.withLock {
+            guard kind.context === other.kind.context, !state.contains(.reset) else { return false }
+            guard isChangeable else { return true }
+            do { try fire() } catch { return (error as? MigrationError)?.code == .objectGone }
+            return false
+        }
+    }
+}
+
 /// The permanent identities of objects that had temporary ones.
 final class NewIdentities {
     let pairs: [(given: ObjectID, permanent: ObjectID)]

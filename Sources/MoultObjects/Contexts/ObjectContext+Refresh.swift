@@ -37,7 +37,7 @@ extension ObjectContext {
             for kind in kinds.values { kind.deadObjects = 0 }
             for object in objects {
                 object.detach()
-                object.state.insert(.fault)
+                object.state.formUnion([.fault, .reset])
             }
             withExtendedLifetime((unsaved, ahead)) {}
         }

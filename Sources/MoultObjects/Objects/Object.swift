@@ -47,6 +47,8 @@ package final class Object {
         static let isFilling = State(rawValue: 128)
         /// Values were set that are no changes: ``values`` and ``committed`` differ, and share no buffer.
         static let ahead = State(rawValue: 256)
+        /// The object left the context by a reset.
+        static let reset = State(rawValue: 512)
     }
 
     /// Creates a fault.
