@@ -56,6 +56,18 @@ import Testing
         #expect(try rows.sql("SELECT count(*) FROM ZROW") == ["0"])
     }
 
+    /// `didSave()` is the place to remove the files of a deleted object.
+    @Test func `A deleted object can be read in its didSave`() throws {
+        let row = try rows.saved("a")
+        hooks.saved = { [hooks] row in
+            hooks.calls.append("\(row.isDeleted) \(row.title ?? "none") \(row.managedObjectContext != nil)")
+        }
+        context.delete(row)
+        try context.save()
+        #expect(hooks.calls == ["true a true"])
+        #expect(!row.isDeleted && row.title == nil && row.managedObjectContext == nil && !context.hasChanges)
+    }
+
     @Test func `A deletion that is undone gives the object back as it was`() throws {
         let row = try rows.saved("a")
         context.undoManager = UndoManager()

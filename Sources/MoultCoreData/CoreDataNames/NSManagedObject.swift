@@ -94,7 +94,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     open func awake(fromSnapshotEvents flags: NSSnapshotEventType) {}
     /// Called before a save, and again as long as it changes the object. A save fails after 1000 calls.
     open func willSave() {}
-    /// Called after a save.
+    /// Called after a save. A deleted object is still deleted and in its context, and can be read for the last time.
     open func didSave() {}
     /// Called before the object is marked as deleted.
     open func prepareForDeletion() {}

@@ -57,7 +57,7 @@ open class ManagedObject {
     open func awakeFromFetch() {}
     /// Called before a save, including for objects that another object's `willSave` changes.
     open func willSave() {}
-    /// Called after a save.
+    /// Called after a save. A deleted object can be read for the last time.
     open func didSave() {}
     /// Called before the object is marked as deleted.
     open func prepareForDeletion() {}
@@ -139,7 +139,7 @@ extension ManagedObject {
     public var isInserted: Bool { object.isInserted }
     /// Whether the object was saved before and the next save updates it.
     public var isUpdated: Bool { object.isUpdated }
-    /// Whether the next save deletes the object; false again after that save.
+    /// Whether the next save deletes the object; false again after that save and its ``didSave()``.
     public var isDeleted: Bool { object.isDeleted }
     /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { object.hasChanges }
