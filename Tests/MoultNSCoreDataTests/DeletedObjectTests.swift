@@ -128,6 +128,24 @@ import Testing
         #expect(try rows.sql("SELECT ZTITLE, ZPARENT IS NULL FROM ZROW ORDER BY 1") == ["c|1", "kid|0"])
     }
 
+    /// `object(with:)`: "This method always returns an object", also for a row that does not exist.
+    @Test func `An identity always gives an object`() throws {
+        let row = Row(context: context)
+        row.title = "a"
+        let temporary = row.objectID
+        try context.save()
+        #expect(row.objectID != temporary && context.object(with: temporary) === row)
+        let (other, elsewhere) = (rows.other(), try Rows())
+        for id in [Row(context: other).objectID, try elsewhere.saved("b").objectID] {
+            let fault = context.object(with: id)
+            #expect(fault.isFault && fault.objectID == id && !fault.isDeleted)
+            #expect(fault.value(forKey: "title") == nil && fault.isDeleted)
+            fault.setValue("q", forKey: "title")
+        }
+        try context.save()
+        #expect(try rows.sql("SELECT ZTITLE FROM ZROW") == ["a"])
+    }
+
     // MARK: - Deleted destinations
 
     @Test func `A relationship to a deleted object is not made`() throws {

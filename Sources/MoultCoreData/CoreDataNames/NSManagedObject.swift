@@ -368,7 +368,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 extension NSManagedObject {
     /// The object's identity. It changes once, when the first save makes a temporary identity permanent.
     public var objectID: NSManagedObjectID {
-        storedObject?.id ?? detached?.migrated?.object.objectID ?? detached?.objectID
+        storedObject?.seenID ?? detached?.migrated?.object.objectID ?? detached?.objectID
             ?? NSManagedObjectID(temporary: 0, entityName: "")
     }
     /// The object's entity.

@@ -306,10 +306,13 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         }
     }
 
-    /// Returns the object with the given identity without reading the store.
+    /// Returns the object with the given identity without reading the store: always an object, which is deleted once an
+    /// access finds no row. The temporary identity that an object of this context had before its save leads to it.
     open func object(with objectID: NSManagedObjectID) -> NSManagedObject {
         orRaise("NSManagedObjectContext.object(with:)") {
-            try base.withLock { try base.publicObject(try $0.object(with: objectID), as: NSManagedObject.self) }
+            try base.withLock { graph in
+                try base.publicObject(try graph.object(with: objectID, always: true), as: NSManagedObject.self)
+            }
         }
     }
 

@@ -130,7 +130,7 @@ extension ManagedObject: PublicObject {
 
 extension ManagedObject {
     /// The object's identity. It changes once, when the first save makes a temporary identity permanent.
-    public var objectID: ManagedObjectID { object.id }
+    public var objectID: ManagedObjectID { object.seenID }
     /// The object's entity in the context's model.
     public var entity: EntityDescription { object.shape.entity }
     /// Whether no value of the object has been accessed since it was fetched.

@@ -32,6 +32,7 @@ extension ObjectContext {
             changed = []
             pendingDeletions = []
             assignedStores = [:]
+            seenIDs = [:]
             prefetched = []
             registry = [:]
             for kind in kinds.values { kind.deadObjects = 0 }
