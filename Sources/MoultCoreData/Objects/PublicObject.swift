@@ -128,7 +128,7 @@ extension PublicObject {
         switch object.shape[key] {
         case .attribute(_, let attribute)?:
             let value = try conversion(of: attribute, key, of: object).attributeValue(value)
-            try object.setAttribute(key, value, isChange: isChange)
+            try object.setAttribute(key, value, isChange: isChange, touches: true)
         case .relationship(let relationship, _)?:
             let destinations = try destinations(value, key, of: object)
             if relationship.isToMany {
