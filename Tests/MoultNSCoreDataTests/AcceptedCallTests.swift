@@ -80,6 +80,36 @@ import Testing
         #expect(kept["app"] as? String == "one")
     }
 
+    /// Core Data checks the class of a value alone. The expected values are those of `NSNumber.int16Value`,
+    /// `int32Value` and `boolValue`.
+    @Test func `A number of another kind becomes one of the attribute's kind`() throws {
+        let model = Library.model { person, _ in person.properties.append(Library.attribute("large", .integer64)) }
+        let context = try Library.container(model, at: url).viewContext
+        let ann = Library.person("Ann", in: context)
+        let numbers: [(NSNumber, Int16)] = [
+            (NSNumber(value: 3.7), 3), (NSNumber(value: -3.7), -3), (NSNumber(value: 1 << 40), 0),
+            (NSNumber(value: 40_000), -25_536), (NSNumber(value: true), 1), (NSNumber(value: Double.nan), 0),
+            (NSDecimalNumber(string: "12.9"), 12),
+        ]
+        for (number, age) in numbers {
+            ann.setValue(number, forKey: "age")
+            #expect(ann.age == age, "\(number)")
+        }
+        for (number, flag) in [(2.0, true), (0.5, true), (0.0, false)] {
+            ann.setValue(NSNumber(value: number), forKey: "isActive")
+            #expect(ann.isActive == flag, "\(number)")
+        }
+        for number in [Int64.max, Int64.max - 1, Int64.min] {
+            ann.setValue(NSNumber(value: number), forKey: "large")
+            #expect(ann.value(forKey: "large") as? Int64 == number)
+        }
+        let post = Post(context: context)
+        post.setValue(NSNumber(value: (1 << 40) + 7), forKey: "pages")
+        try context.save()
+        let sql = "SELECT ZAGE, ZISACTIVE, ZLARGE FROM ZPERSON; SELECT ZPAGES FROM ZPOST"
+        #expect(try SQLiteShell.rows(sql, of: url) == ["12|0|-9223372036854775808", "7"])
+    }
+
     @Test func `A change of a key that is no property changes nothing`() throws {
         let context = try Library.container(at: url).viewContext
         let ann = Library.person("Ann", in: context)

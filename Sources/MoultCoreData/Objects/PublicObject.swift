@@ -97,7 +97,7 @@ extension PublicObject {
             type: attribute.type, owner: object.entityName, name: key,
             transformer: attribute.type == .transformable
                 ? Self.transformer(attribute.valueTransformerName, in: context) : nil,
-            takesFoundationClasses: Self.takesFoundationClasses)
+            takesFoundationClasses: Self.takesFoundationClasses, takesEveryNumber: Self.takesFoundationClasses)
     }
 
     // MARK: - Values
