@@ -110,6 +110,34 @@ import Testing
         #expect(try SQLiteShell.rows(sql, of: url) == ["12|0|-9223372036854775808", "7"])
     }
 
+    final class Refusing: ValueTransformer {
+        override func transformedValue(_ value: Any?) -> Any? { nil }
+        override func reverseTransformedValue(_ value: Any?) -> Any? { nil }
+    }
+
+    /// Core Data warns of a transformer that is not registered, and takes the default one.
+    @Test func `A missing transformer is the default one, and one that fails makes the save fail`() throws {
+        ValueTransformer.setValueTransformer(Refusing(), forName: NSValueTransformerName("Refusing"))
+        let model = Library.model { person, _ in
+            person.attributesByName["tags"]?.valueTransformerName = "Nowhere"
+            let secret = Library.attribute("secret", .transformable)
+            secret.valueTransformerName = "Refusing"
+            person.properties.append(secret)
+        }
+        let context = try Library.container(model, at: url).viewContext
+        let ann = Library.person("Ann", in: context)
+        ann.tags = NSArray(array: ["a", "b"])
+        try context.save()
+        context.refresh(ann, mergeChanges: false)
+        #expect(ann.tags?.compactMap { $0 as? String } == ["a", "b"])
+        ann.setValue("abc", forKey: "secret")
+        #expect(throws: NSError.self) { try context.save() }
+        _ = try SQLiteShell.rows("UPDATE ZPERSON SET ZSECRET = x'00'", of: url)
+        context.refresh(ann, mergeChanges: false)
+        #expect(ann.value(forKey: "secret") == nil && ann.name == "Ann" && !context.hasChanges)
+        #expect(ann.committedValues(forKeys: ["secret"])["secret"] is NSNull)
+    }
+
     @Test func `A change of a key that is no property changes nothing`() throws {
         let context = try Library.container(at: url).viewContext
         let ann = Library.person("Ann", in: context)

@@ -227,9 +227,17 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         if !isKnown { other() }
     }
 
-    /// Sets a value that was refused because the object or a destination is deleted, or because its row is gone.
+    /// Sets a value that was refused because the object or a destination is deleted, because its row is gone, or by the
+    /// transformer of its attribute.
     private func store(_ value: Any?, _ key: String, of object: Object, despite error: any Error) throws {
-        guard let code = (error as? MigrationError)?.code, code == .usage || code == .objectGone else { throw error }
+        guard let code = (error as? MigrationError)?.code else { throw error }
+        if code == .wrongType, case .attribute(_, let attribute)? = object.shape[key], attribute.type == .transformable,
+            let context
+        {
+            // The transformer makes no data of the value. The next save throws that.
+            return context.note(error)
+        }
+        guard code == .usage || code == .objectGone else { throw error }
         let isLost = code == .objectGone && object.isFault
         if isLost, !isHandledLoss(error) { throw error }
         if isLost || !isThere {
