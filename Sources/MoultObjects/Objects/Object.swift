@@ -215,7 +215,7 @@ package final class Object {
             guard let position = kind.shape.position(of: relationship), let link = kind.links[position] else {
                 return false
             }
-            if state.contains(.detached) || isUnread { return true }
+            if !state.isDisjoint(with: [.detached, .fault]) { return true }
             guard case .toOne(let id)? = values[position] else { return link.isToMany && values[position] == nil }
             return id.map { kind.context?.registry[$0]?.object == nil } ?? false
         }
