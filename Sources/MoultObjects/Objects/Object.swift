@@ -307,13 +307,17 @@ extension Object {
         }
     }
 
-    /// Returns the values of these properties, by default all, in the store or the parent context, by name. Empty for a
-    /// new object.
+    /// Returns the values of these properties, by default all, in the store or the parent context, by name; of a
+    /// composite attribute those of its elements. Empty for a new object.
     package func committedValues(_ names: [String]? = nil) throws -> [String: ObjectValue] {
         try kind.lock.withLock {
             try fire()
             guard !state.contains(.inserted) else { return [:] }
-            let positions = try names?.map { try kind.position(of: $0) } ?? Array(kind.shape.properties.indices)
+            let shape = kind.shape
+            let elements = names?.flatMap { name in
+                shape.isComposite(name) ? shape.properties.map(\.name).filter { $0.hasPrefix(name + ".") } : [name]
+            }
+            let positions = try elements?.map { try kind.position(of: $0) } ?? Array(shape.properties.indices)
             var result: [String: ObjectValue] = [:]
             for position in positions {
                 kind.noteReading(position)
