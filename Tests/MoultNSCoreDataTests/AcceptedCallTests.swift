@@ -80,6 +80,64 @@ import Testing
         #expect(kept["app"] as? String == "one")
     }
 
+    /// Core Data checks the class of a value alone. The expected values are those of `NSNumber.int16Value`,
+    /// `int32Value` and `boolValue`.
+    @Test func `A number of another kind becomes one of the attribute's kind`() throws {
+        let model = Library.model { person, _ in person.properties.append(Library.attribute("large", .integer64)) }
+        let context = try Library.container(model, at: url).viewContext
+        let ann = Library.person("Ann", in: context)
+        let numbers: [(NSNumber, Int16)] = [
+            (NSNumber(value: 3.7), 3), (NSNumber(value: -3.7), -3), (NSNumber(value: 1 << 40), 0),
+            (NSNumber(value: 40_000), -25_536), (NSNumber(value: true), 1), (NSNumber(value: Double.nan), 0),
+            (NSDecimalNumber(string: "12.9"), 12),
+        ]
+        for (number, age) in numbers {
+            ann.setValue(number, forKey: "age")
+            #expect(ann.age == age, "\(number)")
+        }
+        for (number, flag) in [(2.0, true), (0.5, true), (0.0, false)] {
+            ann.setValue(NSNumber(value: number), forKey: "isActive")
+            #expect(ann.isActive == flag, "\(number)")
+        }
+        for number in [Int64.max, Int64.max - 1, Int64.min] {
+            ann.setValue(NSNumber(value: number), forKey: "large")
+            #expect(ann.value(forKey: "large") as? Int64 == number)
+        }
+        let post = Post(context: context)
+        post.setValue(NSNumber(value: (1 << 40) + 7), forKey: "pages")
+        try context.save()
+        let sql = "SELECT ZAGE, ZISACTIVE, ZLARGE FROM ZPERSON; SELECT ZPAGES FROM ZPOST"
+        #expect(try SQLiteShell.rows(sql, of: url) == ["12|0|-9223372036854775808", "7"])
+    }
+
+    final class Refusing: ValueTransformer {
+        override func transformedValue(_ value: Any?) -> Any? { nil }
+        override func reverseTransformedValue(_ value: Any?) -> Any? { nil }
+    }
+
+    /// Core Data warns of a transformer that is not registered, and takes the default one.
+    @Test func `A missing transformer is the default one, and one that fails makes the save fail`() throws {
+        ValueTransformer.setValueTransformer(Refusing(), forName: NSValueTransformerName("Refusing"))
+        let model = Library.model { person, _ in
+            person.attributesByName["tags"]?.valueTransformerName = "Nowhere"
+            let secret = Library.attribute("secret", .transformable)
+            secret.valueTransformerName = "Refusing"
+            person.properties.append(secret)
+        }
+        let context = try Library.container(model, at: url).viewContext
+        let ann = Library.person("Ann", in: context)
+        ann.tags = NSArray(array: ["a", "b"])
+        try context.save()
+        context.refresh(ann, mergeChanges: false)
+        #expect(ann.tags?.compactMap { $0 as? String } == ["a", "b"])
+        ann.setValue("abc", forKey: "secret")
+        #expect(throws: NSError.self) { try context.save() }
+        _ = try SQLiteShell.rows("UPDATE ZPERSON SET ZSECRET = x'00'", of: url)
+        context.refresh(ann, mergeChanges: false)
+        #expect(ann.value(forKey: "secret") == nil && ann.name == "Ann" && !context.hasChanges)
+        #expect(ann.committedValues(forKeys: ["secret"])["secret"] is NSNull)
+    }
+
     @Test func `A change of a key that is no property changes nothing`() throws {
         let context = try Library.container(at: url).viewContext
         let ann = Library.person("Ann", in: context)

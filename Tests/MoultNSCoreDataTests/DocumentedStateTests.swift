@@ -46,6 +46,23 @@ import Testing
         #expect(ann.entity.name == "Person" && ann.value(forKey: "name") == nil)
     }
 
+    /// `NSManagedObject.h`: `hasChanges` is a simple dirty flag; a value that is the stored one is none of the persistent
+    /// changed values.
+    @Test func `A value that is set again makes the object dirty, and writes no row`() throws {
+        let context = try Library.container(at: url).viewContext
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        let notes = Notes(.NSManagedObjectContextObjectsDidChange, of: context)
+        ann.name = "Ann"
+        #expect(ann.hasChanges && ann.isUpdated && context.hasChanges && context.updatedObjects == [ann])
+        #expect(!ann.hasPersistentChangedValues && ann.changedValues().isEmpty)
+        context.processPendingChanges()
+        #expect(notes.list.last?.userInfo?[NSUpdatedObjectsKey] as? Set<NSManagedObject> == [ann])
+        try context.save()
+        #expect(!context.hasChanges && ann.calls.suffix(2) == ["willSave", "didSave"] && ann.calls.count == 5)
+        #expect(try SQLiteShell.rows("SELECT Z_OPT FROM ZPERSON", of: url) == ["1"])
+    }
+
     /// `isDeleted`: it may be false at other times, particularly after the object has been deleted. `deletedObjects`: an
     /// object inserted and deleted without a save between may not be included.
     @Test func `An object deleted before its first save is deleted until its context processes that`() throws {

@@ -120,6 +120,21 @@ import Testing
         #expect(found.map { $0.hasFault(forRelationshipNamed: "children") } == [false, false])
     }
 
+    /// `relationshipKeyPathsForPrefetching`: no fault has to be fired for the relationships.
+    @Test func `A prefetched relationship is none, though its object is a fault`() throws {
+        try rows.saved("kid", in: rows.saved("parent"))
+        let request = NSFetchRequest<Row>(entityName: "Row")
+        request.relationshipKeyPathsForPrefetching = ["children", "parent"]
+        let other = rows.other()
+        let found = try other.fetch(request)
+        #expect(found.map(\.isFault) == [true, true])
+        for key in ["children", "parent"] {
+            #expect(found.map { $0.hasFault(forRelationshipNamed: key) } == [false, false], "\(key)")
+        }
+        other.refresh(found[0], mergeChanges: false)
+        #expect(found[0].hasFault(forRelationshipNamed: "children"))
+    }
+
     /// `shouldDeleteInaccessibleFaults`: an inaccessible fault is marked as deleted, with nil values.
     @Test func `An object whose row is gone is deleted once it is read`() throws {
         let row = try rows.saved("a")

@@ -140,6 +140,22 @@ import Testing
         #expect(try rows.sql("SELECT coalesce(ZN, 'nil') FROM ZROW ORDER BY 1") == ["4", "nil"])
     }
 
+    /// `changedValues()`: the keys are the names of properties.
+    @Test func `A composite attribute is one changed value`() throws {
+        let row = try rows.saved("a")
+        row.setValue(["width": 1, "label": "x"], forKey: "box")
+        try context.save()
+        row.setValue("y", forKeyPath: "box.label")
+        let values = [
+            row.changedValues(), row.changedValuesForCurrentEvent(), row.committedValues(forKeys: ["box"]),
+        ]
+        #expect(values.map { $0.keys.sorted() } == [["box"], ["box"], ["box"]])
+        let boxes = values.map { $0["box"] as? [String: Any] }
+        #expect(boxes.map { $0?["width"] as? Int } == [1, 1, 1])
+        #expect(boxes.map { $0?["label"] as? String } == ["y", "x", "x"])
+        #expect(row.hasPersistentChangedValues)
+    }
+
     // MARK: - Deletions that are taken back
 
     @Test func `Inserting a deleted object takes its deletion back`() throws {

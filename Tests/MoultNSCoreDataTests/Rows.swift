@@ -6,6 +6,7 @@ final class Hooks {
     var fetched: (Row) -> Void = { _ in }
     var saving: (Row) -> Void = { _ in }
     var inserting: (Row) throws -> Void = { _ in }
+    var saved: (Row) -> Void = { _ in }
     var calls: [String] = []
 }
 
@@ -25,6 +26,10 @@ class Row: NSManagedObject {
     override func willSave() {
         super.willSave()
         hooks?.saving(self)
+    }
+    override func didSave() {
+        super.didSave()
+        hooks?.saved(self)
     }
     override func validateForInsert() throws {
         try super.validateForInsert()

@@ -21,9 +21,10 @@ extension ManagedObjectContext {
             try validate(called, graph)
             state.withLock { $0.isSaving = true }
             defer { state.withLock { $0.isSaving = false } }
+            let deleted = called.compactMap(\.storedObject).filter(\.isDeleted)
             try graph.save()
             releaseKept()
-            for object in called { object.didSave() }
+            graph.showingDeleted(deleted) { for object in called { object.didSave() } }
         }
     }
 

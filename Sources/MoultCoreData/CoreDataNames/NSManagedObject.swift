@@ -22,9 +22,11 @@ public struct NSSnapshotEventType: OptionSet, Sendable {
 
 /// One object of a store in one context.
 ///
-/// If Core Data would raise an exception (for a key that the entity does not have, a value of the wrong type, an object
-/// whose row no longer exists), the program ends with the reason. A subclass declares its properties with
-/// ``NSManaged``.
+/// If Core Data would raise an exception (for a key that the entity does not have, a value of the wrong type), the
+/// program ends with the reason. A subclass declares its properties with ``NSManaged``.
+///
+/// What is set on a deleted object stays in memory, and is dropped with it. A relationship that is set to a deleted
+/// object, or to one whose row no longer exists, leaves it out, so that no save writes a link to a row that goes.
 open class NSManagedObject: NSObject, NSFetchRequestResult {
     private(set) var storedObject: Object?
     private(set) weak var context: ManagedObjectContext?
@@ -34,8 +36,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     var isTouched = false
     /// Whether the object was deleted before its first save, and the context has not processed that yet.
     var isLeaving = false
-    /// Whether the row of the object was gone when a value was read.
+    /// Whether the row of the object was gone when a value was read or set.
     private var isInaccessible = false
+    /// The values that were set while the object was deleted or its row was gone, by key. No save writes them.
+    private var late: [String: Any?] = [:]
     /// The keys between ``willChangeValue(forKey:)`` and ``didChangeValue(forKey:)``.
     private var changing: Set<String> = []
     /// The contents of an object that is in no context.
@@ -90,7 +94,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     open func awake(fromSnapshotEvents flags: NSSnapshotEventType) {}
     /// Called before a save, and again as long as it changes the object. A save fails after 1000 calls.
     open func willSave() {}
-    /// Called after a save.
+    /// Called after a save. A deleted object is still deleted and in its context, and can be read for the last time.
     open func didSave() {}
     /// Called before the object is marked as deleted.
     open func prepareForDeletion() {}
@@ -187,6 +191,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
             return detached.has(key) ? detached.value(forKey: key) : other()
         }
         guard let storedObject else { return nil }
+        if !late.isEmpty {
+            if isThere { late = [:] } else if let value = late[key] { return value }
+        }
         var isUnknown = false
         let value = readable("value(forKey: \"\(key)\")") {
             do { return try read(key, of: storedObject) } catch let error as MigrationError
@@ -210,10 +217,69 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
             guard let storedObject else { return true }
             guard has(key, storedObject) else { return false }
             if isChange { noteChange() }
-            try access { try write(value, key, of: storedObject, isChange: isChange) }
+            do {
+                try access { try write(value, key, of: storedObject, isChange: isChange) }
+            } catch {
+                try store(value, key, of: storedObject, despite: error)
+            }
             return true
         }
         if !isKnown { other() }
+    }
+
+    /// Sets a value that was refused because the object or a destination is deleted, because its row is gone, or by the
+    /// transformer of its attribute.
+    private func store(_ value: Any?, _ key: String, of object: Object, despite error: any Error) throws {
+        guard let code = (error as? MigrationError)?.code else { throw error }
+        if code == .wrongType, case .attribute(_, let attribute)? = object.shape[key], attribute.type == .transformable,
+            let context
+        {
+            // The transformer makes no data of the value. The next save throws that.
+            return context.note(error)
+        }
+        guard code == .usage || code == .objectGone else { throw error }
+        let isLost = code == .objectGone && object.isFault
+        if isLost, !isHandledLoss(error) { throw error }
+        if isLost || !isThere {
+            late.updateValue(try lateForm(value, key, of: object), forKey: key)
+            return
+        }
+        let given = value.flatMap(Self.storedObjects) ?? []
+        let present = given.filter { !$0.isLost(to: object) }
+        guard present.count < given.count, case .relationship(let relationship, _)? = object.shape[key] else {
+            throw error
+        }
+        try access {
+            if relationship.isToMany {
+                try object.setToMany(key, present)
+            } else {
+                try object.setToOne(key, nil)
+            }
+        }
+    }
+
+    /// Returns a value in the form in which it is read.
+    private func lateForm(_ value: Any?, _ key: String, of object: Object) throws -> Any? {
+        guard let value, !(value is NSNull) else { return nil }
+        switch object.shape[key] {
+        case .attribute(_, let attribute)?:
+            let conversion = conversion(of: attribute, key, of: object)
+            return try conversion.attributeValue(value).map { try conversion.foundation($0) }
+        case .relationship(let relationship, _)? where relationship.isToMany:
+            return try Self.group(Self.storedObjects(value) ?? [], as: .init(relationship), in: context)
+        default: return value
+        }
+    }
+
+    /// Whether the object can be changed: it is not deleted, and has a context and a row.
+    private var isThere: Bool {
+        context != nil && storedObject?.isChangeable == true && !(isInaccessible && storedObject?.isFault == true)
+    }
+
+    /// Returns the values that were set while the object was deleted, and forgets them.
+    func takeLate() -> [String: Any?] {
+        defer { late = [:] }
+        return late
     }
 
     /// Returns the value of a property of this class.
@@ -252,20 +318,33 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     /// Runs a read. Returns nil for a value that the store does not have or that does not fit the attribute; the row
     /// keeps that value until another is set.
     private func readable(_ call: @autoclosure () -> String, _ body: () throws -> Any?) -> Any? {
+        unlessLost(call(), nil) {
+            do { return try access(body) } catch let error as MigrationError where error.code == .dataConflict {
+                return nil
+            }
+        }
+    }
+
+    /// Returns the result of `body`, or `lost` if the object is gone.
+    private func unlessLost<Result>(
+        _ call: @autoclosure () -> String, _ lost: Result, _ body: () throws -> Result
+    ) -> Result {
         do {
-            return try access(body)
-        } catch let error as MigrationError where error.code == .dataConflict {
-            return nil
-        } catch let error as MigrationError
-            where error.code == .objectGone
-            && formerContext?.shouldHandleInaccessibleFault(
-                self, for: objectID, triggeredByProperty: nil) == true
-        {
-            isInaccessible = storedObject?.isDetached == false
-            return nil
+            return try body()
+        } catch let error where isHandledLoss(error) {
+            return lost
         } catch {
             raise("\(type(of: self)).\(call())", "\(error)")
         }
+    }
+
+    /// Whether an error says that the object or its context is gone, and the context takes that for a deletion.
+    private func isHandledLoss(_ error: any Error) -> Bool {
+        guard let error = error as? MigrationError, error.code == .objectGone || context == nil,
+            formerContext?.shouldHandleInaccessibleFault(self, for: objectID, triggeredByProperty: nil) ?? true
+        else { return false }
+        isInaccessible = context != nil && storedObject?.isDetached == false
+        return true
     }
 
     /// Moves a detached object and its values into a context.
@@ -282,11 +361,13 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     }
 
     func holds(_ predicate: MoultModel.Predicate, _ variables: [String: ExpressionValue]) throws -> Bool {
-        guard let storedObject, let context else {
-            let values = KeyedValues()
-            return try predicate.holds(for: values.value(self), variables: variables, in: values)
+        if let storedObject, let context {
+            do {
+                return try access { try context.graph().holds(predicate, variables: variables, for: storedObject) }
+            } catch let error where isHandledLoss(error) {}
         }
-        return try access { try context.graph().holds(predicate, variables: variables, for: storedObject) }
+        let values = KeyedValues()
+        return try predicate.holds(for: values.value(self), variables: variables, in: values)
     }
 }
 
@@ -295,7 +376,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 extension NSManagedObject {
     /// The object's identity. It changes once, when the first save makes a temporary identity permanent.
     public var objectID: NSManagedObjectID {
-        storedObject?.id ?? detached?.migrated?.object.objectID ?? detached?.objectID
+        storedObject?.seenID ?? detached?.migrated?.object.objectID ?? detached?.objectID
             ?? NSManagedObjectID(temporary: 0, entityName: "")
     }
     /// The object's entity.
@@ -314,7 +395,7 @@ extension NSManagedObject {
         return storedObject?.isDetached == true && !isLeaving ? nil : formerContext
     }
     /// The context of the object, even after the object has left it.
-    private var formerContext: NSManagedObjectContext? { context?.publicContext as? NSManagedObjectContext }
+    var formerContext: NSManagedObjectContext? { context?.publicContext as? NSManagedObjectContext }
     /// Whether no value of the object has been accessed since it was fetched. After
     /// ``NSManagedObjectContext/reset()`` it is true.
     public var isFault: Bool { storedObject?.isUnread ?? false }
@@ -324,7 +405,7 @@ extension NSManagedObject {
     public var isInserted: Bool { storedObject?.isInserted ?? false }
     /// Whether the next save updates the object.
     public var isUpdated: Bool { storedObject?.isUpdated ?? false }
-    /// Whether the next save deletes the object, or a read has found that its row no longer exists. For an object that
+    /// Whether the next save deletes the object, or an access has found that its row no longer exists. For an object that
     /// was never saved, it is true until the context processes its changes, and then false.
     public var isDeleted: Bool {
         isLeaving || storedObject?.isDeleted ?? false || isInaccessible && storedObject?.isFault == true
@@ -352,7 +433,7 @@ extension NSManagedObject {
         _ call: @autoclosure () -> String, _ values: (Object) throws -> [String: ObjectValue]
     ) -> [String: Any] {
         guard let storedObject else { return [:] }
-        return orRaise("\(type(of: self)).\(call())") { try read(try values(storedObject), of: storedObject) }
+        return unlessLost(call(), [:]) { try read(try values(storedObject), of: storedObject) }
     }
     /// Returns whether a relationship has not been read yet, without reading it: for a to-one relationship, whether the
     /// destination is not in memory.
@@ -360,7 +441,7 @@ extension NSManagedObject {
     /// Returns the identities of a relationship's destinations without reading the objects.
     public func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
         guard let storedObject else { return [] }
-        return orRaise("\(type(of: self)).objectIDs(forRelationshipNamed: \"\(key)\")") {
+        return unlessLost("objectIDs(forRelationshipNamed: \"\(key)\")", []) {
             try access { try objectIDs(key, of: storedObject) }
         }
     }

@@ -280,6 +280,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
             if orRaise("NSManagedObjectContext.insert(_:)", { try base.withLock { try $0.insertAgain(stored) } }) {
                 object.isLeaving = false
                 note(object)
+                for (key, value) in object.takeLate() { object.setValue(value, forKey: key) }
             } else if object.managedObjectContext !== self {
                 raise("NSManagedObjectContext.insert(_:)", "The object is in another context already.")
             }
@@ -291,8 +292,11 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         }
     }
 
-    /// Marks an object for deletion at the next save, along with the objects that its delete rules cascade to.
+    /// Marks an object for deletion at the next save, along with the objects that its delete rules cascade to. Does
+    /// nothing to an object whose deletion was saved.
     open func delete(_ object: NSManagedObject) {
+        if object.formerContext === self, object.storedObject?.hasLeft == true { return }
+        _ = object.takeLate()
         orRaise("NSManagedObjectContext.delete(_:)") {
             let stored = try stored(object)
             note(object)
@@ -302,10 +306,13 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         }
     }
 
-    /// Returns the object with the given identity without reading the store.
+    /// Returns the object with the given identity without reading the store: always an object, which is deleted once an
+    /// access finds no row. The temporary identity that an object of this context had before its save leads to it.
     open func object(with objectID: NSManagedObjectID) -> NSManagedObject {
         orRaise("NSManagedObjectContext.object(with:)") {
-            try base.withLock { try base.publicObject(try $0.object(with: objectID), as: NSManagedObject.self) }
+            try base.withLock { graph in
+                try base.publicObject(try graph.object(with: objectID, always: true), as: NSManagedObject.self)
+            }
         }
     }
 

@@ -163,14 +163,20 @@ public struct NSManagedOrderedSet: Sequence {
 }
 
 extension NSManagedObject {
-    /// Changes the stored object, passing it the other object; nil if they are not in the same context.
+    /// Changes the stored object, passing it the other object; nil if they are not in the same context, or one of them
+    /// is deleted or gone.
     fileprivate func changed(_ other: NSManagedObject?, by body: (Object, Object) throws -> Void) -> Void? {
-        guard let storedObject, let other = other?.storedObject, storedObject.context === other.context else {
-            return nil
-        }
+        guard let storedObject, let other = other?.storedObject, let shared = storedObject.context,
+            shared === other.context
+        else { return nil }
         return orRaise("\(type(of: self)).mutableSetValue(forKey:)") {
             noteChange()
-            try access { try body(storedObject, other) }
+            do {
+                return try access { try body(storedObject, other) }
+            } catch {
+                guard storedObject.isLost(to: storedObject) || other.isLost(to: storedObject) else { throw error }
+                return nil
+            }
         }
     }
 }

@@ -24,14 +24,20 @@ public let NSRollbackMergePolicy = NSMergePolicy.rollback
 /// A conflict over one object that was changed both in the context and elsewhere.
 open class NSMergeConflict: NSObject, @unchecked Sendable {
     private let conflict: ManagedObjectMergeError.Conflict
+    /// The object needs its context.
     private let context: NSManagedObjectContext?
+    private let source: NSManagedObject?
 
     fileprivate init(_ conflict: ManagedObjectMergeError.Conflict, _ context: NSManagedObjectContext?) {
         (self.conflict, self.context) = (conflict, context)
+        source = conflict.objectIDs.first.flatMap { context?.object(with: $0) }
     }
 
     /// The object in the context.
-    open var sourceObject: NSManagedObject { conflict.object(conflict.objectIDs.first, in: context) }
+    open var sourceObject: NSManagedObject {
+        if let source { return source }
+        raise("NSMergeConflict.sourceObject", "The conflict has no context.")
+    }
     /// The version on which the changes are based.
     open var oldVersionNumber: Int { conflict.oldVersionNumber ?? 0 }
     /// The version in the store; 0 if the row no longer exists.
@@ -53,26 +59,34 @@ open class NSMergeConflict: NSObject, @unchecked Sendable {
 /// A conflict over objects that would have the same values for a uniqueness constraint.
 open class NSConstraintConflict: NSObject, @unchecked Sendable {
     private let conflict: ManagedObjectMergeError.Conflict
+    /// The objects need their context.
     private let context: NSManagedObjectContext?
+    private let stored: NSManagedObject?
+    private let objects: [NSManagedObject]
+    private let snapshots: [[AnyHashable: Any]]
+    private let values: [String: Any]
 
     fileprivate init(_ conflict: ManagedObjectMergeError.Conflict, _ context: NSManagedObjectContext?) {
         (self.conflict, self.context) = (conflict, context)
+        // The save gives the objects other identities, and deletes those that give way.
+        stored = conflict.storedObjectID.flatMap { context?.object(with: $0) }
+        objects = conflict.objectIDs.compactMap { context?.object(with: $0) }
+        snapshots = objects.map { $0.snapshot([:]) }
+        values = objects.first?.dictionaryWithValues(forKeys: conflict.constraint) ?? [:]
     }
 
     /// The properties of the constraint.
     open var constraint: [String] { conflict.constraint }
     /// The values that the objects have in common, by property.
-    open var constraintValues: [String: Any] {
-        conflictingObjects.first?.dictionaryWithValues(forKeys: constraint) ?? [:]
-    }
+    open var constraintValues: [String: Any] { values }
     /// The object in the store with these values; nil if all of the objects are part of the save.
-    open var databaseObject: NSManagedObject? { conflict.storedObjectID.map { conflict.object($0, in: context) } }
+    open var databaseObject: NSManagedObject? { stored }
     /// The attributes of that object as the context read them, by name.
     open var databaseSnapshot: [String: Any]? { databaseObject?.committedSnapshot }
     /// The objects in the save.
-    open var conflictingObjects: [NSManagedObject] { conflict.objectIDs.map { conflict.object($0, in: context) } }
-    /// The context's current attributes of each object, by name.
-    open var conflictingSnapshots: [[AnyHashable: Any]] { conflictingObjects.map { $0.snapshot([:]) } }
+    open var conflictingObjects: [NSManagedObject] { objects }
+    /// The attributes of each object at the time of the conflict, by name.
+    open var conflictingSnapshots: [[AnyHashable: Any]] { snapshots }
 
     /// A sentence that describes the differences.
     open override var description: String { conflict.description }
@@ -85,13 +99,6 @@ extension ManagedObjectMergeError {
             conflict.constraint.isEmpty
                 ? NSMergeConflict(conflict, context) : NSConstraintConflict(conflict, context)
         }
-    }
-}
-
-extension ManagedObjectMergeError.Conflict {
-    fileprivate func object(_ id: NSManagedObjectID?, in context: NSManagedObjectContext?) -> NSManagedObject {
-        guard let id, let context else { raise("\(self)", "The conflict has no context.") }
-        return context.object(with: id)
     }
 }
 

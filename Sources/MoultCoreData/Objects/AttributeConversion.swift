@@ -11,6 +11,9 @@ struct AttributeConversion {
     var transformer: AnyAttributeTransformer?
     /// Whether decimals are `NSDecimalNumber`, and Foundation's classes are accepted as values.
     var takesFoundationClasses = false
+    /// Whether an integer or Boolean attribute takes every number, as in Core Data, which checks the class alone: without
+    /// its fraction, and as much of it as fits.
+    var takesEveryNumber = false
 
     /// `Entity.attribute`
     private var place: String { owner.isEmpty ? name : "\(owner).\(name)" }
@@ -46,8 +49,8 @@ struct AttributeConversion {
 
     private func converted(_ value: Any) -> AttributeValue? {
         switch type {
-        case .integer16, .integer32, .integer64: NumberReading.integer(value).map(AttributeValue.integer)
-        case .boolean: NumberReading.flag(value).map(AttributeValue.boolean)
+        case .integer16, .integer32, .integer64: integer(value).map(AttributeValue.integer)
+        case .boolean: flag(value).map(AttributeValue.boolean)
         case .double, .float: NumberReading.double(value).map(AttributeValue.double)
         case .decimal: decimal(value).map { .decimal("\($0)") }
         case .string: ((value as? String) ?? (value as? Substring).map(String.init)).map(AttributeValue.string)
@@ -58,6 +61,20 @@ struct AttributeConversion {
         case .undefined: Self.natural(value)
         case .objectID, .composite: nil
         }
+    }
+
+    private func integer(_ value: Any) -> Int64? {
+        guard takesEveryNumber else { return NumberReading.integer(value) }
+        guard let number = NumberReading.integer(value) ?? NumberReading.whole(value) else { return nil }
+        return switch type {
+        case .integer16: Int64(Int16(truncatingIfNeeded: number))
+        case .integer32: Int64(Int32(truncatingIfNeeded: number))
+        default: number
+        }
+    }
+
+    private func flag(_ value: Any) -> Bool? {
+        NumberReading.flag(value) ?? (takesEveryNumber ? NumberReading.double(value).map { $0 != 0 } : nil)
     }
 
     private func decimal(_ value: Any) -> Decimal? {
@@ -135,9 +152,18 @@ enum NumberReading {
         case let number as any BinaryInteger: Int64(exactly: number)
         case let number as any BinaryFloatingPoint: Int64(exactly: Double(number))
         case let number as Decimal: Int64(exactly: number)
-        case let number as NSNumber: Int64(exactly: number.doubleValue).map { _ in number.int64Value }
+        case let number as NSNumber where ["d", "f"].contains(String(cString: number.objCType)):
+            Int64(exactly: number.doubleValue)
+        case let number as NSNumber: Int64(exactly: number)
         default: nil
         }
+    }
+
+    /// Returns the number without its fraction, or the nearest integer that fits; 0 for not a number.
+    static func whole(_ value: Any) -> Int64? {
+        guard let number = double(value) else { return nil }
+        if number.isNaN { return 0 }
+        return Int64(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max)
     }
 
     static func double(_ value: Any) -> Double? {

@@ -57,7 +57,7 @@ open class ManagedObject {
     open func awakeFromFetch() {}
     /// Called before a save, including for objects that another object's `willSave` changes.
     open func willSave() {}
-    /// Called after a save.
+    /// Called after a save. A deleted object can be read for the last time.
     open func didSave() {}
     /// Called before the object is marked as deleted.
     open func prepareForDeletion() {}
@@ -130,7 +130,7 @@ extension ManagedObject: PublicObject {
 
 extension ManagedObject {
     /// The object's identity. It changes once, when the first save makes a temporary identity permanent.
-    public var objectID: ManagedObjectID { object.id }
+    public var objectID: ManagedObjectID { object.seenID }
     /// The object's entity in the context's model.
     public var entity: EntityDescription { object.shape.entity }
     /// Whether no value of the object has been accessed since it was fetched.
@@ -139,7 +139,7 @@ extension ManagedObject {
     public var isInserted: Bool { object.isInserted }
     /// Whether the object was saved before and the next save updates it.
     public var isUpdated: Bool { object.isUpdated }
-    /// Whether the next save deletes the object; false again after that save.
+    /// Whether the next save deletes the object; false again after that save and its ``didSave()``.
     public var isDeleted: Bool { object.isDeleted }
     /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { object.hasChanges }

@@ -132,7 +132,7 @@ extension AttributeValueConvertible {
         try object.change { object in
             var value = value?.attributeValue
             if case .attribute(_, let attribute)? = object.shape[key] { value = value?.fitted(to: attribute.type) }
-            try object.setAttribute(key, value)
+            try object.setAttribute(key, value, touches: true)
         }
     }
 

@@ -97,7 +97,7 @@ extension PublicObject {
             type: attribute.type, owner: object.entityName, name: key,
             transformer: attribute.type == .transformable
                 ? Self.transformer(attribute.valueTransformerName, in: context) : nil,
-            takesFoundationClasses: Self.takesFoundationClasses)
+            takesFoundationClasses: Self.takesFoundationClasses, takesEveryNumber: Self.takesFoundationClasses)
     }
 
     // MARK: - Values
@@ -128,7 +128,7 @@ extension PublicObject {
         switch object.shape[key] {
         case .attribute(_, let attribute)?:
             let value = try conversion(of: attribute, key, of: object).attributeValue(value)
-            try object.setAttribute(key, value, isChange: isChange)
+            try object.setAttribute(key, value, isChange: isChange, touches: true)
         case .relationship(let relationship, _)?:
             let destinations = try destinations(value, key, of: object)
             if relationship.isToMany {
@@ -156,17 +156,29 @@ extension PublicObject {
     }
 
     /// Returns values by name, each in the form of ``read(_:of:)``, without reading any destination. Nil values are
-    /// `NSNull`.
+    /// `NSNull`. A composite attribute is returned whole if one of its elements is among the values.
     func read(_ values: [String: ObjectValue], of object: Object) throws -> [String: Any] {
         try values.reduce(into: [:]) { result, value in
-            result[value.key] = try read(value.value, value.key, of: object) ?? NSNull()
+            let found = try read(value.value, value.key, of: object)
+            let path = value.key.split(separator: ".").map(String.init)
+            if let key = path.first, path.count > 1 {
+                let present = try result[key] as? [String: Any] ?? composite(key, of: object) ?? [:]
+                result[key] = Self.setting(found, at: path.dropFirst(), in: present)
+            } else {
+                result[value.key] = found ?? NSNull()
+            }
         }
     }
 
     private func read(_ value: ObjectValue, _ key: String, of object: Object) throws -> Any? {
         switch (value, object.shape[key]) {
         case (.attribute(let value?), .attribute(_, let attribute)?):
-            return try conversion(of: attribute, key, of: object).foundation(value)
+            let conversion = conversion(of: attribute, key, of: object)
+            do { return try conversion.foundation(value) } catch let error as MigrationError
+                where error.code == .dataConflict
+            {
+                return nil
+            }
         case (.toOne(let id?), _): return try liveContext(object).publicObject(with: id)
         case (.toMany(let ids), .relationship(let relationship, _)?):
             let objects = try ids.isEmpty ? [] : liveContext(object).withLock { try ids.map($0.object) }

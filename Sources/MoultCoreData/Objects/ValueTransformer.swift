@@ -63,14 +63,15 @@ final class TransformerRegistry: Sendable {
 /// A bridge to the ``ValueTransformer`` that is registered at the time a value is accessed.
 ///
 /// As in Core Data, a transformer converts a value to data with `transformedValue(_:)`, and back with
-/// `reverseTransformedValue(_:)`. A ``NSSecureUnarchiveFromDataTransformer`` works the other way round.
+/// `reverseTransformedValue(_:)`. A ``NSSecureUnarchiveFromDataTransformer`` works the other way round. It takes the
+/// place of one that is not registered, with a warning.
 struct TransformerBridge: AttributeTransformer {
     let name: String?
 
     init(_ name: String?) { self.name = name }
 
     func data(from value: Any) throws -> Data {
-        let found = try transformer()
+        let found = transformer()
         let isReversed = found is NSSecureUnarchiveFromDataTransformer
         let made = isReversed ? found.reverseTransformedValue(value) : found.transformedValue(value)
         if let data = made as? Data { return data }
@@ -80,19 +81,25 @@ struct TransformerBridge: AttributeTransformer {
     }
 
     func value(from data: Data) throws -> Any {
-        let found = try transformer()
+        let found = transformer()
         let isReversed = found is NSSecureUnarchiveFromDataTransformer
         if let value = isReversed ? found.transformedValue(data) : found.reverseTransformedValue(data) { return value }
         throw MigrationError(
-            .wrongType, "The transformer \(name ?? "NSSecureUnarchiveFromData") makes no value of the stored data.",
+            .dataConflict, "The transformer \(name ?? "NSSecureUnarchiveFromData") makes no value of the stored data.",
             place: name ?? "", remedy: "Add the class of the value to allowedTopLevelClasses of the transformer.")
     }
 
-    private func transformer() throws -> ValueTransformer {
+    private static let missing = Mutex<Set<String>>([])
+
+    private func transformer() -> ValueTransformer {
         if let found = ValueTransformer.registered(name) { return found }
-        throw MigrationError(
-            .wrongType, "No transformer named \(name ?? "") is registered.", place: name ?? "",
-            remedy: "Call ValueTransformer.setValueTransformer(_:forName:) before values are read.")
+        if let name, Self.missing.withLock({ $0.insert(name).inserted }) {
+            let warning =
+                "warning: No ValueTransformer named \(name) is registered, and the default one takes its place. Call "
+                + "ValueTransformer.setValueTransformer(_:forName:) before values are read or set.\n"
+            FileHandle.standardError.write(Data(warning.utf8))
+        }
+        return NSSecureUnarchiveFromDataTransformer()
     }
 }
 

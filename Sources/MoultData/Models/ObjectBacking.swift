@@ -144,10 +144,12 @@ final class ObjectBacking: BackingData {
 
     // MARK: - Writing
 
-    func setAttribute(_ key: String, _ value: AttributeValue?) { change(key) { try object.setAttribute(key, value) } }
+    func setAttribute(_ key: String, _ value: AttributeValue?) {
+        change(key) { try object.setAttribute(key, value, touches: true) }
+    }
 
     func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
-        change(key) { for (path, value) in values { try object.setAttribute(path, value) } }
+        change(key) { for (path, value) in values { try object.setAttribute(path, value, touches: true) } }
     }
 
     func setToOne(_ key: String, _ model: (any PersistentModel)?) {

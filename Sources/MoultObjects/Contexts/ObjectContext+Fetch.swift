@@ -139,7 +139,7 @@ extension ObjectContext {
 
 extension ObjectContext: ObjectSource {
     func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot] {
-        let objects = try ids.map { try object(with: $0) }
+        let objects = try ids.map { try object(with: $0, always: true) }
         try fill(faultsAmong: objects)
         return objects.filter { $0.state.isDisjoint(with: [.fault, .deleted, .detached]) }.map(\.snapshot)
     }

@@ -4,12 +4,22 @@ import MoultModel
 extension ObjectContext {
     /// Returns the object with an identity: the one in the context, or a new fault.
     ///
+    /// - Parameter id: the identity, or the temporary one that the object had before its save, if the app has seen it
+    ///   here.
     /// - Throws: `unknownKey` for an entity that is not in the model; `objectGone` for an identity of a store that is
     ///   not open here, and for a temporary identity of another context.
-    package func object(with id: ObjectID) throws -> Object {
+    package func object(with id: ObjectID) throws -> Object { try object(with: id, always: false) }
+
+    /// Returns the object with an identity.
+    ///
+    /// - Parameter always: whether the identity of no object gives a fault too, which cannot be filled.
+    package func object(with id: ObjectID, always: Bool) throws -> Object {
         try lock.withLock {
             if let known = registry[id]?.object { return known }
-            if id.isTemporary {
+            if id.isTemporary, let now = seenIDs[id], now != id { return try object(with: now, always: always) }
+            if always {
+                // Its store is looked up when the fault is filled.
+            } else if id.isTemporary {
                 guard let parent, parent.knows(id) else {
                     throw MigrationError(
                         .objectGone, "\(id) is a temporary identity of another context, or of an object that is gone.",
@@ -63,6 +73,7 @@ extension ObjectContext {
             }
             let object = Object(new: id ?? Self.newTemporaryID(kind), kind)
             if let store { try assign(object, to: store) }
+            if let id { seenIDs[id] = id }
             register(object)
             object.noteUpdate()
             return object
@@ -238,6 +249,7 @@ extension ObjectContext {
                 registry[new] = entry
                 entry.object?.identity = new
             }
+            if !seenIDs.isEmpty, seenIDs[old] != nil { seenIDs[old] = new }
             if !assignedStores.isEmpty, let store = assignedStores.removeValue(forKey: old) {
                 assignedStores[new] = store
             }
@@ -252,6 +264,33 @@ extension ObjectContext {
         let holders = parent == nil ? changed : registry.values.compactMap(\.object)
         for object in holders { object.replaceDestinations(identities) }
         for child in children.compactMap(\.object) { child.replaceDestinations(identities) }
+    }
+}
+
+extension Object {
+    /// The identity, for the app. The context remembers a temporary one, which leads to the object also after its save.
+    package var seenID: ObjectID {
+        kind.lock.withLock {
+            if identity.isTemporary, !state.contains(.detached) { kind.context?.seenIDs[identity] = identity }
+            return identity
+        }
+    }
+
+    /// Whether the object was deleted and saved, here or elsewhere, or rolled back before its first save. An object
+    /// that left its context by a reset does not count.
+    package var hasLeft: Bool {
+        kind.lock.withLock { state.contains(.detached) && !state.contains(.reset) }
+    }
+
+    /// Whether no relationship of an object in the same context can lead to this one: it is deleted there, it has left
+    /// the context, or its row is gone.
+    package func isLost(to other: Object) -> Bool {
+        kind.lock.withLock {
+            guard kind.context === other.kind.context, !state.contains(.reset) else { return false }
+            guard isChangeable else { return true }
+            do { try fire() } catch { return (error as? MigrationError)?.code == .objectGone }
+            return false
+        }
     }
 }
 

@@ -32,12 +32,13 @@ extension ObjectContext {
             changed = []
             pendingDeletions = []
             assignedStores = [:]
+            seenIDs = [:]
             prefetched = []
             registry = [:]
             for kind in kinds.values { kind.deadObjects = 0 }
             for object in objects {
                 object.detach()
-                object.state.insert(.fault)
+                object.state.formUnion([.fault, .reset])
             }
             withExtendedLifetime((unsaved, ahead)) {}
         }

@@ -45,6 +45,15 @@ extension ObjectContext {
 
     package func stopObserving(_ number: Int) { lock.withLock { observers.remove(number) } }
 
+    /// Runs `body` after a save. Until it returns, those of the objects whose deletion was saved still count as deleted
+    /// objects of the context, and can be read.
+    package func showingDeleted(_ objects: [Object], _ body: () -> Void) {
+        let gone = lock.withLock { objects.filter { $0.state.contains(.detached) && !$0.state.contains(.fault) } }
+        lock.withLock { for object in gone { object.state.formSymmetricDifference([.detached, .deleted]) } }
+        body()
+        lock.withLock { for object in gone { object.detach() } }
+    }
+
     /// Removes objects that no longer have changes from the list.
     private func forgetUnchanged() {
         // The list is empty while the objects are removed, so that no other code finds it half done.

@@ -22,6 +22,8 @@ package final class ObjectContext: @unchecked Sendable {
     var pendingDeletions: [Object] = []
     /// The stores in which new objects are to be saved, for objects assigned to a store.
     var assignedStores: [ObjectID: ObjectStore] = [:]
+    /// The temporary identities that the app has seen, each with the identity that its object has now.
+    var seenIDs: [ObjectID: ObjectID] = [:]
     /// The objects that the last fetch prefetched.
     var prefetched: [Object] = []
     var walked = WalkedObjects()

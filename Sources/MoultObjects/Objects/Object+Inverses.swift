@@ -41,10 +41,12 @@ extension Object {
     func setDestination(_ link: RelationshipLink, _ new: ObjectID?, in context: ObjectContext) throws {
         let old = try? destination(link)
         if old == new, values[link.position] != nil { return }
+        // If the row of the destination is gone, nothing is changed.
+        let arriving = try link.inverseName == nil ? nil : new.map { try context.required($0) }
         put(.toOne(new), at: link.position)
         guard let inverse = link.inverseName else { return }
         if let old { try context.loaded(old)?.unlink(identity, from: inverse, in: context) }
-        if let new { try context.required(new).link(identity, to: inverse, in: context) }
+        try arriving?.link(identity, to: inverse, in: context)
     }
 
     // MARK: - To-many
@@ -92,8 +94,9 @@ extension Object {
         if present == wanted { return }
         let (old, new) = (Set(present), Set(wanted))
         try context.fill(faultsAmong: old.symmetricDifference(new).map { try context.object(with: $0) })
+        let arriving = try wanted.filter { !old.contains($0) }.map { try context.required($0) }
         for id in present where !new.contains(id) { try remove(id, from: link, in: context) }
-        for id in wanted where !old.contains(id) { try append(context.required(id), to: link, in: context) }
+        for object in arriving { try append(object, to: link, in: context) }
         replaceList(link, wanted)
     }
 

@@ -40,11 +40,16 @@ extension Object {
             remedy: "Set another value, or repair the store.")
     }
 
-    /// Sets an attribute. Setting the same value is not a change.
+    /// Sets an attribute.
     ///
-    /// - Parameter isChange: whether the next save writes the object for it.
+    /// - Parameters:
+    ///   - isChange: whether the next save writes the object for it.
+    ///   - touches: whether setting the same value makes the object changed, as an app expects. A save writes no row
+    ///     for it.
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`; `usage` for a derived attribute.
-    package func setAttribute(_ name: String, _ value: AttributeValue?, isChange: Bool = true) throws {
+    package func setAttribute(
+        _ name: String, _ value: AttributeValue?, isChange: Bool = true, touches: Bool = false
+    ) throws {
         try kind.lock.withLock {
             let position = try kind.position(of: name)
             try fire()
@@ -55,7 +60,10 @@ extension Object {
                 return
             }
             try refuseDeleted()
-            if case .attribute(let current)? = values[position], current == fitting, !isAhead(position) { return }
+            if case .attribute(let current)? = values[position], current == fitting, !isAhead(position) {
+                if touches { noteUpdate() }
+                return
+            }
             noteUpdate()
             values[position] = .attribute(fitting)
         }

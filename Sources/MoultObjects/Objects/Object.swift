@@ -47,6 +47,8 @@ package final class Object {
         static let isFilling = State(rawValue: 128)
         /// Values were set that are no changes: ``values`` and ``committed`` differ, and share no buffer.
         static let ahead = State(rawValue: 256)
+        /// The object left the context by a reset.
+        static let reset = State(rawValue: 512)
     }
 
     /// Creates a fault.
@@ -213,7 +215,7 @@ package final class Object {
             guard let position = kind.shape.position(of: relationship), let link = kind.links[position] else {
                 return false
             }
-            if state.contains(.detached) || isUnread { return true }
+            if !state.isDisjoint(with: [.detached, .fault]) { return true }
             guard case .toOne(let id)? = values[position] else { return link.isToMany && values[position] == nil }
             return id.map { kind.context?.registry[$0]?.object == nil } ?? false
         }
@@ -305,13 +307,17 @@ extension Object {
         }
     }
 
-    /// Returns the values of these properties, by default all, in the store or the parent context, by name. Empty for a
-    /// new object.
+    /// Returns the values of these properties, by default all, in the store or the parent context, by name; of a
+    /// composite attribute those of its elements. Empty for a new object.
     package func committedValues(_ names: [String]? = nil) throws -> [String: ObjectValue] {
         try kind.lock.withLock {
             try fire()
             guard !state.contains(.inserted) else { return [:] }
-            let positions = try names?.map { try kind.position(of: $0) } ?? Array(kind.shape.properties.indices)
+            let shape = kind.shape
+            let elements = names?.flatMap { name in
+                shape.isComposite(name) ? shape.properties.map(\.name).filter { $0.hasPrefix(name + ".") } : [name]
+            }
+            let positions = try elements?.map { try kind.position(of: $0) } ?? Array(shape.properties.indices)
             var result: [String: ObjectValue] = [:]
             for position in positions {
                 kind.noteReading(position)

@@ -70,6 +70,16 @@ import Testing
         #expect(book.title == "Emma" && !book.hasChanges)
     }
 
+    @Test func `a value that is set again is a change until the next save`() throws {
+        let book = Book("Emma")
+        context.insert(book)
+        try context.save()
+        book.title = "Emma"
+        #expect(book.hasChanges && context.hasChanges && context.changedModelsArray.count == 1)
+        try context.save()
+        #expect(!book.hasChanges && !context.hasChanges && context.changedModelsArray.isEmpty)
+    }
+
     @Test func `a deleted model keeps what it held`() throws {
         let shelf = Shelf(code: "A")
         let book = Book("Emma", shelf: shelf)

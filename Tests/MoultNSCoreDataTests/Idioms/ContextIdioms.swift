@@ -170,7 +170,11 @@ import Testing
         #expect(policy.seen.map(\.constraint) == [["name"]])
         let people = try container.newBackgroundContext().fetch(NSFetchRequest<Person>(entityName: "Person"))
         #expect(people.map(\.age) == [2] && people.map(\.isActive) == [false])
-        _ = second
+        // A policy keeps its conflicts for a report, and the object that gave way is gone by then.
+        let kept = try #require(policy.seen.first)
+        #expect(kept.conflictingObjects == [second] && kept.databaseObject === first)
+        #expect(kept.constraintValues["name"] as? String == "Ann")
+        #expect(kept.conflictingSnapshots.map { $0["age"] as? Int } == [2])
 
         context.mergePolicy = NSErrorMergePolicy
         Library.person("Ann", 3, in: context)

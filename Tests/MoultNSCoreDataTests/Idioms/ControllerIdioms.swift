@@ -42,6 +42,19 @@ import Testing
             fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: sections, cacheName: nil)
     }
 
+    @Test("parent.name = parent.name, to show its row again")
+    func touched() throws {
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        let controller = controller()
+        let recorder = Recorder()
+        controller.delegate = recorder
+        try controller.performFetch()
+        ann.name = "Ann"
+        context.processPendingChanges()
+        #expect(recorder.lines == ["will", "update Ann [0, 0] [0, 0]", "did"])
+    }
+
     @Test("NSFetchedResultsController")
     func changes() throws {
         let ann = Library.person("Ann", in: context)
