@@ -22,6 +22,7 @@ extension ObjectContext {
             forgetIdle()
             forgetUnchanged()
             guard !changed.isEmpty else { return (SavedChanges(), []) }
+            if let object = changed.first(where: \.isOfReplacedRow) { throw MigrationError.replaced(object.identity) }
             try validate()
             guard let parent else {
                 let saved = try withoutRecording { try saveToStores() }
@@ -124,7 +125,9 @@ extension ObjectContext {
 
     /// Returns the store in which an object is, or in which it will be saved.
     func store(for object: Object) throws -> ObjectStore {
-        if let assigned = assignedStores[object.identity] { return assigned }
+        if let assigned = assignedStores[object.identity] {
+            return try coordinator.openStore(assigned.identifier, of: object.identity)
+        }
         if !object.identity.isTemporary { return try coordinator.store(of: object.identity) }
         if let store = coordinator.stores.first(where: { $0.shape(of: object.entityName) != nil }) { return store }
         throw coordinator.noStore(holding: object.entityName)

@@ -184,13 +184,31 @@ import Testing
     @Test("destroyPersistentStore(at:type:options:)")
     func destroying() throws {
         let container = try Library.container(at: url)
+        Library.person("Ann", in: container.viewContext)
+        try container.viewContext.save()
         let coordinator = container.persistentStoreCoordinator
-        #expect(throws: (any Error).self) {
-            try coordinator.destroyPersistentStore(at: url, type: .sqlite, options: nil)
-        }
-        try coordinator.remove(coordinator.persistentStores[0])
         try coordinator.destroyPersistentStore(at: url, type: .sqlite, options: nil)
         #expect(try SQLiteShell.rows("SELECT count(*) FROM sqlite_master", of: url) == ["0"])
+        try coordinator.addPersistentStore(type: .sqlite, at: url)
+        #expect(try container.viewContext.count(for: NSFetchRequest<Person>(entityName: "Person")) == 0)
+    }
+
+    @Test("replacePersistentStore over the open store, then addPersistentStore: restore a backup")
+    func restoring() throws {
+        let container = try Library.container(at: url)
+        let coordinator = container.persistentStoreCoordinator
+        let ann = Library.person("Ann", in: container.viewContext)
+        try container.viewContext.save()
+        let copy = url.deletingLastPathComponent().appendingPathComponent("Copy.sqlite")
+        try coordinator.replacePersistentStore(at: copy, withPersistentStoreFrom: url, type: .sqlite)
+        ann.name = "Bob"
+        try container.viewContext.save()
+        let changes = Notes(.NSPersistentStoreCoordinatorStoresDidChange, of: coordinator)
+        try coordinator.replacePersistentStore(at: url, withPersistentStoreFrom: copy, type: .sqlite)
+        let removed = changes.list.first?.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore]
+        #expect(removed?.map(\.url) == [url] && coordinator.persistentStores.isEmpty)
+        try coordinator.addPersistentStore(type: .sqlite, at: url)
+        #expect(ann.name == "Ann")
     }
 
     @Test("migratePersistentStore(_:to:options:type:)")
