@@ -57,6 +57,28 @@ import Testing
         #expect(stored == [id.uuidString.replacingOccurrences(of: "-", with: "")])
     }
 
+    /// `NSString.range(of:)`: not found if the string to find is empty. Core Data's store agrees (realm-swift, *Empty string
+    /// shouldn't match anything*).
+    @Test(arguments: ["CONTAINS", "BEGINSWITH", "ENDSWITH"], ["", "[cd]"])
+    func `An empty text is found nowhere`(comparison: String, options: String) throws {
+        let compare = "name \(comparison)\(options)"
+        #expect(try names(NSPredicate(format: "\(compare) ''")) == [])
+        #expect(try names(NSPredicate(format: "\(compare) %@", "")) == [])
+        #expect(try names(NSPredicate(format: "NOT \(compare) %@", "")) == ["Ann", "Bob"])
+        let variable = NSPredicate(format: "\(compare) $part").withSubstitutionVariables(["part": ""])
+        #expect(try names(variable) == [])
+        let posts = NSFetchRequest<Post>(entityName: "Post")
+        // The title of a new post is empty: its path is the pattern.
+        posts.predicate = NSPredicate(format: "author.\(compare) title")
+        #expect(try context.count(for: posts) == 0)
+        posts.predicate = NSPredicate(format: "title \(comparison)\(options) title")
+        #expect(try context.count(for: posts) == 0)
+        let people = NSFetchRequest<any NSFetchRequestResult>(entityName: "Person")
+        people.predicate = NSPredicate(format: "\(compare) %@", "")
+        try context.execute(NSBatchDeleteRequest(fetchRequest: people))
+        #expect(try SQLiteShell.rows("SELECT count(*) FROM ZPERSON", of: url) == ["2"])
+    }
+
     @Test func `Values are passed as CVarArg`() throws {
         #expect(try names(NSPredicate(format: "identifier == %@", id as CVarArg)) == ["Ann"])
         #expect(try names(NSPredicate(format: "born == %@", born as CVarArg)) == ["Ann"])
