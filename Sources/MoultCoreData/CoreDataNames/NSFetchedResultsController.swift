@@ -61,7 +61,8 @@ extension NSFetchedResultsControllerDelegate {
     ) {}
 }
 
-/// The results of a fetch, divided into sections and kept up to date with a context.
+/// The results of a fetch, divided into sections and, if there is a delegate, kept up to date with a context. Without a
+/// delegate they stay as they were fetched.
 ///
 /// The results are updated by the context's ``NSManagedObjectContext/processPendingChanges()``, which runs at the end
 /// of each `perform`, at a save, and when changes are merged, because Linux has no main run loop that every program
@@ -148,7 +149,7 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     // MARK: - Changes
 
     private func observe() {
-        guard results != nil, observer == nil else { return }
+        guard results != nil, delegate != nil, observer == nil else { return }
         observer = NotificationCenter.default.addObserver(
             forName: NSManagedObjectContext.didChangeObjectsNotification, object: managedObjectContext, queue: nil
         ) { [weak self] notification in self?.update(notification) }
@@ -160,13 +161,13 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     }
 
     private func update(_ notification: Notification) {
-        guard let old = results, let new = try? fetched() else { return }
+        guard let delegate, let old = results, let new = try? fetched() else { return }
         let touched = [NSUpdatedObjectsKey, NSRefreshedObjectsKey].reduce(into: Set<NSManagedObject>()) {
             $0.formUnion(notification.userInfo?[$1] as? Set<NSManagedObject> ?? [])
         }
         let changes = ResultChanges(from: old, to: new, touched: touched)
         results = new
-        guard let delegate, !changes.isEmpty else { return }
+        guard !changes.isEmpty else { return }
         let controller = erasedController()
         delegate.controllerWillChangeContent(controller)
         for change in changes.sections {

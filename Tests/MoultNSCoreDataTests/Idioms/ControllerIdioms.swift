@@ -73,6 +73,31 @@ import Testing
         #expect(controller.fetchedObjects?.map(\.name) == ["Cid", "Zoe"])
     }
 
+    /// `NSFetchedResultsController`: *No tracking: the delegate is set to nil. The controller simply provides access to
+    /// the data as it was when the fetch was executed.*
+    @Test("NSFetchedResultsController without a delegate")
+    func withoutDelegate() throws {
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        let controller = controller()
+        try controller.performFetch()
+        let bob = Library.person("Bob", in: context)
+        context.processPendingChanges()
+        #expect(controller.fetchedObjects == [ann])
+        // A delegate that is set later follows what comes.
+        let recorder = Recorder()
+        controller.delegate = recorder
+        context.delete(ann)
+        context.processPendingChanges()
+        #expect(controller.fetchedObjects == [bob])
+        controller.delegate = nil
+        context.delete(bob)
+        context.processPendingChanges()
+        #expect(controller.fetchedObjects == [bob])
+        try controller.performFetch()
+        #expect(controller.fetchedObjects == [])
+    }
+
     @Test("NSFetchedResultsController with sections")
     func sections() throws {
         for (name, age) in [("Ann", 1), ("Bob", 2), ("Cid", 1)] as [(String, Int16)] {
@@ -93,12 +118,13 @@ import Testing
     @Test("a controller follows what another context saves")
     func merged() throws {
         context.automaticallyMergesChangesFromParent = true
-        let controller = controller()
+        let (controller, recorder) = (controller(), Recorder())
+        controller.delegate = recorder
         try controller.performFetch()
         let other = container.newBackgroundContext()
         Library.person("Eve", in: other)
         try other.save()
-        #expect(controller.fetchedObjects?.map(\.name) == ["Eve"])
+        #expect(controller.fetchedObjects?.map(\.name) == ["Eve"] && recorder.lines.count == 3)
     }
 
     @Test("a controller with sortDescriptors = []")
