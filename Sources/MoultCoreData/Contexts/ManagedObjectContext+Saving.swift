@@ -230,6 +230,7 @@ extension ManagedObjectContext {
     }
 
     func update(_ fetch: ObjectFetch, _ changes: [String: MoultModel.Expression]) throws -> [ObjectID] {
+        let fetch = try fetch.readingNumbers(in: coordinator().managedObjectModel)
         let ids = try withLock { graph in
             var read = fetch
             read.columns = changes.map { ObjectFetch.Column($0.key, $0.value) }
@@ -243,6 +244,7 @@ extension ManagedObjectContext {
     }
 
     func delete(_ fetch: ObjectFetch) throws -> [ObjectID] {
+        let fetch = try fetch.readingNumbers(in: coordinator().managedObjectModel)
         let ids = try withLock { graph in
             graph.noteReads(of: fetch)
             return try stores(holding: fetch.entityName, among: fetch.stores).flatMap {
