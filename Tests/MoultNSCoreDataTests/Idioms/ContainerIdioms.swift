@@ -24,6 +24,25 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: url.path))
     }
 
+    @Test("a container whose store is in a folder that does not exist yet")
+    func newFolder() throws {
+        let new = url.deletingLastPathComponent().appendingPathComponent("Stores/2026/Library.sqlite")
+        let reading = NSPersistentContainer(name: "Library", managedObjectModel: Library.model())
+        reading.persistentStoreDescriptions.first?.url = new
+        reading.persistentStoreDescriptions.first?.isReadOnly = true
+        var codes: [Int?] = []
+        reading.loadPersistentStores { _, error in codes.append((error as NSError?)?.code) }
+        // A coordinator creates no folder.
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Library.model())
+        let error = #expect(throws: NSError.self) { try coordinator.addPersistentStore(type: .sqlite, at: new) }
+        #expect(codes == [260] && error?.code == 260)
+        #expect(!FileManager.default.fileExists(atPath: new.deletingLastPathComponent().path))
+        let container = try Library.container(at: new)
+        Library.person("Ann", in: container.viewContext)
+        try container.viewContext.save()
+        #expect(try SQLiteShell.rows("SELECT ZNAME FROM ZPERSON", of: new) == ["Ann"])
+    }
+
     @Test("NSPersistentContainer(name:)")
     func byName() async {
         await #expect(processExitsWith: .failure) {
