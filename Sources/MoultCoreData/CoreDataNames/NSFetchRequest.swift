@@ -280,6 +280,8 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
     public let managedObjectContext: NSManagedObjectContext
     /// The error if the request failed.
     open internal(set) var operationError: (any Error)?
+    /// The progress of the request: always nil, because a fetch reports none.
+    open var progress: Progress? { nil }
     /// Whether the request was cancelled.
     private(set) var isCancelled = false
 

@@ -22,6 +22,9 @@ public protocol NSFetchedResultsSectionInfo {
 }
 
 /// A receiver of a controller's changes. All methods are optional: their default implementations do nothing.
+///
+/// The method with a difference, if it is implemented, is called in place of the methods for single changes, for a
+/// controller without sections. An object that has only changed is not in the difference.
 public protocol NSFetchedResultsControllerDelegate: AnyObject {
     func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
     func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
@@ -36,6 +39,9 @@ public protocol NSFetchedResultsControllerDelegate: AnyObject {
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
         sectionIndexTitleForSectionName sectionName: String
     ) -> String?
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChangeContentWith diff: CollectionDifference<NSManagedObjectID>)
 }
 
 extension NSFetchedResultsControllerDelegate {
@@ -44,6 +50,11 @@ extension NSFetchedResultsControllerDelegate {
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
         sectionIndexTitleForSectionName sectionName: String
     ) -> String? { ResultSections.indexTitle(of: sectionName) }
+    /// Makes the controller call the methods for single changes.
+    public func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChangeContentWith diff: CollectionDifference<NSManagedObjectID>
+    ) { controller.reportsSingleChanges = true }
     /// Does nothing.
     public func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
     /// Does nothing.
@@ -81,6 +92,8 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     open weak var delegate: (any NSFetchedResultsControllerDelegate)? { didSet { observe() } }
     private var results: ResultSections?
     private var observer: (any NSObjectProtocol)?
+    /// Whether the delegate has only methods for single changes.
+    fileprivate var reportsSingleChanges = false
 
     /// Creates a controller for a fetch request. Ends the program for a request without sort descriptors. The cache
     /// name is only kept in ``cacheName``; results are always fetched.
@@ -169,6 +182,13 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
         results = new
         guard !changes.isEmpty else { return }
         let controller = erasedController()
+        if sectionNameKeyPath == nil {
+            let (before, after) = (old.all.map(\.objectID), new.all.map(\.objectID))
+            controller.reportsSingleChanges = false
+            delegate.controller(
+                controller, didChangeContentWith: after.difference(from: before).inferringMoves())
+            guard controller.reportsSingleChanges else { return }
+        }
         delegate.controllerWillChangeContent(controller)
         for change in changes.sections {
             delegate.controller(controller, didChange: change.section, atSectionIndex: change.index, for: change.type)

@@ -71,13 +71,19 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// Returns the entity of an object in the model of its store, or else in any open model, or else one without
     /// properties.
     static func openEntity(of id: NSManagedObjectID) -> NSEntityDescription {
+        openEntity(named: id.entityName, preferring: { $0.store(of: id) != nil })
+    }
+
+    /// Returns the entity with a name in the newest open model that has it, or else one without properties.
+    static func openEntity(
+        named name: String, preferring isOwner: (NSPersistentStoreCoordinator) -> Bool = { _ in false }
+    ) -> NSEntityDescription {
         let coordinators = newestFirst
-        let owners = coordinators.filter { $0.store(of: id) != nil }
-        for coordinator in owners + coordinators {
-            if let entity = coordinator.managedObjectModel.entitiesByName[id.entityName] { return entity }
+        for coordinator in coordinators.filter(isOwner) + coordinators {
+            if let entity = coordinator.managedObjectModel.entitiesByName[name] { return entity }
         }
         let entity = NSEntityDescription()
-        entity.name = id.entityName
+        entity.name = name
         return entity
     }
 

@@ -98,6 +98,35 @@ import Testing
         #expect(controller.fetchedObjects == [])
     }
 
+    /// `controller(_:didChangeContentWith:)`: if it is implemented, and there are no sections, no other method is called.
+    @Test("controller(_:didChangeContentWith: CollectionDifference)")
+    func difference() throws {
+        final class Differences: NSObject, NSFetchedResultsControllerDelegate {
+            var found: [CollectionDifference<NSManagedObjectID>] = []
+            func controller(
+                _ controller: NSFetchedResultsController<NSFetchRequestResult>,
+                didChangeContentWith diff: CollectionDifference<NSManagedObjectID>
+            ) { found.append(diff) }
+            func controllerWillChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {
+                Issue.record("a single change")
+            }
+        }
+        let people = ["Ann", "Bob", "Cid"].map { Library.person($0, in: context) }
+        try context.save()
+        let (controller, delegate) = (controller(), Differences())
+        controller.delegate = delegate
+        try controller.performFetch()
+        let before = people.map(\.objectID)
+        people[0].name = "Zoe"
+        context.delete(people[1])
+        let eve = Library.person("Eve", in: context)
+        context.processPendingChanges()
+        #expect(delegate.found.count == 1)
+        let after = delegate.found.first.flatMap { before.applying($0) }
+        #expect(after == [people[2], eve, people[0]].map(\.objectID))
+        #expect(delegate.found.first?.insertions.count == 2 && delegate.found.first?.removals.count == 2)
+    }
+
     @Test("NSFetchedResultsController with sections")
     func sections() throws {
         for (name, age) in [("Ann", 1), ("Bob", 2), ("Cid", 1)] as [(String, Int16)] {
