@@ -15,6 +15,8 @@ extension ManagedObjectContext {
     func save(_ prepared: () -> Void) throws {
         try withLock { graph in
             try throwNoted()
+            // Before the app's code reads the objects, whose rows are gone.
+            try graph.checkRows()
             NotificationCenter.default.post(name: Self.willSaveObjectsNotification, object: publicContext ?? self)
             let called = try callWillSave(graph)
             prepared()

@@ -22,7 +22,7 @@ extension ObjectContext {
             forgetIdle()
             forgetUnchanged()
             guard !changed.isEmpty else { return (SavedChanges(), []) }
-            if let object = changed.first(where: \.isOfReplacedRow) { throw MigrationError.replaced(object.identity) }
+            try checkRows()
             try validate()
             guard let parent else {
                 let saved = try withoutRecording { try saveToStores() }
@@ -35,6 +35,15 @@ extension ObjectContext {
         }
         if !saved.0.isEmpty { for observer in saved.1 { observer(saved.0) } }
         return saved.0
+    }
+
+    /// - Throws: `objectGone` if an object was changed in a store whose contents were destroyed or replaced since.
+    package func checkRows() throws {
+        try lock.withLock {
+            let isLost = { (object: Object) in object.isOfReplacedRow || self.coordinator.hasLostStore(object) }
+            guard let object = changed.first(where: { $0.isPending && isLost($0) }) else { return }
+            throw MigrationError.replaced(object.identity)
+        }
     }
 
     /// Calls `observer` after every save of this context, outside the lock.

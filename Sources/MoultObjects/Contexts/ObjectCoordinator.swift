@@ -91,6 +91,11 @@ package final class ObjectCoordinator: @unchecked Sendable {
         }
     }
 
+    /// Whether the store of an object was destroyed or replaced while it was open here, and was not added again.
+    func hasLostStore(_ object: Object) -> Bool {
+        !replaced.isEmpty && object.identity.store.map(replaced.contains) ?? false
+    }
+
     /// Notes that the contents of a closed store were destroyed or replaced. If a store with this identifier is added
     /// later, contexts read its rows again, and refuse to save what they had changed in the old ones.
     package func noteReplacement(of identifier: UUID) { lock.withLock { _ = replaced.insert(identifier) } }

@@ -203,13 +203,22 @@ import Testing
     @Test("destroyPersistentStore(at:type:options:)")
     func destroying() throws {
         let container = try Library.container(at: url)
-        Library.person("Ann", in: container.viewContext)
-        try container.viewContext.save()
+        let context = container.viewContext
+        let (ann, bob) = (Library.person("Ann", in: context), Library.person("Bob", in: context))
+        try context.save()
+        ann.age = 7
+        context.delete(bob)
         let coordinator = container.persistentStoreCoordinator
         try coordinator.destroyPersistentStore(at: url, type: .sqlite, options: nil)
         #expect(try SQLiteShell.rows("SELECT count(*) FROM sqlite_master", of: url) == ["0"])
         try coordinator.addPersistentStore(type: .sqlite, at: url)
-        #expect(try container.viewContext.count(for: NSFetchRequest<Person>(entityName: "Person")) == 0)
+        #expect(try context.count(for: NSFetchRequest<Person>(entityName: "Person")) == 0)
+        let error = #expect(throws: NSError.self) { try context.save() }
+        #expect(error?.code == NSManagedObjectReferentialIntegrityError)
+        context.reset()
+        Library.person("Cid", in: context)
+        try context.save()
+        #expect(try SQLiteShell.rows("SELECT ZNAME FROM ZPERSON", of: url) == ["Cid"])
     }
 
     @Test("replacePersistentStore over the open store, then addPersistentStore: restore a backup")
