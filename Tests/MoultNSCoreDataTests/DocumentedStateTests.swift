@@ -179,6 +179,22 @@ import Testing
         #expect(plain.currentPersistentHistoryToken(fromStores: nil) == nil)
     }
 
+    /// Core Data opens such a store read-only, so that no change is missing from its history. Here none is missing.
+    @Test func `A store with history keeps it without the option`() throws {
+        do {
+            let first = try Library.container(at: url, history: true)
+            Library.person("Ann", in: first.viewContext)
+            try first.viewContext.save()
+            let coordinator = first.persistentStoreCoordinator
+            try coordinator.remove(coordinator.persistentStores[0])
+        }
+        let second = try Library.container(at: url)
+        Library.person("Bob", in: second.viewContext)
+        try second.viewContext.save()
+        let changes = "SELECT count(DISTINCT ZTRANSACTIONID), count(*) FROM ACHANGE"
+        #expect(try SQLiteShell.rows(changes, of: url) == ["2|2"])
+    }
+
     // MARK: - Stores
 
     /// `NSPersistentStoreCoordinator.h`: a file cannot be unlinked safely while others use it, so the store is truncated.

@@ -95,4 +95,64 @@ import Testing
         #expect(CocoaError.Code.sqlite.rawValue == NSSQLiteError)
         #expect(CocoaError.Code.validationRelationshipDeniedDelete.rawValue == 1600)
     }
+
+    /// `NSMutableOrderedSet`: `sort(using:)` sorts by the descriptors, the first one first.
+    @Test func `An ordered relationship is sorted by sort descriptors`() throws {
+        let context = try Library.container(at: url).viewContext
+        let ann = Library.person("Ann", in: context)
+        let list = ann.mutableOrderedSetValue(forKey: "favourites")
+        for (title, pages) in [("b", 2), ("a", 1), ("c", 2), ("d", 1)] as [(String, Int32)] {
+            let post = Post(context: context)
+            (post.title, post.pages) = (title, pages)
+            list.add(post)
+        }
+        list.sort(using: [
+            NSSortDescriptor(key: "pages", ascending: false), NSSortDescriptor(key: "title", ascending: true),
+        ])
+        #expect(list.map { ($0 as? Post)?.title } == ["b", "c", "a", "d"])
+        try context.save()
+        let order = "SELECT ZTITLE FROM ZPOST ORDER BY Z_FOK_FAN"
+        #expect(try SQLiteShell.rows(order, of: url) == ["b", "c", "a", "d"])
+    }
+
+    /// `setNilValueForKey(_:)`: a class may override it; the key-value coding of the model's own keys stores nil.
+    @Test func `A class decides about nil for a scalar`() throws {
+        let entity = NSEntityDescription()
+        (entity.name, entity.managedObjectClassName) = ("Counted", NSStringFromClass(Counted.self))
+        entity.properties = [Library.attribute("n", .integer32, 3)]
+        let model = NSManagedObjectModel()
+        model.entities = [entity]
+        let container = try Library.container(model, at: url)
+        let counted = Counted(entity: entity, insertInto: container.viewContext)
+        counted.setNilValueForKey("m")
+        counted.setValue(nil, forKey: "n")
+        #expect(counted.nilKeys == ["m"] && counted.value(forKey: "n") == nil)
+    }
+
+    @Test func `Requests give back what they were made of`() throws {
+        let container = try Library.container(at: url)
+        let person = try #require(container.managedObjectModel.entitiesByName["Person"])
+        let rows = NSBatchInsertRequest(entity: person, objects: [["name": "Ann"]])
+        #expect(rows.objectsToInsert?.count == 1 && rows.dictionaryHandler == nil && rows.entity === person)
+        rows.objectsToInsert?.append(["name": "Bob"])
+        rows.resultType = .count
+        #expect((try container.viewContext.execute(rows) as? NSBatchInsertResult)?.result as? Int == 2)
+        let handler = NSBatchInsertRequest(entityName: "Person", managedObjectHandler: { _ in true })
+        #expect(handler.managedObjectHandler != nil && handler.objectsToInsert == nil)
+        #expect(NSBatchUpdateRequest(entity: person).entity === person && handler.entity.name == "Person")
+    }
+
+    @Test func `Settings without an effect have Core Data's values`() throws {
+        let context = try Library.container(at: url).viewContext
+        #expect(context.propagatesDeletesAtEndOfEvent)
+        let manager = NSMigrationManager(sourceModel: Library.model(), destinationModel: Library.model())
+        manager.reset()
+        #expect(manager.usesStoreSpecificMigrationManager)
+        #expect(NSSnapshotEventType.refresh.rawValue == 32 && NSSnapshotEventType.mergePolicy.rawValue == 64)
+    }
+}
+
+final class Counted: NSManagedObject {
+    var nilKeys: [String] = []
+    override func setNilValueForKey(_ key: String) { nilKeys.append(key) }
 }

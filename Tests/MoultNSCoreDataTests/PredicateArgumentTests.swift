@@ -57,6 +57,56 @@ import Testing
         #expect(stored == [id.uuidString.replacingOccurrences(of: "-", with: "")])
     }
 
+    /// `NSString.range(of:)`: not found if the string to find is empty. Core Data's store agrees (realm-swift, *Empty string
+    /// shouldn't match anything*).
+    @Test(arguments: ["CONTAINS", "BEGINSWITH", "ENDSWITH"], ["", "[cd]"])
+    func `An empty text is found nowhere`(comparison: String, options: String) throws {
+        let compare = "name \(comparison)\(options)"
+        #expect(try names(NSPredicate(format: "\(compare) ''")) == [])
+        #expect(try names(NSPredicate(format: "\(compare) %@", "")) == [])
+        #expect(try names(NSPredicate(format: "NOT \(compare) %@", "")) == ["Ann", "Bob"])
+        let variable = NSPredicate(format: "\(compare) $part").withSubstitutionVariables(["part": ""])
+        #expect(try names(variable) == [])
+        let posts = NSFetchRequest<Post>(entityName: "Post")
+        // The title of a new post is empty: its path is the pattern.
+        posts.predicate = NSPredicate(format: "author.\(compare) title")
+        #expect(try context.count(for: posts) == 0)
+        posts.predicate = NSPredicate(format: "title \(comparison)\(options) title")
+        #expect(try context.count(for: posts) == 0)
+        let people = NSFetchRequest<any NSFetchRequestResult>(entityName: "Person")
+        people.predicate = NSPredicate(format: "\(compare) %@", "")
+        try context.execute(NSBatchDeleteRequest(fetchRequest: people))
+        #expect(try SQLiteShell.rows("SELECT count(*) FROM ZPERSON", of: url) == ["2"])
+    }
+
+    /// SQLite gives a text that is compared with a column of numbers the type of the column
+    /// (*Datatypes In SQLite*, section 4.2), in Core Data's stores too.
+    @Test(arguments: ["saved", "unsaved"])
+    func `A text that is compared with a number is read as one`(state: String) throws {
+        if state == "unsaved" { Library.person("Ann", 30, in: context) }
+        func found(_ format: String, _ arguments: Any...) throws -> Set<String> {
+            let request = NSFetchRequest<Person>(entityName: "Person")
+            request.predicate = NSPredicate(format: format, argumentArray: arguments)
+            return Set(try context.fetch(request).map(\.name))
+        }
+        #expect(try SQLiteShell.rows("SELECT ZNAME FROM ZPERSON WHERE ZAGE = '30'", of: url) == ["Ann"])
+        #expect(try found("age == %@", "30") == ["Ann"])
+        #expect(try found("'30' == age") == ["Ann"])
+        #expect(try found("age != %@", "30") == ["Bob"])
+        #expect(try found("age > '20.5' AND age < '3e1'") == [])
+        #expect(try found("age IN %@", ["30", "x"]) == ["Ann"])
+        #expect(try found("age BETWEEN {'15', '25'}") == ["Bob"])
+        #expect(try found("balance == '1.5' OR posts.@count == '1' OR ANY posts.pages == '7'") == ["Ann"])
+        #expect(try found("isActive == '1' AND name != '30'") == ["Ann", "Bob"])
+        #expect(try found("age == 'thirty'") == [])
+        #expect(try found("age == '30 '") == [])
+        #expect(throws: (any Error).self) { try found("age < 'thirty'") }
+        let update = NSBatchUpdateRequest(entityName: "Person")
+        (update.predicate, update.propertiesToUpdate) = (NSPredicate(format: "age == '30'"), ["name": "Cid"])
+        update.resultType = .updatedObjectsCountResultType
+        #expect((try context.execute(update) as? NSBatchUpdateResult)?.result as? Int == 1)
+    }
+
     @Test func `Values are passed as CVarArg`() throws {
         #expect(try names(NSPredicate(format: "identifier == %@", id as CVarArg)) == ["Ann"])
         #expect(try names(NSPredicate(format: "born == %@", born as CVarArg)) == ["Ann"])

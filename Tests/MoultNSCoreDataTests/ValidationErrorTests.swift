@@ -61,6 +61,13 @@ import Testing
         #expect(short.userInfo[NSValidationValueErrorKey] as? String == "a")
         let predicate = try #require(short.userInfo[NSValidationPredicateErrorKey] as? NSPredicate)
         #expect(predicate.evaluate(with: "ab") && !predicate.evaluate(with: "a"))
+        // `CocoaError` has the values of the same keys.
+        let parts = try #require(short as any Error as? CocoaError)
+        #expect(parts.validationKey == "title" && parts.validationValue as? String == "a")
+        #expect(parts.validationObject as? NSManagedObjectID == row.objectID)
+        #expect(parts.validationPredicate?.evaluate(with: "ab") == true)
+        #expect(parts.affectedObjects == nil && parts.affectedStores == nil)
+        #expect(parts.persistentStoreSaveConflicts == nil)
         row.title = "ab"
         try rows.context.save()
     }

@@ -15,6 +15,8 @@ extension ManagedObjectContext {
     func save(_ prepared: () -> Void) throws {
         try withLock { graph in
             try throwNoted()
+            // Before the app's code reads the objects, whose rows are gone.
+            try graph.checkRows()
             NotificationCenter.default.post(name: Self.willSaveObjectsNotification, object: publicContext ?? self)
             let called = try callWillSave(graph)
             prepared()
@@ -231,6 +233,7 @@ extension ManagedObjectContext {
     }
 
     func update(_ fetch: ObjectFetch, _ changes: [String: MoultModel.Expression]) throws -> [ObjectID] {
+        let fetch = try fetch.readingNumbers(in: coordinator().managedObjectModel)
         let ids = try withLock { graph in
             var read = fetch
             read.columns = changes.map { ObjectFetch.Column($0.key, $0.value) }
@@ -244,6 +247,7 @@ extension ManagedObjectContext {
     }
 
     func delete(_ fetch: ObjectFetch) throws -> [ObjectID] {
+        let fetch = try fetch.readingNumbers(in: coordinator().managedObjectModel)
         let ids = try withLock { graph in
             graph.noteReads(of: fetch)
             return try stores(holding: fetch.entityName, among: fetch.stores).flatMap {

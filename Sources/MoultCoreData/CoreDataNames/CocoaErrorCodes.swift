@@ -198,3 +198,25 @@ extension CocoaError {
     /// 1670
     public static var validationStringTooShort: CocoaError.Code { .validationStringTooShort }
 }
+
+// Parts of an error, as Core Data adds them to Foundation's type.
+
+extension CocoaError {
+    /// The object of a validation error: its ``NSManagedObjectID``.
+    public var validationObject: Any? { userInfo[NSValidationObjectErrorKey] }
+    /// The property of a validation error.
+    public var validationKey: String? { userInfo[NSValidationKeyErrorKey] as? String }
+    /// The predicate that a value violates.
+    public var validationPredicate: NSPredicate? { userInfo[NSValidationPredicateErrorKey] as? NSPredicate }
+    /// The value of a validation error.
+    public var validationValue: Any? { userInfo[NSValidationValueErrorKey] }
+    /// The stores affected by an error. No error of this module names them.
+    public var affectedStores: [AnyObject]? { userInfo[NSAffectedStoresErrorKey] as? [AnyObject] }
+    /// The objects affected by an error. No error of this module names them.
+    public var affectedObjects: [AnyObject]? { userInfo[NSAffectedObjectsErrorKey] as? [AnyObject] }
+    /// The conflicts of a save with newer rows; nil if unique values are in conflict, which are
+    /// ``NSConstraintConflict``s in ``NSPersistentStoreSaveConflictsErrorKey``.
+    public var persistentStoreSaveConflicts: [NSMergeConflict]? {
+        userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict]
+    }
+}

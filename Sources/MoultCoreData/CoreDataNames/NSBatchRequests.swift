@@ -23,33 +23,31 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     public let entityName: String
     /// The kind of ``NSBatchInsertResult/result``.
     open var resultType = NSBatchInsertRequestResultType.statusOnly
-    /// Returns a function that returns the values of one object after another, and nil at the end.
-    private let rows: () -> Next
-    private typealias Next = (NSManagedObjectContext) throws -> [String: Any]?
+    /// The values of the new objects, if the request was created with them.
+    open var objectsToInsert: [[String: Any]]?
+    /// The handler that fills a dictionary for each new object, until it returns true.
+    open var dictionaryHandler: ((NSMutableDictionary) -> Bool)?
+    /// The handler that fills each new object, until it returns true.
+    open var managedObjectHandler: ((NSManagedObject) -> Bool)?
+    /// The entity of the new objects: the one that the request was created with, or the one with its name in the newest
+    /// open model.
+    open var entity: NSEntityDescription { given ?? NSPersistentStoreCoordinator.openEntity(named: entityName) }
+    private var given: NSEntityDescription?
 
     /// Creates a request that inserts an object for each dictionary.
     public init(entityName: String, objects: [[String: Any]]) {
-        self.entityName = entityName
-        rows = {
-            var rest = objects[...]
-            return { _ in rest.popFirst() }
-        }
+        (self.entityName, objectsToInsert) = (entityName, objects)
     }
 
     /// Creates a request that inserts an object for each dictionary.
     public convenience init(entity: NSEntityDescription, objects: [[String: Any]]) {
         self.init(entityName: entity.name ?? "", objects: objects)
+        given = entity
     }
 
     /// Creates a request that inserts the dictionaries that a handler fills, until it returns true.
     public init(entityName: String, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
-        self.entityName = entityName
-        let next: Next = { _ in
-            let values = NSMutableDictionary()
-            if handler(values) { return nil }
-            return values.reduce(into: [:]) { all, entry in (entry.key as? String).map { all[$0] = entry.value } }
-        }
-        rows = { next }
+        (self.entityName, dictionaryHandler) = (entityName, handler)
     }
 
     /// Creates a request that inserts the dictionaries that a handler fills, until it returns true.
@@ -57,32 +55,26 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
         entity: NSEntityDescription, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool
     ) {
         self.init(entityName: entity.name ?? "", dictionaryHandler: handler)
+        given = entity
     }
 
     /// Creates a request that inserts the objects that a handler fills, until it returns true.
     public init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
-        self.entityName = entityName
-        let next: Next = { context in
-            let scratch = NSManagedObjectContext(.privateQueue)
-            scratch.persistentStoreCoordinator = context.persistentStoreCoordinator
-            let object = NSEntityDescription.insertNewObject(forEntityName: entityName, into: scratch)
-            if handler(object) { return nil }
-            guard let stored = object.storedObject else { return [:] }
-            return try stored.shape.properties.reduce(into: [:]) { all, property in
-                guard case .attribute(let name, let attribute) = property, attribute.isStored,
-                    attribute.derivation == nil
-                else { return }
-                if let value = try stored.attribute(name) {
-                    all[name] = value
-                } else if attribute.defaultValue != nil {
-                    all[name] = NSNull()
-                }
-            }
-        }
-        rows = { next }
+        (self.entityName, managedObjectHandler) = (entityName, handler)
     }
 
-    private init(_ original: NSBatchInsertRequest) { (entityName, rows) = (original.entityName, original.rows) }
+    /// Creates a request that inserts the objects that a handler fills, until it returns true.
+    public convenience init(
+        entity: NSEntityDescription, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool
+    ) {
+        self.init(entityName: entity.name ?? "", managedObjectHandler: handler)
+        given = entity
+    }
+
+    private init(_ original: NSBatchInsertRequest) {
+        (entityName, given, objectsToInsert) = (original.entityName, original.given, original.objectsToInsert)
+        (dictionaryHandler, managedObjectHandler) = (original.dictionaryHandler, original.managedObjectHandler)
+    }
 
     /// Returns an independent request with the same properties and objects or handler.
     open override func copy(with zone: NSZone? = nil) -> Any {
@@ -91,17 +83,38 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
         return copy
     }
 
-    /// Creates a request that inserts the objects that a handler fills, until it returns true.
-    public convenience init(
-        entity: NSEntityDescription, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool
-    ) {
-        self.init(entityName: entity.name ?? "", managedObjectHandler: handler)
+    /// Calls `body` with the values of one object after another.
+    private func forEachRow(in context: NSManagedObjectContext, _ body: ([String: Any]) throws -> Void) throws {
+        try objectsToInsert?.forEach(body)
+        while let handler = dictionaryHandler {
+            let values = NSMutableDictionary()
+            if handler(values) { break }
+            try body(values.reduce(into: [:]) { all, entry in (entry.key as? String).map { all[$0] = entry.value } })
+        }
+        while let handler = managedObjectHandler {
+            let scratch = NSManagedObjectContext(.privateQueue)
+            scratch.persistentStoreCoordinator = context.persistentStoreCoordinator
+            let object = NSEntityDescription.insertNewObject(forEntityName: entityName, into: scratch)
+            if handler(object) { break }
+            try body(object.storedObject.map(Self.values) ?? [:])
+        }
+    }
+
+    private static func values(of stored: Object) throws -> [String: Any] {
+        try stored.shape.properties.reduce(into: [:]) { all, property in
+            guard case .attribute(let name, let attribute) = property, attribute.isStored, attribute.derivation == nil
+            else { return }
+            if let value = try stored.attribute(name) {
+                all[name] = value
+            } else if attribute.defaultValue != nil {
+                all[name] = NSNull()
+            }
+        }
     }
 
     func run(in context: NSManagedObjectContext) throws -> NSBatchInsertResult {
         var objects: [[String: Any?]] = []
-        let next = rows()
-        while let row = try next(context) {
+        try forEachRow(in: context) { row in
             objects.append(
                 try row.reduce(into: [:]) { $0[$1.key] = try context.stored($1.value, $1.key, of: entityName) })
         }
@@ -127,6 +140,10 @@ open class NSBatchInsertResult: NSPersistentStoreResult {
 open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     /// The entity of the objects to change.
     public let entityName: String
+    /// The entity of the objects to change: the one that the request was created with, or the one with its name in the
+    /// newest open model.
+    open var entity: NSEntityDescription { given ?? NSPersistentStoreCoordinator.openEntity(named: entityName) }
+    private var given: NSEntityDescription?
     /// The predicate that selects the objects to change; nil for all objects of the entity.
     open var predicate: NSPredicate?
     /// The values to set, or ``NSExpression``s for them, keyed by property or property name.
@@ -140,13 +157,16 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     public init(entityName: String) { self.entityName = entityName }
 
     /// Creates a request that changes nothing until ``propertiesToUpdate`` is set.
-    public convenience init(entity: NSEntityDescription) { self.init(entityName: entity.name ?? "") }
+    public convenience init(entity: NSEntityDescription) {
+        self.init(entityName: entity.name ?? "")
+        given = entity
+    }
 
     /// Returns an independent request with the same properties.
     open override func copy(with zone: NSZone? = nil) -> Any {
         let copy = NSBatchUpdateRequest(entityName: entityName).affecting(storesOf: self)
         (copy.predicate, copy.propertiesToUpdate) = (predicate, propertiesToUpdate)
-        (copy.includesSubentities, copy.resultType) = (includesSubentities, resultType)
+        (copy.includesSubentities, copy.resultType, copy.given) = (includesSubentities, resultType, given)
         return copy
     }
 

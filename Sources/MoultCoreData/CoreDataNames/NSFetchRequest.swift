@@ -203,9 +203,10 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
         fetch.stores = try storeIdentifiers(in: coordinator)
         (fetch.limit, fetch.offset, fetch.batchSize) = (fetchLimit, fetchOffset, fetchBatchSize)
         fetch.prefetched = relationshipKeyPathsForPrefetching ?? []
+        let model = coordinator.base.managedObjectModel
+        fetch = fetch.readingNumbers(in: model)
         guard resultType == .dictionaryResultType else { return fetch }
         fetch.columns = try (propertiesToFetch ?? []).map(column)
-        let model = coordinator.base.managedObjectModel
         if fetch.columns.isEmpty, let entity = model.entity(name) {
             fetch.columns = model.attributes(of: entity).filter { $0.isStored && $0.type != .composite }
                 .map { .init($0.name, .keyPath($0.name)) }
@@ -279,6 +280,8 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
     public let managedObjectContext: NSManagedObjectContext
     /// The error if the request failed.
     open internal(set) var operationError: (any Error)?
+    /// The progress of the request: always nil, because a fetch reports none.
+    open var progress: Progress? { nil }
     /// Whether the request was cancelled.
     private(set) var isCancelled = false
 

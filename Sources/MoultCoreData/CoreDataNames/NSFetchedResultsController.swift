@@ -22,6 +22,9 @@ public protocol NSFetchedResultsSectionInfo {
 }
 
 /// A receiver of a controller's changes. All methods are optional: their default implementations do nothing.
+///
+/// The method with a difference, if it is implemented, is called in place of the methods for single changes, for a
+/// controller without sections. An object that has only changed is not in the difference.
 public protocol NSFetchedResultsControllerDelegate: AnyObject {
     func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
     func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
@@ -36,6 +39,9 @@ public protocol NSFetchedResultsControllerDelegate: AnyObject {
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
         sectionIndexTitleForSectionName sectionName: String
     ) -> String?
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChangeContentWith diff: CollectionDifference<NSManagedObjectID>)
 }
 
 extension NSFetchedResultsControllerDelegate {
@@ -44,6 +50,11 @@ extension NSFetchedResultsControllerDelegate {
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
         sectionIndexTitleForSectionName sectionName: String
     ) -> String? { ResultSections.indexTitle(of: sectionName) }
+    /// Makes the controller call the methods for single changes.
+    public func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChangeContentWith diff: CollectionDifference<NSManagedObjectID>
+    ) { controller.reportsSingleChanges = true }
     /// Does nothing.
     public func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
     /// Does nothing.
@@ -61,7 +72,8 @@ extension NSFetchedResultsControllerDelegate {
     ) {}
 }
 
-/// The results of a fetch, divided into sections and kept up to date with a context.
+/// The results of a fetch, divided into sections and, if there is a delegate, kept up to date with a context. Without a
+/// delegate they stay as they were fetched.
 ///
 /// The results are updated by the context's ``NSManagedObjectContext/processPendingChanges()``, which runs at the end
 /// of each `perform`, at a save, and when changes are merged, because Linux has no main run loop that every program
@@ -80,6 +92,8 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     open weak var delegate: (any NSFetchedResultsControllerDelegate)? { didSet { observe() } }
     private var results: ResultSections?
     private var observer: (any NSObjectProtocol)?
+    /// Whether the delegate has only methods for single changes.
+    fileprivate var reportsSingleChanges = false
 
     /// Creates a controller for a fetch request. Ends the program for a request without sort descriptors. The cache
     /// name is only kept in ``cacheName``; results are always fetched.
@@ -148,7 +162,7 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     // MARK: - Changes
 
     private func observe() {
-        guard results != nil, observer == nil else { return }
+        guard results != nil, delegate != nil, observer == nil else { return }
         observer = NotificationCenter.default.addObserver(
             forName: NSManagedObjectContext.didChangeObjectsNotification, object: managedObjectContext, queue: nil
         ) { [weak self] notification in self?.update(notification) }
@@ -160,14 +174,21 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     }
 
     private func update(_ notification: Notification) {
-        guard let old = results, let new = try? fetched() else { return }
+        guard let delegate, let old = results, let new = try? fetched() else { return }
         let touched = [NSUpdatedObjectsKey, NSRefreshedObjectsKey].reduce(into: Set<NSManagedObject>()) {
             $0.formUnion(notification.userInfo?[$1] as? Set<NSManagedObject> ?? [])
         }
         let changes = ResultChanges(from: old, to: new, touched: touched)
         results = new
-        guard let delegate, !changes.isEmpty else { return }
+        guard !changes.isEmpty else { return }
         let controller = erasedController()
+        if sectionNameKeyPath == nil {
+            let (before, after) = (old.all.map(\.objectID), new.all.map(\.objectID))
+            controller.reportsSingleChanges = false
+            delegate.controller(
+                controller, didChangeContentWith: after.difference(from: before).inferringMoves())
+            guard controller.reportsSingleChanges else { return }
+        }
         delegate.controllerWillChangeContent(controller)
         for change in changes.sections {
             delegate.controller(controller, didChange: change.section, atSectionIndex: change.index, for: change.type)

@@ -18,6 +18,10 @@ public struct NSSnapshotEventType: OptionSet, Sendable {
     public static let undoUpdate = Self(rawValue: 1 << 3)
     /// The context was rolled back.
     public static let rollback = Self(rawValue: 1 << 4)
+    /// The object was refreshed. No call has this event.
+    public static let refresh = Self(rawValue: 1 << 5)
+    /// A merge policy has changed the object. No call has this event.
+    public static let mergePolicy = Self(rawValue: 1 << 6)
 }
 
 /// One object of a store in one context.
@@ -131,6 +135,13 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     /// Called to set the value of a key that the model does not have. Ends the program, unless a subclass overrides it.
     open func setValue(_ value: Any?, forUndefinedKey key: String) {
         raiseUndefined("setValue(_:forKey: \"\(key)\")", key)
+    }
+
+    /// Called to set nil for a scalar property of a class that the model does not have. Ends the program, unless a
+    /// subclass overrides it. ``setValue(_:forKey:)`` does not call it: it stores nil, also for a key of the model whose
+    /// property is a number, as in Core Data.
+    open func setNilValueForKey(_ key: String) {
+        raise("\(type(of: self)).setNilValueForKey(_:)", "could not set nil as the value for the key \(key).")
     }
 
     /// Returns the value for a key path. Each step is a call of ``value(forKey:)``. The values over a set of objects are

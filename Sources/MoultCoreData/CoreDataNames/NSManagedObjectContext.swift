@@ -123,6 +123,9 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     open func shouldHandleInaccessibleFault(
         _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
     ) -> Bool { shouldDeleteInaccessibleFaults }
+    /// Whether the delete rules of a deleted object are followed at the end of the event. It has no effect: they are
+    /// followed before the next access to what they change.
+    open var propagatesDeletesAtEndOfEvent = true
     /// The number of seconds that cached values stay valid; negative, the default, for ever. It has no effect: there is
     /// no cache between a context and its store, and a fault is always filled from the store.
     open var stalenessInterval: TimeInterval = -1

@@ -1,4 +1,5 @@
 import Foundation
+import MoultModel
 import MoultObjects
 
 /// A mutable view of the destinations of a to-many relationship. Its changes apply to the object directly.
@@ -149,6 +150,21 @@ public struct NSManagedOrderedSet: Sequence {
     /// Sorts the destinations.
     public func sort(comparator: (Any, Any) -> ComparisonResult) {
         change { $0.sort { comparator($0, $1) == .orderedAscending } }
+    }
+    /// Sorts the destinations by the values of their properties. Destinations with equal values keep their order.
+    public func sort(using sortDescriptors: [NSSortDescriptor]) {
+        let terms = sortDescriptors.map(\.term)
+        let keyed = objects.map { object in
+            (object, terms.map { predicateValue(object.value(forKeyPath: $0.keyPath)) })
+        }
+        let sorted = keyed.sorted { first, second in
+            for (term, (one, other)) in zip(terms, zip(first.1, second.1)) {
+                let order = ExpressionValue.ordering(one, other, term.options)
+                if order != .orderedSame { return (order == .orderedAscending) == term.isAscending }
+            }
+            return false
+        }
+        change { $0 = sorted.map(\.0) }
     }
     /// Returns an iterator over the current destinations.
     public func makeIterator() -> IndexingIterator<[Any]> { array.makeIterator() }

@@ -27,6 +27,12 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         self.destinationModel = destinationModel
     }
 
+    /// Whether Core Data may migrate a store by SQL. It has no effect: there is one kind of migration.
+    open var usesStoreSpecificMigrationManager = true
+
+    /// Makes the manager ready for another migration. It has nothing to do: each migration begins without associations.
+    open func reset() {}
+
     /// The progress, from 0 to 1.
     open var migrationProgress: Float { state.withLock { $0.progress } }
 

@@ -52,16 +52,15 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     /// The default folder of stores.
     open class func defaultDirectoryURL() -> URL { PersistentContainer.defaultDirectoryURL() }
 
-    /// Loads every described store, and calls the block once for each.
+    /// Loads every described store, and calls the block once for each. Creates the folder of a store if it does not exist.
     open func loadPersistentStores(
         completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
     ) {
-        let folder = Self.defaultDirectoryURL()
         for description in persistentStoreDescriptions {
-            if description.type == NSSQLiteStoreType,
-                description.url?.deletingLastPathComponent().standardizedFileURL == folder.standardizedFileURL
-            {
-                try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            if description.type == NSSQLiteStoreType, !description.isReadOnly, let url = description.url, !url.isInMemory {
+                // If it cannot be created, adding the store fails.
+                try? FileManager.default.createDirectory(
+                    at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
             }
             persistentStoreCoordinator.addPersistentStore(with: description, completionHandler: block)
         }

@@ -71,13 +71,19 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// Returns the entity of an object in the model of its store, or else in any open model, or else one without
     /// properties.
     static func openEntity(of id: NSManagedObjectID) -> NSEntityDescription {
+        openEntity(named: id.entityName, preferring: { $0.store(of: id) != nil })
+    }
+
+    /// Returns the entity with a name in the newest open model that has it, or else one without properties.
+    static func openEntity(
+        named name: String, preferring isOwner: (NSPersistentStoreCoordinator) -> Bool = { _ in false }
+    ) -> NSEntityDescription {
         let coordinators = newestFirst
-        let owners = coordinators.filter { $0.store(of: id) != nil }
-        for coordinator in owners + coordinators {
-            if let entity = coordinator.managedObjectModel.entitiesByName[id.entityName] { return entity }
+        for coordinator in coordinators.filter(isOwner) + coordinators {
+            if let entity = coordinator.managedObjectModel.entitiesByName[name] { return entity }
         }
         let entity = NSEntityDescription()
-        entity.name = id.entityName
+        entity.name = name
         return entity
     }
 
@@ -160,10 +166,16 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// Closes a store.
     open func remove(_ store: NSPersistentStore) throws {
+        try removing(store) { try base.remove(store.base) }
+    }
+
+    /// Runs `body`, which removes a store, between the notifications about it. For no store, it only runs `body`.
+    private func removing(_ store: NSPersistentStore?, _ body: () throws -> Void) throws {
+        guard let store else { return try cocoaErrors(body) }
         _ = metadata(for: store)
         NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: store)
         post(.NSPersistentStoreCoordinatorStoresWillChange, [NSRemovedPersistentStoresKey: [store]])
-        try cocoaErrors { try base.remove(store.base) }
+        try cocoaErrors(body)
         store.writes = nil
         post(.NSPersistentStoreCoordinatorStoresDidChange, [NSRemovedPersistentStoresKey: [store]])
     }
@@ -295,34 +307,35 @@ extension NSPersistentStoreCoordinator {
     private func isOpen(_ store: NSPersistentStore) -> Bool { base.persistentStores.contains { $0 === store.base } }
 
     /// Removes the contents of a store and its external data, and leaves an empty database, which the next store at the
-    /// URL fills. Moult's backups stay.
+    /// URL fills. Moult's backups stay. If the store is open in this process, its coordinators lose it: add it again.
     public func destroyPersistentStore(
         at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
     ) throws {
-        try cocoaErrors {
-            try PersistentStoreCoordinator.destroy(
-                url, try type.moult(), Self.moult(options), leavingFile: true)
+        try removing(persistentStore(for: url)) {
+            try PersistentStoreCoordinator.destroy(url, try type.moult(), Self.moult(options), leavingFile: true)
         }
     }
 
     /// Removes the contents of a store and its external data, and leaves an empty database, which the next store at the
-    /// URL fills. Moult's backups stay.
+    /// URL fills. Moult's backups stay. If the store is open in this process, its coordinators lose it: add it again.
     public func destroyPersistentStore(at url: URL, ofType type: String, options: [AnyHashable: Any]? = nil) throws {
         try destroyPersistentStore(at: url, type: .init(rawValue: type), options: options)
     }
 
-    /// Replaces a store with a copy of another one.
+    /// Replaces a store with a copy of another one. If the store is open in this process, its coordinators lose it: add
+    /// it again.
     public func replacePersistentStore(
         at destination: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom source: URL,
         sourceOptions: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType
     ) throws {
-        try cocoaErrors {
+        try removing(persistentStore(for: destination)) {
             try PersistentStoreCoordinator.replacePersistentStore(
                 at: destination, withPersistentStoreFrom: source, type: try type.moult())
         }
     }
 
-    /// Replaces a store with a copy of another one.
+    /// Replaces a store with a copy of another one. If the store is open in this process, its coordinators lose it: add
+    /// it again.
     public func replacePersistentStore(
         at destination: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom source: URL,
         sourceOptions: [AnyHashable: Any]? = nil, ofType type: String

@@ -119,6 +119,7 @@ extension FetchRequest {
         fetch.offset = fetchOffset
         fetch.batchSize = fetchBatchSize
         fetch.prefetched = relationshipKeyPathsForPrefetching
+        fetch = fetch.readingNumbers(in: model)
         guard resultType == .dictionary else { return fetch }
         fetch.columns = propertiesToFetch.map { .init($0.name, $0.expression) }
         if fetch.columns.isEmpty, let entity = model.entity(entityName) {

@@ -9,9 +9,12 @@ import MoultStore
 extension PersistentStoreCoordinator {
     /// Removes a store and all files that belong to it except Moult's backups. Does nothing if there is no store.
     ///
-    /// At every moment, either the whole store exists or none: SQLite first checkpoints and removes the side files.
-    /// - Throws: `usage` for a store that is open in this process; `locked` if another process has it open;
-    ///   `notAStore`, unless the option ``PersistentStoreOption/forceDestroy`` is set.
+    /// At every moment, either the whole store exists or none: SQLite first checkpoints and removes the side files. The
+    /// coordinators of this process that have the store open lose it: add it again. Unsaved changes of its objects can no
+    /// longer be saved.
+    /// - Throws: `locked` if another process has the store open; `notAStore`, unless the option
+    ///   ``PersistentStoreOption/forceDestroy`` is set; `usage` while this process opens or saves it. The coordinators
+    ///   then continue with the store.
     public static func destroyPersistentStore(
         at url: URL, type: PersistentStore.StoreType = .sqlite, options: [String: any Sendable]? = nil
     ) throws {
@@ -26,7 +29,12 @@ extension PersistentStoreCoordinator {
         let system = POSIXSystem()
         guard type == .sqlite, try system.exists(url.path) else { return }
         let path = try system.resolve(url.path)
-        try checkIsNotOpen(path)
+        try OpenStoreRegistry.shared.replacing(path) { try destroy(path, options, leavingFile: leavingFile, system) }
+    }
+
+    private static func destroy(
+        _ path: String, _ options: StoreOptions, leavingFile: Bool, _ system: POSIXSystem
+    ) throws {
         if try isEmptyDatabase(path, system) {
             if !leavingFile { try removeFiles(of: path, naming: [], system) }
             return
@@ -128,21 +136,25 @@ extension PersistentStoreCoordinator {
     /// If the source is an older state of the same store, such as a backup, the counters of keys and of persistent
     /// history stay at least as high as at the destination. No number is assigned twice, and history tokens from the
     /// discarded period have expired.
-    /// - Throws: `usage` for a destination that is open in this process; `fileNotFound`, `notAStore`; `locked`.
+    /// The coordinators of this process that have the destination open lose it: add it again. Contexts then read its
+    /// rows anew, and cannot save what they had changed in the old ones.
+    /// - Throws: `fileNotFound`, `notAStore`; `locked` if another process has the destination open; `usage` while this
+    ///   process opens or saves it. The coordinators then continue with the old store.
     public static func replacePersistentStore(
         at destination: URL, withPersistentStoreFrom source: URL, type: PersistentStore.StoreType = .sqlite
     ) throws {
         let system = POSIXSystem()
         let exists = try system.exists(destination.path)
         let path = try exists ? system.resolve(destination.path) : destination.path
-        try checkIsNotOpen(path)
         let from = try system.resolve(source.path)
         guard from != path else {
             throw MigrationError(
                 .usage, "A store cannot be replaced by itself.", place: path, remedy: "Give two different stores.")
         }
-        if exists, try !isEmptyDatabase(path, system) { try ReadOnlyStore.read(path) { _ in } }
-        try StoreCopy(from: from, to: path, exists: exists).run()
+        try OpenStoreRegistry.shared.replacing(path) {
+            if exists, try !isEmptyDatabase(path, system) { try ReadOnlyStore.read(path) { _ in } }
+            try StoreCopy(from: from, to: path, exists: exists).run()
+        }
     }
 
     /// Copies an open store to another URL and continues with the copy: `migratePersistentStore`. The old file remains.

@@ -45,7 +45,12 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     }
 
     /// The open stores, in the order in which they were added.
-    public var persistentStores: [PersistentStore] { stores.withLock { $0 } }
+    public var persistentStores: [PersistentStore] {
+        stores.withLock { stores in
+            stores.removeAll(where: \.isDiscarded)
+            return stores
+        }
+    }
 
     /// Returns the open store at a URL; nil if there is none.
     public func persistentStore(for url: URL) -> PersistentStore? {
@@ -142,6 +147,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     /// - Throws: `usage` for a store of another coordinator.
     public func remove(_ store: PersistentStore) throws {
         try objects.lock.withLock {
+            if store.isDiscarded { return }
             try objects.remove(store.store)
             stores.withLock { $0.removeAll { $0 === store } }
             store.close()
@@ -152,12 +158,8 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     func replace(_ store: PersistentStore, by copy: PersistentStore) throws {
         try objects.remove(store.store)
         try objects.add(copy.store)
-        exchange(store, for: copy)
+        stores.withLock { $0 = $0.map { $0 === store ? copy : $0 } }
         store.close()
-    }
-
-    func exchange(_ store: PersistentStore, for other: PersistentStore) {
-        stores.withLock { $0 = $0.map { $0 === store ? other : $0 } }
     }
 
     // MARK: - Identities
@@ -241,20 +243,8 @@ extension PersistentStoreCoordinator {
                 options.patience = store.options.patience
                 _ = try options.migrator().finishDeferred(url.path, versions: modelVersions, limit, observer)
             }
-            try reopen(store, at: url)
+            try store.reopen(in: objects)
             try result.get()
         }
-    }
-
-    private func reopen(_ store: PersistentStore, at url: URL) throws {
-        let opened = try ObjectStore(
-            url.path, model: managedObjectModel, configuration: store.configurationName,
-            busyTimeout: store.options.busyTimeout)
-        try opened.configure(store.options)
-        try objects.add(opened)
-        exchange(
-            store,
-            for: PersistentStore(
-                opened, url: url, type: store.type, configuration: store.configurationName, options: store.options))
     }
 }

@@ -89,9 +89,7 @@ enum StoredText {
 
     /// Returns whether a string contains another, ignoring case and diacritics. No string contains the empty one.
     static func containsLocalized(_ text: StoredExpression, _ part: StoredExpression) -> StoredPredicate {
-        let found = StoredPredicate.compare(text, .contains, part, options: [.caseInsensitive, .diacriticInsensitive])
-        if case .constant(let constant) = part { return constant.text?.isEmpty == true ? .constant(false) : found }
-        return .both(found, .compare(part, .notEqual, .constant(.string(""))))
+        .compare(text, .contains, part, options: [.caseInsensitive, .diacriticInsensitive])
     }
 
     /// Returns the number of characters.
@@ -105,7 +103,9 @@ enum StoredText {
     ) -> StoredPredicate {
         let exact = StoredPredicate.compare(
             .function(function.rawValue, [text, part]), .equal, .constant(.boolean(true)))
-        return part.hasOneForm ? .both(.compare(text, `operator`, part), exact) : exact
+        // In Swift, unlike a predicate's format, every string contains the empty one.
+        return part.hasOneForm && part != .constant(.string(""))
+            ? .both(.compare(text, `operator`, part), exact) : exact
     }
 }
 

@@ -101,6 +101,8 @@ extension ObjectContext {
     /// Reads everything that the rules need, with one query per relationship, and leaves out objects whose rows are
     /// gone.
     private func readForDeletion(_ objects: [Object]) throws -> [Object] {
+        for object in objects where coordinator.hasLostStore(object) { discard(object) }
+        let objects = objects.filter { !coordinator.hasLostStore($0) }
         try fill(faultsAmong: objects)
         let present = objects.filter { !$0.state.contains(.fault) }
         for object in objects where object.state.contains(.fault) { discard(object) }

@@ -216,7 +216,7 @@ extension ObjectContext {
         try lock.withLock {
             var groups: [(store: ObjectStore, ids: [ObjectID])] = []
             for object in objects where object.identity.isTemporary {
-                let store = try assignedStores[object.identity] ?? storeForNew(object)
+                let store = try store(for: object)
                 if let place = groups.firstIndex(where: { $0.store === store }) {
                     groups[place].ids.append(object.identity)
                 } else {
@@ -234,11 +234,6 @@ extension ObjectContext {
     }
 
     private var outermost: ObjectContext { parent?.outermost ?? self }
-
-    private func storeForNew(_ object: Object) throws -> ObjectStore {
-        if let store = coordinator.stores(holding: object.entityName).first { return store }
-        throw coordinator.noStore(holding: object.entityName)
-    }
 
     /// Replaces the temporary identities of objects, here and in every child context.
     func give(_ identities: NewIdentities) {

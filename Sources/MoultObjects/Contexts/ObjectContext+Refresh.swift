@@ -17,6 +17,7 @@ extension ObjectContext {
                     object.detach()
                 } else {
                     object.revert()
+                    if object.isOfReplacedRow { object.becomeFault() }
                 }
             }
         }

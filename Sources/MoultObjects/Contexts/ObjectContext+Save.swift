@@ -22,6 +22,7 @@ extension ObjectContext {
             forgetIdle()
             forgetUnchanged()
             guard !changed.isEmpty else { return (SavedChanges(), []) }
+            try checkRows()
             try validate()
             guard let parent else {
                 let saved = try withoutRecording { try saveToStores() }
@@ -34,6 +35,15 @@ extension ObjectContext {
         }
         if !saved.0.isEmpty { for observer in saved.1 { observer(saved.0) } }
         return saved.0
+    }
+
+    /// - Throws: `objectGone` if an object was changed in a store whose contents were destroyed or replaced since.
+    package func checkRows() throws {
+        try lock.withLock {
+            let isLost = { (object: Object) in object.isOfReplacedRow || self.coordinator.hasLostStore(object) }
+            guard let object = changed.first(where: { $0.isPending && isLost($0) }) else { return }
+            throw MigrationError.replaced(object.identity)
+        }
     }
 
     /// Calls `observer` after every save of this context, outside the lock.
@@ -133,7 +143,9 @@ extension ObjectContext {
 
     /// Returns the store in which an object is, or in which it will be saved.
     func store(for object: Object) throws -> ObjectStore {
-        if let assigned = assignedStores[object.identity] { return assigned }
+        if let assigned = assignedStores[object.identity] {
+            return try coordinator.openStore(assigned.identifier, of: object.identity)
+        }
         if !object.identity.isTemporary { return try coordinator.store(of: object.identity) }
         if let store = coordinator.stores.first(where: { $0.shape(of: object.entityName) != nil }) { return store }
         throw coordinator.noStore(holding: object.entityName)

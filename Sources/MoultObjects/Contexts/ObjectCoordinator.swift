@@ -16,6 +16,8 @@ package final class ObjectCoordinator: @unchecked Sendable {
     private var openStores: [ObjectStore] = []
     /// The stores that were closed for a migration.
     private var retiredStores: [ObjectStore] = []
+    /// The identifiers of the stores whose contents were destroyed or replaced while they were open here.
+    private var replaced: Set<UUID> = []
     private var shapes: [String: EntityShape] = [:]
     private var observers = SaveObservers()
     private var contexts: [WeakReference<ObjectContext>] = []
@@ -71,8 +73,32 @@ package final class ObjectCoordinator: @unchecked Sendable {
             }
             openStores.append(store)
             store.coordinator = self
+            guard replaced.remove(store.identifier) != nil else { return }
+            for context in liveContexts { context.forgetRows(of: store.identifier) }
         }
     }
+
+    /// Closes a store whose contents are to be destroyed or replaced.
+    ///
+    /// - Returns: false, without closing the store, while it is in a transaction.
+    package func suspend(_ store: ObjectStore) -> Bool {
+        lock.withLock {
+            guard !store.connection.isInTransaction else { return false }
+            openStores.removeAll { $0 === store }
+            store.coordinator = nil
+            store.close()
+            return true
+        }
+    }
+
+    /// Whether the store of an object was destroyed or replaced while it was open here, and was not added again.
+    func hasLostStore(_ object: Object) -> Bool {
+        !replaced.isEmpty && object.identity.store.map(replaced.contains) ?? false
+    }
+
+    /// Notes that the contents of a closed store were destroyed or replaced. If a store with this identifier is added
+    /// later, contexts read its rows again, and refuse to save what they had changed in the old ones.
+    package func noteReplacement(of identifier: UUID) { lock.withLock { _ = replaced.insert(identifier) } }
 
     /// Removes a store. Its objects that are not faults keep their values but cannot be saved.
     package func remove(_ store: ObjectStore) throws {
@@ -149,9 +175,32 @@ package final class ObjectCoordinator: @unchecked Sendable {
 extension ObjectContext {
     /// Whether this context, or a child of it, has unsaved changes.
     fileprivate var holdsChanges: Bool { hasChanges || children.contains { $0.object?.holdsChanges ?? false } }
+
+    /// Makes the context read the rows of a store again, whose contents were replaced. Changes of the old rows stay, but
+    /// cannot be saved unless the object is refreshed.
+    fileprivate func forgetRows(of store: UUID) {
+        recorder?.forget()
+        walked.forget()
+        prefetched = []
+        for object in registry.values.compactMap(\.object) where object.identity.store == store {
+            if !object.isPending {
+                object.becomeFault()
+            } else if !object.state.contains(.inserted) {
+                object.isOfReplacedRow = true
+            }
+        }
+        for child in children.compactMap(\.object) { child.forgetRows(of: store) }
+    }
 }
 
 extension MigrationError {
+    /// Returns the error for an object whose store was destroyed or replaced while a context had the object.
+    static func replaced(_ id: ObjectID) -> MigrationError {
+        MigrationError(
+            .objectGone, "The store of \(id) was destroyed or replaced after the object was read.",
+            place: id.description, remedy: "Roll back or reset the context, and fetch the objects again.")
+    }
+
     fileprivate static func retired(_ store: ObjectStore) -> MigrationError {
         MigrationError(
             .storeAhead,
@@ -241,9 +290,15 @@ extension ObjectCoordinator: ObjectSource {
         return groups
     }
 
-    func store(of id: ObjectID) throws -> ObjectStore {
-        if let store = openStores.first(where: { $0.identifier == id.store }) { return store }
-        if let store = retiredStores.first(where: { $0.identifier == id.store }) { throw MigrationError.retired(store) }
+    func store(of id: ObjectID) throws -> ObjectStore { try openStore(id.store, of: id) }
+
+    /// Returns the open store with an identifier, for an object that is or will be in it.
+    func openStore(_ identifier: UUID?, of id: ObjectID) throws -> ObjectStore {
+        if let store = openStores.first(where: { $0.identifier == identifier }) { return store }
+        if let store = retiredStores.first(where: { $0.identifier == identifier }) {
+            throw MigrationError.retired(store)
+        }
+        if let identifier, replaced.contains(identifier) { throw MigrationError.replaced(id) }
         throw MigrationError(
             .objectGone, "\(id) is of a store that is not open here.", place: id.description,
             remedy: "Add its store, or use the context that the object came from.")

@@ -14,7 +14,10 @@ struct PendingChanges {
 
     /// Returns nil if the source alone can answer the fetch.
     init?(_ fetch: ObjectFetch, in context: ObjectContext) throws {
-        let all = fetch.includesPendingChanges ? context.changed.filter(\.isPending) : []
+        let coordinator = context.coordinator
+        let all =
+            fetch.includesPendingChanges
+            ? context.changed.filter { $0.isPending && !coordinator.hasLostStore($0) } : []
         let isSpread =
             context.source.isSpread(fetch)
             && (!fetch.sort.isEmpty || fetch.limit > 0 || fetch.offset > 0)

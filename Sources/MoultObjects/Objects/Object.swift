@@ -164,7 +164,15 @@ package final class Object {
         batch = nil
         state.insert(.fault)
         state.subtract([.updated, .unread, .ahead])
+        if isOfReplacedRow { isOfReplacedRow = false }
         kind.noteChange?(self, nil)
+    }
+
+    /// Whether the object was changed over a row of a store whose contents were replaced since. Such an object has the
+    /// version of no row.
+    var isOfReplacedRow: Bool {
+        get { version == .min }
+        set { version = newValue ? .min : 0 }
     }
 
     /// Sets some values of a fault, which stays a fault.

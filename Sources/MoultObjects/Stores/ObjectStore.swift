@@ -34,7 +34,8 @@ package final class ObjectStore {
     /// The writer of rows in the current transaction.
     let writer: RowWriter
     let externalData: (String) throws -> [UInt8]?
-    var schemaVersion: Int64
+    /// SQLite's `schema_version` when the tables were last compared with the layout.
+    package internal(set) var schemaVersion: Int64
     /// The version hashes of the version with which the store was opened.
     let hashes: VersionHashes
     /// The rows that the store's triggers compute in the current transaction.

@@ -18,6 +18,17 @@ package final class OpenStoreRegistry: Sendable {
         ///
         /// - Returns: false if unsaved changes would be lost; the store then stays open.
         func retire() -> Bool
+
+        /// Closes the store, so that its contents can be destroyed or replaced, and removes its entry.
+        ///
+        /// - Throws: `usage` while the store is in a transaction, or not yet open.
+        func suspend() throws
+
+        /// Opens a suspended store again for its coordinator.
+        func resume() throws
+
+        /// Removes a suspended store, whose contents were destroyed or replaced, from its coordinator.
+        func discard()
     }
 
     private let holders = Mutex<[String: [ObjectIdentifier: Holder]]>([:])
@@ -31,6 +42,24 @@ package final class OpenStoreRegistry: Sendable {
         let open = holders.withLock { $0[path]?.values.compactMap(\.store) ?? [] }
         guard open.allSatisfy({ $0.canRetire }) else { return false }
         return open.allSatisfy { $0.retire() } && !contains(path)
+    }
+
+    /// Runs `body`, which destroys or replaces the contents of a store, while the store is closed wherever this process
+    /// has it open. Its coordinators lose it, unless `body` throws: then they continue with it.
+    package func replacing(_ path: String, _ body: () throws -> Void) throws {
+        let open = holders.withLock { $0[path]?.values.compactMap(\.store) ?? [] }
+        var suspended: [any Member] = []
+        do {
+            for store in open {
+                try store.suspend()
+                suspended.append(store)
+            }
+            try body()
+        } catch {
+            for store in suspended where (try? store.resume()) == nil { store.discard() }
+            throw error
+        }
+        for store in suspended { store.discard() }
     }
 
     /// The entry of one store, removed when it is deallocated.

@@ -161,7 +161,7 @@ extension FormatLowering {
     private func text(_ left: LoweredValue, _ right: LoweredValue, _ operator: Predicate.Operator) -> LoweredCondition?
     {
         guard right.sql.text == "?", case .text(let part)? = right.sql.values.first else { return nil }
-        if part.isEmpty { return LoweredCondition("\(left.sql) IS NOT NULL") }
+        if part.isEmpty { return .constant(false) }
         switch `operator` {
         case .beginsWith:
             let lower: SQLText = "\(left.sql) >= \(right.sql)"

@@ -73,16 +73,16 @@ import Testing
         #expect(try SQLiteShell.run(url.path, "SELECT ZTITLE FROM ZBOOK") == "Emma\n")
     }
 
-    @Test func `destroying removes a store and what is beside it, but one that is open`() throws {
+    @Test func `destroying removes a store and what is beside it, also from the coordinators that have it open`() throws
+    {
         let store = try TestStore()
         try store.populate(2)
-        let container = try store.container(Library.first())
-        let error = try #require(throws: MigrationError.self) {
-            try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
-        }
-        #expect(error.code == .usage)
-        try container.close()
+        let containers = [try store.container(Library.first()), try store.container(Library.first())]
+        let open = try #require(containers[0].persistentStoreCoordinator.persistentStores.first)
         try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+        #expect(containers.allSatisfy { $0.persistentStoreCoordinator.persistentStores.isEmpty })
+        // Nothing to do.
+        try containers[0].persistentStoreCoordinator.remove(open)
         #expect(try store.files().keys.filter { !$0.contains(".moult") }.isEmpty)
         // Nothing to do.
         try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
@@ -163,6 +163,80 @@ import Testing
         }
         #expect(error.code == .locked)
         #expect(try store.sql("SELECT count(*) FROM ZBOOK") == "2")
+    }
+
+    @Test func `a store that is open here too goes on if another process keeps it from being destroyed`() throws {
+        let store = try TestStore()
+        try store.populate(2)
+        let container = try store.container(Library.first())
+        let coordinator = container.persistentStoreCoordinator
+        let open = try #require(coordinator.persistentStores.first)
+        let book = try #require(try container.viewContext.all("Book", by: "title").first)
+        try book.setValue("Changed", forKey: "title")
+        let other = try SQLiteProcess(store.url.path)
+        defer { other.end() }
+        try other.run("BEGIN; SELECT count(*) FROM ZBOOK")
+        let error = try #require(throws: MigrationError.self) {
+            try PersistentStoreCoordinator.destroyPersistentStore(
+                at: store.url, options: [PersistentStoreOption.timeout: 0.2])
+        }
+        #expect(error.code == .locked)
+        try other.run("COMMIT")
+        #expect(coordinator.persistentStores.count == 1 && coordinator.persistentStores.first === open)
+        try container.viewContext.save()
+        #expect(try store.sql("SELECT count(*) FROM ZBOOK WHERE ZTITLE = 'Changed'") == "1")
+    }
+
+    @Test func `unsaved changes of a destroyed store are not saved into the one that takes its place`() throws {
+        let store = try TestStore()
+        try store.populate(2)
+        let container = try store.container(Library.first())
+        let (context, coordinator) = (container.viewContext, container.persistentStoreCoordinator)
+        let books = try context.all("Book", by: "title")
+        try books[0].setValue("Changed", forKey: "title")
+        try context.delete(books[1])
+        try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+        try coordinator.addPersistentStore(at: store.url)
+        let error = try #require(throws: MigrationError.self) { try context.save() }
+        #expect(error.code == .objectGone)
+        context.rollback()
+        #expect(try context.all("Book", by: "title").isEmpty)
+        try context.insertNewObject(forEntityName: "Book").setValue("New", forKey: "title")
+        try context.save()
+        #expect(try store.sql("SELECT ZTITLE FROM ZBOOK") == "New")
+    }
+
+    /// The copy has the same identifier, so the identities of the objects are those of its rows.
+    @Test func `a backup that replaces an open store is read anew, and unsaved changes are not saved into it`() throws {
+        let store = try TestStore()
+        try store.populate(3)
+        let copy = store.url.deletingLastPathComponent().appendingPathComponent("Copy.sqlite")
+        try PersistentStoreCoordinator.replacePersistentStore(at: copy, withPersistentStoreFrom: store.url)
+        let titles = "SELECT group_concat(ZTITLE) FROM (SELECT ZTITLE FROM ZBOOK ORDER BY ZTITLE)"
+        let container = try store.container(Library.first())
+        let (context, coordinator) = (container.viewContext, container.persistentStoreCoordinator)
+        let books = try context.all("Book", by: "title")
+        try books[0].setValue("Late", forKey: "title")
+        try context.save()
+        try books[1].setValue("Unsaved", forKey: "title")
+        let child = ManagedObjectContext()
+        child.parent = context
+        try child.all("Book", by: "title")[0].setValue("Unsaved too", forKey: "title")
+        try PersistentStoreCoordinator.replacePersistentStore(at: store.url, withPersistentStoreFrom: copy)
+        #expect(coordinator.persistentStores.isEmpty)
+        try coordinator.addPersistentStore(at: store.url)
+        #expect(try books[0].value(forKey: "title") as? String == "Book 0")
+        for (each, policy) in [(context, MergePolicy.overwrite), (child, MergePolicy.error)] {
+            each.mergePolicy = policy
+            let error = try #require(throws: MigrationError.self) { try each.save() }
+            #expect(error.code == .objectGone)
+            each.rollback()
+        }
+        #expect(try store.sql(titles) == "Book 0,Book 1,Book 2")
+        #expect(try books[1].value(forKey: "title") as? String == "Book 1")
+        try books[1].setValue("Anew", forKey: "title")
+        try context.save()
+        #expect(try store.sql(titles) == "Anew,Book 0,Book 2")
     }
 
     @Test func `replacing puts a copy in a store's place`() throws {

@@ -37,11 +37,16 @@ import Testing
         #expect(try count(#Predicate { $0.name.starts(with: "cafe") }) == 1)
         #expect(try count(#Predicate { $0.name.contains("\n") }) == 0)
         #expect(try count(#Predicate { $0.name.count == 4 }) == 4)
+        let all = try count(#Predicate { _ in true })
+        #expect(try count(#Predicate { $0.name.contains("") }) == all)
+        #expect(try count(#Predicate { $0.name.starts(with: "") }) == all)
     }
 
     @Test func `case and marks count where nobody says otherwise`() throws {
         #expect(try count(#Predicate { $0.name.localizedStandardContains("cafe") }) == 4)
         #expect(try count(#Predicate { $0.name.localizedStandardContains("") }) == 0)
+        let empty = ""
+        #expect(try count(#Predicate { $0.name.localizedStandardContains(empty) }) == 0)
         let same = ComparisonResult.orderedSame
         #expect(try count(#Predicate { $0.name.caseInsensitiveCompare("cafe") == same }) == 2)
     }

@@ -24,6 +24,25 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: url.path))
     }
 
+    @Test("a container whose store is in a folder that does not exist yet")
+    func newFolder() throws {
+        let new = url.deletingLastPathComponent().appendingPathComponent("Stores/2026/Library.sqlite")
+        let reading = NSPersistentContainer(name: "Library", managedObjectModel: Library.model())
+        reading.persistentStoreDescriptions.first?.url = new
+        reading.persistentStoreDescriptions.first?.isReadOnly = true
+        var codes: [Int?] = []
+        reading.loadPersistentStores { _, error in codes.append((error as NSError?)?.code) }
+        // A coordinator creates no folder.
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Library.model())
+        let error = #expect(throws: NSError.self) { try coordinator.addPersistentStore(type: .sqlite, at: new) }
+        #expect(codes == [260] && error?.code == 260)
+        #expect(!FileManager.default.fileExists(atPath: new.deletingLastPathComponent().path))
+        let container = try Library.container(at: new)
+        Library.person("Ann", in: container.viewContext)
+        try container.viewContext.save()
+        #expect(try SQLiteShell.rows("SELECT ZNAME FROM ZPERSON", of: new) == ["Ann"])
+    }
+
     @Test("NSPersistentContainer(name:)")
     func byName() async {
         await #expect(processExitsWith: .failure) {
@@ -184,13 +203,40 @@ import Testing
     @Test("destroyPersistentStore(at:type:options:)")
     func destroying() throws {
         let container = try Library.container(at: url)
+        let context = container.viewContext
+        let (ann, bob) = (Library.person("Ann", in: context), Library.person("Bob", in: context))
+        try context.save()
+        ann.age = 7
+        context.delete(bob)
         let coordinator = container.persistentStoreCoordinator
-        #expect(throws: (any Error).self) {
-            try coordinator.destroyPersistentStore(at: url, type: .sqlite, options: nil)
-        }
-        try coordinator.remove(coordinator.persistentStores[0])
         try coordinator.destroyPersistentStore(at: url, type: .sqlite, options: nil)
         #expect(try SQLiteShell.rows("SELECT count(*) FROM sqlite_master", of: url) == ["0"])
+        try coordinator.addPersistentStore(type: .sqlite, at: url)
+        #expect(try context.count(for: NSFetchRequest<Person>(entityName: "Person")) == 0)
+        let error = #expect(throws: NSError.self) { try context.save() }
+        #expect(error?.code == NSManagedObjectReferentialIntegrityError)
+        context.reset()
+        Library.person("Cid", in: context)
+        try context.save()
+        #expect(try SQLiteShell.rows("SELECT ZNAME FROM ZPERSON", of: url) == ["Cid"])
+    }
+
+    @Test("replacePersistentStore over the open store, then addPersistentStore: restore a backup")
+    func restoring() throws {
+        let container = try Library.container(at: url)
+        let coordinator = container.persistentStoreCoordinator
+        let ann = Library.person("Ann", in: container.viewContext)
+        try container.viewContext.save()
+        let copy = url.deletingLastPathComponent().appendingPathComponent("Copy.sqlite")
+        try coordinator.replacePersistentStore(at: copy, withPersistentStoreFrom: url, type: .sqlite)
+        ann.name = "Bob"
+        try container.viewContext.save()
+        let changes = Notes(.NSPersistentStoreCoordinatorStoresDidChange, of: coordinator)
+        try coordinator.replacePersistentStore(at: url, withPersistentStoreFrom: copy, type: .sqlite)
+        let removed = changes.list.first?.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore]
+        #expect(removed?.map(\.url) == [url] && coordinator.persistentStores.isEmpty)
+        try coordinator.addPersistentStore(type: .sqlite, at: url)
+        #expect(ann.name == "Ann")
     }
 
     @Test("migratePersistentStore(_:to:options:type:)")

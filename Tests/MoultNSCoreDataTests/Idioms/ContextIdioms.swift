@@ -196,6 +196,8 @@ import Testing
         let error = #expect(throws: NSError.self) { try context.save() }
         #expect(error?.code == NSManagedObjectMergeError)
         #expect((error?.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict])?.count == 1)
+        let parts = error.flatMap { $0 as any Error as? CocoaError }
+        #expect(parts?.persistentStoreSaveConflicts?.count == 1)
     }
 
     private func changeElsewhere(_ id: NSManagedObjectID, age: Int16) throws {

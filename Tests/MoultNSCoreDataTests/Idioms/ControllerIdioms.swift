@@ -86,6 +86,60 @@ import Testing
         #expect(controller.fetchedObjects?.map(\.name) == ["Cid", "Zoe"])
     }
 
+    /// `NSFetchedResultsController`: *No tracking: the delegate is set to nil. The controller simply provides access to
+    /// the data as it was when the fetch was executed.*
+    @Test("NSFetchedResultsController without a delegate")
+    func withoutDelegate() throws {
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        let controller = controller()
+        try controller.performFetch()
+        let bob = Library.person("Bob", in: context)
+        context.processPendingChanges()
+        #expect(controller.fetchedObjects == [ann])
+        // A delegate that is set later follows what comes.
+        let recorder = Recorder()
+        controller.delegate = recorder
+        context.delete(ann)
+        context.processPendingChanges()
+        #expect(controller.fetchedObjects == [bob])
+        controller.delegate = nil
+        context.delete(bob)
+        context.processPendingChanges()
+        #expect(controller.fetchedObjects == [bob])
+        try controller.performFetch()
+        #expect(controller.fetchedObjects == [])
+    }
+
+    /// `controller(_:didChangeContentWith:)`: if it is implemented, and there are no sections, no other method is called.
+    @Test("controller(_:didChangeContentWith: CollectionDifference)")
+    func difference() throws {
+        final class Differences: NSObject, NSFetchedResultsControllerDelegate {
+            var found: [CollectionDifference<NSManagedObjectID>] = []
+            func controller(
+                _ controller: NSFetchedResultsController<NSFetchRequestResult>,
+                didChangeContentWith diff: CollectionDifference<NSManagedObjectID>
+            ) { found.append(diff) }
+            func controllerWillChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {
+                Issue.record("a single change")
+            }
+        }
+        let people = ["Ann", "Bob", "Cid"].map { Library.person($0, in: context) }
+        try context.save()
+        let (controller, delegate) = (controller(), Differences())
+        controller.delegate = delegate
+        try controller.performFetch()
+        let before = people.map(\.objectID)
+        people[0].name = "Zoe"
+        context.delete(people[1])
+        let eve = Library.person("Eve", in: context)
+        context.processPendingChanges()
+        #expect(delegate.found.count == 1)
+        let after = delegate.found.first.flatMap { before.applying($0) }
+        #expect(after == [people[2], eve, people[0]].map(\.objectID))
+        #expect(delegate.found.first?.insertions.count == 2 && delegate.found.first?.removals.count == 2)
+    }
+
     @Test("NSFetchedResultsController with sections")
     func sections() throws {
         for (name, age) in [("Ann", 1), ("Bob", 2), ("Cid", 1)] as [(String, Int16)] {
@@ -106,12 +160,13 @@ import Testing
     @Test("a controller follows what another context saves")
     func merged() throws {
         context.automaticallyMergesChangesFromParent = true
-        let controller = controller()
+        let (controller, recorder) = (controller(), Recorder())
+        controller.delegate = recorder
         try controller.performFetch()
         let other = container.newBackgroundContext()
         Library.person("Eve", in: other)
         try other.save()
-        #expect(controller.fetchedObjects?.map(\.name) == ["Eve"])
+        #expect(controller.fetchedObjects?.map(\.name) == ["Eve"] && recorder.lines.count == 3)
     }
 
     @Test("a controller with sortDescriptors = []")

@@ -236,7 +236,7 @@ extension Predicate {
     ///   DECIMAL column: an integer if it is one that fits, otherwise the nearest real. NaN is nil.
     /// - **Texts** are equal if their Unicode scalars are, and sort by them, which is the order of their UTF-8 bytes.
     ///   `[c]` and `[d]` fold both sides first (``Swift/String/folded(_:)``), `[n]` turns folding off, and `[l]` has no
-    ///   effect, because there is no locale. Every text contains, begins with and ends with the empty text.
+    ///   effect, because there is no locale. No text contains, begins with or ends with the empty text.
     /// - **`LIKE` and `MATCHES`** apply to the whole text: ``LikePattern``, ``RegularExpression``.
     /// - **`IN` and `CONTAINS`** look for an equal element in a collection, or for a text in a text.
     /// - **Collections.** `ANY` holds if one element matches, and `ALL` if every element does; so for no elements `ALL`

@@ -118,14 +118,20 @@ extension Predicate.Operator {
         }
     }
 
-    /// Evaluates the operators between two texts.
+    /// Evaluates the operators between two texts. As in Core Data, no text contains, begins with or ends with the empty
+    /// one.
     private func holds(text: String, _ pattern: String, _ options: Predicate.Options) throws(MigrationError) -> Bool {
         switch self {
-        case .matches: try RegularExpression.cached(pattern, options).matches(text)
-        case .like: LikePattern(pattern, options).matches(text)
-        case .beginsWith: text.folded(options).utf8.starts(with: pattern.folded(options).utf8)
-        case .endsWith: text.folded(options).utf8.reversed().starts(with: pattern.folded(options).utf8.reversed())
-        default: false
+        case .matches: return try RegularExpression.cached(pattern, options).matches(text)
+        case .like: return LikePattern(pattern, options).matches(text)
+        default: break
+        }
+        let (text, part) = (text.folded(options).utf8, pattern.folded(options).utf8)
+        if part.isEmpty { return false }
+        switch self {
+        case .beginsWith: return text.starts(with: part)
+        case .endsWith: return text.reversed().starts(with: part.reversed())
+        default: return text.contains(part)
         }
     }
 
@@ -154,7 +160,7 @@ extension Predicate.Operator {
         default:
             if whole.isNull || part.isNull { return false }
             guard let whole = whole.text, let part = part.text else { throw mismatch(whole, part) }
-            return whole.folded(options).utf8.contains(part.folded(options).utf8)
+            return try Self.contains.holds(text: whole, part, options)
         }
     }
 
@@ -181,9 +187,9 @@ extension Predicate.Operator {
 }
 
 extension String.UTF8View {
-    /// Whether the bytes of `part` occur in these; the empty text occurs everywhere.
+    /// Whether the bytes of `part` occur in these.
     fileprivate func contains(_ part: String.UTF8View) -> Bool {
-        guard let first = part.first else { return true }
+        guard let first = part.first else { return false }
         var rest = self[...]
         while let start = rest.firstIndex(of: first) {
             if rest[start...].starts(with: part) { return true }
