@@ -57,7 +57,9 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
         completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
     ) {
         for description in persistentStoreDescriptions {
-            if description.type == NSSQLiteStoreType, !description.isReadOnly, let url = description.url, !url.isInMemory {
+            if description.type == NSSQLiteStoreType, !description.isReadOnly, let url = description.url,
+                !url.isInMemory
+            {
                 // If it cannot be created, adding the store fails.
                 try? FileManager.default.createDirectory(
                     at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
