@@ -259,3 +259,16 @@ let package = Package(
     // These tests use Core Data's own names, which the system has.
     package.targets.removeAll { $0.name == "MoultNSCoreDataTests" }
 #endif
+
+// Scripts/sanitize builds the tests of some targets, with nothing but what they need.
+if let names = Context.environment["MOULT_TESTS"] {
+    var (needed, open): (Set<String>, [String]) = ([], names.split(separator: ",").map(String.init))
+    while let name = open.popLast() {
+        guard needed.insert(name).inserted else { continue }
+        for case .byNameItem(let name, _) in package.targets.first(where: { $0.name == name })?.dependencies ?? [] {
+            open.append(name)
+        }
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products = []
+}

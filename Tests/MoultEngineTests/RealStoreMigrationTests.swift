@@ -10,9 +10,13 @@ import Testing
 
 @testable import MoultEngine
 
-/// Real stores, each taken to every later version of its model that inference allows.
+/// Real stores, each taken to every later version of its model that inference allows. The sqlite3 shell counts objects,
+/// by the entities and tables that Core Data's own catalogue names.
 @Suite("Migrating real stores", .enabled(if: Corpus.isAvailable))
 struct RealStoreMigrationTests {  // tier: long
+    /// The one step that rows stand in the way of: two of its sections have the post of another one, which becomes unique.
+    private static let conflicting = "CoreDataMigration_Example_3.sqlite to CoreDataMigration_Example 4"
+
     @Test func `every real store goes to every later version, with all its rows`() throws {
         let bundles = Corpus.paths { $0.hasSuffix(".xcdatamodeld") && !$0.contains("WooCommerce") }
             .compactMap { try? Corpus.versions($0).versions }.filter { $0.count > 1 }
@@ -31,24 +35,28 @@ struct RealStoreMigrationTests {  // tier: long
                 // The newest version in the quick tests; every later one in the matrix tier.
                 let targets = isQuick ? [versions.count - 1] : Array(versions.indices)
                 for newer in targets where newer > older {
-                    guard let mapping = try? ResolvedMapping(inferring: versions[older], to: versions[newer]) else {
-                        continue
-                    }
+                    let step = "\(URL(fileURLWithPath: store).lastPathComponent) to \(versions[newer].name)"
                     do {
+                        let mapping = try ResolvedMapping(inferring: versions[older], to: versions[newer])
                         try migrate(store, versions[older], versions[newer], mapping)
                         migrated.insert(store)
                         runs += 1
+                    } catch let error as MigrationError where [.cannotInfer, .question].contains(error.code) {
+                        print("not inferred: \(step): \(error.message)")
                     } catch let error as MigrationError where error.code == .dataConflict {
-                        print("refused: \(store.suffix(60)) to \(versions[newer].name): \(error.message)")
+                        #expect(step == Self.conflicting, "\(error.message)")
+                        let twice = "SELECT ZPOST FROM ZSECTION GROUP BY ZPOST HAVING count(*) > 1"
+                        let count = try SQLiteShell.run(store, "SELECT count(*) FROM (\(twice))", immutable: true)
+                        #expect(count == "2\n", "\(error.message)")
                     } catch {
-                        Issue.record("\(store) from \(versions[older].name) to \(versions[newer].name): \(error)")
+                        Issue.record("\(step), from \(versions[older].name): \(error)")
                     }
                 }
             }
         }
         print("migrated \(migrated.count) real stores in \(runs) runs")
         // How many a bounded time is enough for depends on the machine.
-        #expect(Date() < end ? migrated.count > 10 : !migrated.isEmpty)
+        #expect(Date() < end ? migrated.count >= (Corpus.isWhole ? 25 : 13) : !migrated.isEmpty)
     }
 
     private func migrate(_ original: String, _ from: ModelVersion, _ to: ModelVersion, _ mapping: ResolvedMapping)
@@ -56,6 +64,9 @@ struct RealStoreMigrationTests {  // tier: long
     {
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)
+        // The shell moves what is in a `-wal` into the store: that of another copy.
+        let other = try ScratchFolder()
+        let before = try counts(other.copyStore(original))
         let plan = try ReadOnlyStore.read(store) { probe in
             try BoundPlan(
                 mapping, from: from, to: to, over: StoreSnapshot(probe.connection), connection: probe.connection)
@@ -63,30 +74,31 @@ struct RealStoreMigrationTests {  // tier: long
         let migration = try Pass(plan, on: store, from: from.name, system: POSIXSystem())
         _ = try Migrator().run(migration, on: store)
         #expect(try SQLiteShell.run(store, "PRAGMA integrity_check") == "ok\n")
-        // What the shell counts before and after, by entity name.
-        let before = try counts(store + ".moult", original, plan.source, store)
-        let after = try counts("", store, plan.destination, store)
+        let after = try counts(store)
         for mapping in mapping.entityMappings {
             guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else { continue }
-            #expect(before[from] == after[to], "\(original) \(from)")
+            let (old, new) = (try #require(before[from], "\(from)"), try #require(after[to], "\(to)"))
+            #expect(old == new, "\(original) \(from)")
         }
     }
 
-    private func counts(_ sidecar: String, _ store: String, _ layout: StoreLayout, _ live: String) throws -> [String:
-        Int]
-    {
-        var path = store
-        if !sidecar.isEmpty {
-            let backups = sidecar + "/backups"
-            let folder =
-                try FileManager.default.contentsOfDirectory(atPath: backups).filter { !$0.hasPrefix(".") }.first ?? ""
-            path = "\(backups)/\(folder)/\(URL(fileURLWithPath: live).lastPathComponent)"
-        }
+    /// The number of objects of each entity, in the table of its root.
+    private func counts(_ store: String) throws -> [String: Int] {
+        let entities = try SQLiteShell.run(
+            store,
+            """
+            WITH RECURSIVE up(name, number, root, super) AS (
+                SELECT Z_NAME, Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY
+                UNION ALL
+                SELECT name, number, Z_NAME, Z_SUPER FROM up JOIN Z_PRIMARYKEY ON Z_ENT = super WHERE super <> 0)
+            SELECT 'SELECT ''' || name || ''', count(*) FROM "Z' || upper(root) || '" WHERE Z_ENT = ' || number FROM up
+                WHERE super = 0 AND 'Z' || upper(root) IN (SELECT name FROM sqlite_master WHERE type = 'table')
+            """)
+        let selects = entities.split(separator: "\n").joined(separator: " UNION ALL ")
         var counts: [String: Int] = [:]
-        for (name, number) in layout.entityNumbers {
-            guard let table = layout.table(forEntity: name)?.name else { continue }
-            let text = try SQLiteShell.run(path, "SELECT count(*) FROM \"\(table)\" WHERE Z_ENT = \(number)")
-            counts[name] = Int(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        for line in try SQLiteShell.run(store, selects).split(separator: "\n") {
+            let columns = line.split(separator: "|")
+            counts[String(columns[0])] = Int(columns[1])
         }
         return counts
     }
