@@ -105,7 +105,12 @@ extension ObjectReader {
         }
         let value: ExpressionValue
         switch type {
-        case .string, .uri: value = .string(filter.value)
+        case .string, .uri:
+            // Core Data finds an empty text in none. Here it is a value that is not typed yet.
+            if filter.operator.isOfText, filter.value.isEmpty {
+                return .comparison(.init(path, .notEqual, .constant(.null)))
+            }
+            value = .string(filter.value)
         case _ where filter.operator.isOfText:
             throw wrong("Choose one of the operators for numbers, such as “is”.")
         case .integer16, .integer32, .integer64, .decimal, .double, .float:

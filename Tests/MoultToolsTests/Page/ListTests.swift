@@ -87,6 +87,7 @@ struct ListTests {
     @Test(arguments: [
         ("User", [("name", "contains", "AFÉ")], "ZNAME LIKE '%afé%' OR ZNAME LIKE '%afe%'"),
         ("User", [("name", "begins", "caf")], "ZNAME LIKE 'caf%'"),
+        ("User", [("name", "begins", "")], "ZNAME IS NOT NULL"),
         ("User", [("name", "eq", "Café")], "ZNAME = 'Café'"),
         ("User", [("name", "ne", "café")], "ZNAME <> 'café'"),
         ("User", [("email", "nil", "")], "ZEMAIL IS NULL"),
