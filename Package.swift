@@ -130,9 +130,9 @@ let package = Package(
         module("MoultTools", moult + ["MoultCare", "MoultTesting"]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
         module("MoultTesting", engine),
-        module("MoultCoreData", moult, exclude: systemsNames("CoreDataNames")),
-        // Core Data's own names alone, of those of MoultCoreData. Empty on Apple's systems, which have Core Data.
-        module("MoultNSCoreData", ["MoultCoreData"]),
+        module("MoultCoreData", moult),
+        // Core Data's own names. Empty on Apple's systems, which have Core Data.
+        module("MoultNSCoreData", moult + ["MoultCoreData"], exclude: systemsNames("CoreDataNames")),
         // The macros; a test of the plugin itself would make SwiftPM build every module twice.
         .target(
             name: "MoultDataExpansion",
@@ -236,7 +236,7 @@ let package = Package(
                 "Generation/BothRoundTripTests.swift", "Generation/Generated/Both",
                 "Generation/SwiftDataModelsTests.swift", "Generation/Generated/Fleet")),
         tests(
-            "MoultCoreDataTests", moult + ["MoultCare", "MoultCoreData", "TestSupport"],
+            "MoultCoreDataTests", moult + ["MoultCare", "MoultCoreData", "MoultNSCoreData", "TestSupport"],
             exclude: systemsNames("CoreDataNames")),
         tests("MoultNSCoreDataTests", ["MoultCoreData", "MoultNSCoreData", "MoultData", "TestSupport"]),
         tests("MoultDataTests", moult + ["MoultCoreData", "MoultData", "TestSupport"]),
