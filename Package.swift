@@ -199,9 +199,9 @@ let package = Package(
         tests("MoultBasicsTests", ["MoultBasics", "MoultModel", "TestSupport"]),
         tests("MoultSQLiteTests", ["MoultBasics", "MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultModelTests", ["MoultBasics", "MoultModel", "TestSupport"]),
-        tests("MoultModelFilesTests", model + ["TestSupport"]),
+        tests("MoultModelFilesTests", model + ["MoultTools", "TestSupport"]),
         tests("MoultPlanTests", model + ["MoultPlan", "TestSupport"]),
-        tests("MoultStoreTests", store + ["TestSupport"]),
+        tests("MoultStoreTests", store + ["MoultCare", "MoultTools", "TestSupport"]),
         tests("MoultObjectsTests", engine + ["TestSupport", "objects-child"]),
         // A process that saves into the store of the objects' tests while they do.
         program("objects-child", ["TestSupport"], path: "Tests/ObjectsChild"),

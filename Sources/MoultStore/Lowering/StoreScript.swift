@@ -60,7 +60,7 @@ package struct StoreScript: Sendable, Equatable {
         self.init(statements: statements, isInPlace: isInPlace, historyColumns: historyColumns, transforms: [])
     }
 
-    init(
+    package init(
         statements: [Statement], isInPlace: Bool = false, historyColumns: [Int: HistoryColumns],
         transforms: [TransformFunction]
     ) {
@@ -202,7 +202,7 @@ package struct StoreScript: Sendable, Equatable {
 // MARK: - Statements that change the catalogue
 
 extension StoreScript.Statement {
-    static func createTable(_ name: String, _ sql: String) -> Self {
+    package static func createTable(_ name: String, _ sql: String) -> Self {
         .init(.createTable, name, sql, "Create the table \(name).")
     }
 

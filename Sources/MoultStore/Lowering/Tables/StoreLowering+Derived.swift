@@ -5,7 +5,7 @@ import MoultSQLite
 extension StoreLowering {
     /// Returns the statements that compute derived attributes whose stored values cannot be kept. These are new
     /// attributes, those with a changed derivation, and those that depend on other rows if such rows are removed.
-    func derivedUpdates() -> [StoreScript.Statement] {
+    package func derivedUpdates() -> [StoreScript.Statement] {
         let rowsLeave = mapping.entityMappings.contains { $0.destinationEntityName == nil || $0.policy != nil }
         return derivedAttributes.compactMap { entity, attribute in
             let isStale = rowsLeave && attribute.derivation.map { $0.dependsOnOtherRows } == true

@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultPlan
 
 /// An answer that fits no question about the versions.
 package struct AnswerFault: Sendable {

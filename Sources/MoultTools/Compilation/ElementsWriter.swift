@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultModelFiles
 
 extension ManagedObjectModel {
     /// Returns the model as an archive of Xcode's model editor (`XDPMModel`), as in the source of a mapping model.

@@ -1,3 +1,5 @@
+import MoultSQLite
+
 /// A search for the tables of leaves that no walk has reached, because the pages that pointed to them are damaged.
 final class OrphanPages {
     private let recovery: PageRecovery

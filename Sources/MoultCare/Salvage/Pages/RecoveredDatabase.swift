@@ -1,3 +1,5 @@
+import MoultSQLite
+
 /// A sound database that receives the rows of a damaged one. Its tables have the original column names and types, but
 /// no constraints.
 ///

@@ -1,3 +1,5 @@
+import MoultSQLite
+
 /// A table of the damaged database, as its CREATE TABLE statement declares it.
 package struct RecoveredTable {
     package let name: String

@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultModelFiles
 
 extension MappingModel {
     /// Returns the mapping model as the `xcmapping.xml` of an `.xcmappingmodel`, without Xcode's default values.

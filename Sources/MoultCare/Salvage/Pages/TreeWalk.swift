@@ -1,3 +1,5 @@
+import MoultSQLite
+
 /// A reader of a tree from its root, or from a page that nothing points to any more.
 struct TreeWalk {
     let ledger: PageLedger

@@ -1,6 +1,7 @@
 import MoultModel
 import MoultPlan
 import MoultSQLite
+import MoultStore
 
 /// A mapping lowered so that it creates the rows of only some objects, in an empty database next to the store.
 ///
@@ -119,13 +120,6 @@ package struct PartialScript: Sendable {
         }
         return copies + history
     }
-
-    /// Returns the condition that a column of a row contains the key of a listed object.
-    ///
-    /// - Parameter schema: the schema that contains the list.
-    package static func isListed(_ column: SQLText, of place: String, in schema: SQLText = "main") -> SQLText {
-        "\(column) IN (SELECT key FROM \(schema).moult_keys WHERE place = \(value: .text(place)))"
-    }
 }
 
 // MARK: - Tables
@@ -165,7 +159,7 @@ extension StoreLowering {
         let isLocal =
             orders.isEmpty && !fill.asksOtherRows
             && !table.columns.contains { isUncounted($0, change.contributions) }
-        let listed = insert(fill, into: name, limit: PartialScript.isListed("s.Z_PK", of: fill.source))
+        let listed = insert(fill, into: name, limit: StoreLowering.isListed("s.Z_PK", of: fill.source))
         return PartialScript.Table(
             name: name, columns: table.columns.map(\.name), key: ["Z_PK"],
             limits: isLocal ? [.init(column: "Z_PK", source: fill.source)] : nil,
@@ -193,14 +187,6 @@ extension StoreLowering {
             unfilled: [], numbers: [], make: .createTable(name, table.sql),
             fillAll: inserts.map { copyPairs($0, into: name) } + orders,
             fillListed: limited.map { copyPairs($0, into: name) })
-    }
-
-    /// Returns the condition that a pair has a listed object at either end.
-    func isListed(_ own: SQLText, _ other: SQLText, _ pairs: RelationshipPairs) -> SQLText {
-        let ends = [(own, pairs.ownerEntity), (other, pairs.destinationEntity)].compactMap { column, entity in
-            source.table(forEntity: entity).map { PartialScript.isListed(column, of: $0.name) }
-        }
-        return "(\(ends.isEmpty ? "0" : ends.conditions(joinedBy: "OR")))"
     }
 
     private func entity(inColumn column: JoinTable.Column) -> String? {

@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultModelFiles
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -185,13 +186,13 @@ package struct ModelFault: Sendable, Hashable {
 
 extension ModelFault {
     /// Creates an error from a reader's error about a file. Its place may begin with the file and the line.
-    init(_ error: MigrationError, file: String) {
+    package init(_ error: MigrationError, file: String) {
         let cause = error.cause.map { " (\($0))" } ?? ""
         self.init(file: file, line: Self.line(of: error.place, in: file), "\(error.message)\(cause) \(error.remedy)")
     }
 
     /// Creates a warning from a reader's finding about a file.
-    init(_ finding: Finding, file: String) {
+    package init(_ finding: Finding, file: String) {
         let remedy = finding.remedy.isEmpty ? "" : " \(finding.remedy)"
         self.init(
             file: file, line: Self.line(of: finding.place, in: file), finding.message + remedy, severity: .warning)

@@ -1,8 +1,9 @@
 import MoultBasics
 import MoultModel
+import MoultModelFiles
 
 /// Finds every error in a model source, each with its line, whereas reading the model stops at the first.
-struct SourceCheck {
+package struct SourceCheck {
     let file: String
     private(set) var faults: [ModelFault] = []
     /// The first entity of each name.
@@ -17,7 +18,7 @@ struct SourceCheck {
         entities = Self.byName(root.children("entity"))
         composites = Self.byName(root.children("composite") + root.children("compositeAttribute"))
         properties = entities.merging(composites) { entity, _ in entity }.mapValues { owner in
-            Self.byName(Self.properties(of: owner))
+            Self.byName(owner.properties)
         }
         check(root)
         faults.sort { $0.line < $1.line }
@@ -25,12 +26,6 @@ struct SourceCheck {
 
     private static func byName(_ elements: [ModelElement]) -> [String: ModelElement] {
         Dictionary(elements.map { ($0.name, $0) }) { first, _ in first }
-    }
-
-    static func properties(of owner: ModelElement) -> [ModelElement] {
-        let tags: Set = ["attribute", "relationship", "fetchedProperty"]
-        return owner.node.children.filter { tags.contains($0.name) }
-            .map { ModelElement(node: $0, file: owner.file, owner: owner.name) }
     }
 
     mutating func fail(_ element: ModelElement, _ message: String, _ kind: ModelFault.Kind = .other) {
@@ -70,7 +65,7 @@ struct SourceCheck {
             let name = element.name
             if name.isEmpty {
                 fail(element, "\(owner) has \(kind.withArticle) without a name.")
-            } else if areIdentifiers, !name.isIdentifier {
+            } else if areIdentifiers, !name.isAccessorName {
                 fail(
                     element,
                     "The name \(name) is not an identifier: it must begin with a letter or an underscore and contain "
@@ -86,7 +81,7 @@ struct SourceCheck {
         check(parentOf: entity)
         check(propertiesOf: entity, kind: "entity")
         checkIndexes(of: entity)
-        let count = Self.properties(of: entity).count
+        let count = entity.properties.count
         if count > 100 {
             warn(
                 entity, .propertyCount,
@@ -150,7 +145,7 @@ struct SourceCheck {
 
 extension String {
     /// Whether the name is usable in code, because Core Data's accessors are named after it.
-    fileprivate var isIdentifier: Bool {
+    fileprivate var isAccessorName: Bool {
         // Most names are plain, and classifying a character is slow.
         if utf8.allSatisfy(\.isPlain) { return utf8.first.map { !(48...57).contains($0) } ?? false }
         guard let first, first.isLetter || first == "_" else { return false }

@@ -1,3 +1,5 @@
+import MoultSQLite
+
 extension PageRecovery {
     enum Owner: Equatable {
         case table(Int)

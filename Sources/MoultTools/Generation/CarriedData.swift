@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultPlan
 
 /// The data that a migration carries over unchanged: objects that keep their keys, and their values and links, each
 /// under its old and its new name.

@@ -1,4 +1,5 @@
 import MoultBasics
+import MoultSQLite
 
 /// A reader of the rows of a damaged database that reads each page once or twice, whether or not anything points to it.
 ///

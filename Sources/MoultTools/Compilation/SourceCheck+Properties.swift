@@ -1,10 +1,11 @@
 import MoultBasics
 import MoultModel
+import MoultModelFiles
 
 extension SourceCheck {
     /// Checks the properties of an entity or of a composite attribute's type.
     mutating func check(propertiesOf owner: ModelElement, kind: String) {
-        let own = Self.properties(of: owner)
+        let own = owner.properties
         let name = owner.name.isEmpty ? "An \(kind) without a name" : owner.name
         checkNames(own, kind: "property", areIdentifiers: true, in: name)
         let above = kind == "entity" ? lineage(of: owner.name).names.dropFirst().first : nil
@@ -54,7 +55,7 @@ extension SourceCheck {
         var seen: Set<String> = []
         var waiting = [composite]
         while let name = waiting.popLast() {
-            let inner = composites[name].map(Self.properties)?.compactMap { $0.text(.composite) } ?? []
+            let inner = composites[name]?.properties.compactMap { $0.text(.composite) } ?? []
             if inner.contains(composite) { return true }
             waiting += inner.filter { seen.insert($0).inserted }
         }
