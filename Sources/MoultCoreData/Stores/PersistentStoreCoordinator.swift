@@ -1,8 +1,8 @@
 import Foundation
-import Moult
 import MoultEngine
 import MoultModel
 import MoultObjects
+import MoultSession
 import MoultStore
 import Synchronization
 

@@ -131,7 +131,9 @@ extension String {
     var fileName: String { split(separator: "/").last.map(String.init) ?? self }
 
     /// The file's name without its extension; a name whose only dot is its first character has no extension.
-    package var fileStem: String { fileExtension.isEmpty ? fileName : String(fileName.dropLast(fileExtension.count + 1)) }
+    package var fileStem: String {
+        fileExtension.isEmpty ? fileName : String(fileName.dropLast(fileExtension.count + 1))
+    }
 
     package var fileExtension: String {
         let parts = fileName.split(separator: ".", omittingEmptySubsequences: false)

@@ -117,7 +117,7 @@ public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"
 public let NSAffectedStoresErrorKey = "NSAffectedStoresErrorKey"
 /// The objects affected by an error. No error of this module has this key.
 public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
-/// The conflicts of a save: ``NSMergeConflict``s and ``NSConstraintConflict``s.
+/// The conflicts of a save: `NSMergeConflict`s and `NSConstraintConflict`s.
 public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"
 
 /// Ends the program where Core Data would raise an exception, with the same reason.

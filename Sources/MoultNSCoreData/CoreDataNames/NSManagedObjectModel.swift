@@ -1,9 +1,10 @@
 import Foundation
-import Moult
+import MoultBasics
 import MoultCoreData
 import MoultModel
 import MoultModelFiles
 import MoultObjects
+import MoultSession
 import Synchronization
 
 /// One version of a model. It becomes immutable once a coordinator uses it.

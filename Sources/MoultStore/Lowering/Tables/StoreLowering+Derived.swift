@@ -113,7 +113,7 @@ extension StoreLayout {
     private static let now = "((julianday('now') - 2451910.5) * 86400.0)"
 
     /// Returns the SQL of a known derivation for a row `t` of the entity's table, in `main`.
-    func expression(for shape: DerivationShape, in entity: EntityDescription) -> String? {
+    package func expression(for shape: DerivationShape, in entity: EntityDescription) -> String? {
         switch shape {
         case .now: return Self.now
         case .count(let relationship):
