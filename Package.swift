@@ -27,7 +27,8 @@ func tests(_ name: String, _ dependencies: [String], path: String? = nil, exclud
 let model = ["MoultBasics", "MoultModel", "MoultModelFiles"]
 let store = model + ["MoultSQLite", "MoultPlan", "MoultStore"]
 let engine = store + ["MoultObjects", "MoultEngine"]
-let moult = engine + ["Moult"]
+let session = engine + ["MoultSession"]
+let moult = session + ["Moult"]
 let tools = moult + ["MoultCare", "MoultTools"]
 
 /// Folders and files with names that are the system's on Apple's platforms.
@@ -123,16 +124,18 @@ let package = Package(
         // Work: the only writer of rows, with an app's code over them; the only writer of files.
         module("MoultObjects", store),
         module("MoultEngine", store + ["MoultObjects", "MoultVerify"]),
-        // Every use case once, for an app and for the faces; and what finds out what is wrong, salvages and mirrors.
-        module("Moult", engine),
+        // Every use case once: what a container needs, then all for an app and the faces; and what finds out what is wrong,
+        // salvages and mirrors.
+        module("MoultSession", engine),
+        module("Moult", session + ["MoultVerify"]),
         module("MoultCare", moult + ["MoultVerify"]),
         // What a developer's machine needs and an app does not link, with the pages of moult browse.
         module("MoultTools", moult + ["MoultCare", "MoultTesting"]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
-        module("MoultTesting", engine),
-        module("MoultCoreData", moult, exclude: systemsNames("CoreDataNames")),
-        // Core Data's own names alone, of those of MoultCoreData. Empty on Apple's systems, which have Core Data.
-        module("MoultNSCoreData", ["MoultCoreData"]),
+        module("MoultTesting", moult),
+        module("MoultCoreData", session),
+        // Core Data's own names. Empty on Apple's systems, which have Core Data.
+        module("MoultNSCoreData", session + ["MoultCoreData"], exclude: systemsNames("CoreDataNames")),
         // The macros; a test of the plugin itself would make SwiftPM build every module twice.
         .target(
             name: "MoultDataExpansion",
@@ -144,7 +147,7 @@ let package = Package(
             dependencies: ["MoultDataExpansion"]
                 + swiftSyntaxProducts(["SwiftSyntaxMacros", "_SwiftCompilerPluginMessageHandling"]),
             swiftSettings: hostModules, linkerSettings: hostLibraries),
-        module("MoultData", moult + ["MoultDataMacros", "MoultCoreData"]),
+        module("MoultData", session + ["MoultDataMacros", "MoultCoreData"]),
         module("MoultCommands", ["MoultBasics", "MoultModel", "Moult", "MoultCare", "MoultTools"]),
         // The server is a program of its own, so that the command line does not link one.
         program(
@@ -199,10 +202,10 @@ let package = Package(
         tests("MoultBasicsTests", ["MoultBasics", "MoultModel", "TestSupport"]),
         tests("MoultSQLiteTests", ["MoultBasics", "MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultModelTests", ["MoultBasics", "MoultModel", "TestSupport"]),
-        tests("MoultModelFilesTests", model + ["TestSupport"]),
+        tests("MoultModelFilesTests", model + ["MoultTools", "TestSupport"]),
         tests("MoultPlanTests", model + ["MoultPlan", "TestSupport"]),
-        tests("MoultStoreTests", store + ["TestSupport"]),
-        tests("MoultObjectsTests", engine + ["TestSupport", "objects-child"]),
+        tests("MoultStoreTests", store + ["MoultCare", "MoultTools", "TestSupport"]),
+        tests("MoultObjectsTests", moult + ["TestSupport", "objects-child"]),
         // A process that saves into the store of the objects' tests while they do.
         program("objects-child", ["TestSupport"], path: "Tests/ObjectsChild"),
         tests(
@@ -224,7 +227,7 @@ let package = Package(
             path: "Tests/Simulation", exclude: ["Kept"]),
         tests(
             "MoultTestingTests",
-            engine + ["MoultTesting", "FaultCases", "moult-faults", "moult-simulate", "TestSupport"]),
+            moult + ["MoultTesting", "FaultCases", "moult-faults", "moult-simulate", "TestSupport"]),
         tests("MoultTests", moult + ["MoultCare", "MoultTools", "TestSupport", "library-example"]),
         // Generated sources are part of these tests: they compile, and run.
         tests(
@@ -236,7 +239,7 @@ let package = Package(
                 "Generation/BothRoundTripTests.swift", "Generation/Generated/Both",
                 "Generation/SwiftDataModelsTests.swift", "Generation/Generated/Fleet")),
         tests(
-            "MoultCoreDataTests", moult + ["MoultCare", "MoultCoreData", "TestSupport"],
+            "MoultCoreDataTests", moult + ["MoultCare", "MoultCoreData", "MoultNSCoreData", "TestSupport"],
             exclude: systemsNames("CoreDataNames")),
         tests("MoultNSCoreDataTests", ["MoultCoreData", "MoultNSCoreData", "MoultData", "TestSupport"]),
         tests("MoultDataTests", moult + ["MoultCoreData", "MoultData", "TestSupport"]),

@@ -6,6 +6,7 @@ import MoultModelFiles
 import MoultPlan
 import MoultSQLite
 import MoultStore
+import MoultTools
 
 /// What is measured in a process of its own, so that its memory and its start are its own; prints one line of JSON.
 enum ChildWork {

@@ -2,6 +2,7 @@ import Moult
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultSession
 import MoultStore
 
 extension Project {

@@ -5,8 +5,8 @@ import MoultModel
 import MoultObjects
 
 // An app's launch, so that one import is enough.
-@_exported import class Moult.LaunchProgress
-@_exported import struct Moult.StoreLaunch
+@_exported import class MoultSession.LaunchProgress
+@_exported import struct MoultSession.StoreLaunch
 
 // Core Data's names for the types of MoultModel, so that one import is enough.
 

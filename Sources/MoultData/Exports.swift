@@ -3,8 +3,8 @@
 @_exported import Observation
 
 // An app's launch, so that one import is enough.
-@_exported public import class Moult.LaunchProgress
-@_exported public import struct Moult.StoreLaunch
+@_exported public import class MoultSession.LaunchProgress
+@_exported public import struct MoultSession.StoreLaunch
 
 // On a Mac, Foundation has UndoManager.
 #if !canImport(Darwin)

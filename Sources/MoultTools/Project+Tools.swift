@@ -1,5 +1,6 @@
 import Moult
 import MoultModelFiles
+import MoultSession
 
 extension Project {
     /// Writes every version of the model as JSON, and all of them as one `.xcdatamodeld` bundle.

@@ -1,3 +1,4 @@
+import Moult
 import MoultEngine
 import MoultModelFiles
 import MoultObjects
@@ -20,7 +21,7 @@ package typealias AnswersFile = MoultModelFiles.AnswersFile
 package typealias Answers = MoultPlan.Answers
 package typealias Answer = MoultPlan.Answer
 package typealias ReadOnlyStore = MoultStore.ReadOnlyStore
-package typealias RulesFile = MoultObjects.RulesFile
+package typealias RulesFile = Moult.RulesFile
 package typealias CallLimit = MoultEngine.CallLimit
 package typealias HistoryLimit = MoultEngine.HistoryLimit
 package typealias MigrationObserver = MoultEngine.MigrationObserver

@@ -1,3 +1,4 @@
+import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel

@@ -1,3 +1,4 @@
+import Moult
 import MoultEngine
 import MoultModel
 import MoultStore

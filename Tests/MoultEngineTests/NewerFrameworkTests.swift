@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultBasics
 import MoultModel
 import MoultObjects

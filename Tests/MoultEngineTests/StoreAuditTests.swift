@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultModel
 import MoultModelFiles
 import MoultStore

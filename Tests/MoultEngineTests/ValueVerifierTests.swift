@@ -1,3 +1,4 @@
+import Moult
 import MoultModel
 import MoultSQLite
 import MoultStore

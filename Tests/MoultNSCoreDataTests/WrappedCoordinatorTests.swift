@@ -1,7 +1,7 @@
-import MoultNSCoreData
+import MoultCoreData
 import Testing
 
-@testable import MoultCoreData
+@testable import MoultNSCoreData
 
 /// Coordinators with Core Data's names over those without a prefix.
 @Suite struct WrappedCoordinatorTests {

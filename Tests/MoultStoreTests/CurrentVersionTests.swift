@@ -3,6 +3,7 @@ import MoultBasics
 import MoultModel
 import MoultModelFiles
 import MoultPlan
+import MoultTools
 import TestSupport
 import Testing
 

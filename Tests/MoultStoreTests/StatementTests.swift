@@ -1,4 +1,5 @@
 import MoultBasics
+import MoultCare
 import MoultModel
 import MoultPlan
 import MoultSQLite

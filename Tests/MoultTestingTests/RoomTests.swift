@@ -1,5 +1,6 @@
 import FaultCases
 import Foundation
+import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel

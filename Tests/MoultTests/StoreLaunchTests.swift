@@ -4,6 +4,7 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultModelFiles
+import MoultTools
 import Synchronization
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import MoultBasics
 import MoultModel
 import MoultModelFiles
 import MoultStore
+import MoultTools
 
 /// The time of an app's launch over an older store, in calls of 4 s, and over a store that has the app's version.
 extension Benchmarks {

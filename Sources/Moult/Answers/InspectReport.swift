@@ -1,6 +1,7 @@
 import MoultBasics
 import MoultModel
 import MoultSQLite
+import MoultSession
 import MoultStore
 
 /// The result of inspecting a store: its version, its entities, the framework that wrote it, and its metadata.

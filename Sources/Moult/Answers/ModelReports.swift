@@ -2,6 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultModelFiles
 import MoultPlan
+import MoultSession
 
 /// The changes between two versions.
 public struct ModelDifference: Sendable, CustomStringConvertible {

@@ -1,4 +1,5 @@
 import MoultBasics
+import MoultSession
 
 /// The findings of a run of the parity package on a Mac, as the package recorded them.
 package struct ParityReport: Sendable {

@@ -1,4 +1,5 @@
 import MoultBasics
+import MoultSession
 import MoultStore
 
 extension StorePlan {

@@ -2,6 +2,7 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultSession
 import MoultStore
 
 /// The status of a store relative to the versions of a model.

@@ -1,4 +1,5 @@
 import MoultEngine
+import MoultSession
 
 extension Project {
     /// Returns the backups of a store, oldest first: those next to it, and those in the folders that its history names.

@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultSession
 import MoultStore
 
 extension Project {

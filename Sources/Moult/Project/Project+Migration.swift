@@ -1,6 +1,7 @@
 import MoultBasics
 import MoultEngine
 import MoultPlan
+import MoultSession
 
 extension Project {
     /// Migrates a store: backs it up, changes it, verifies the result, then commits in one transaction. If the process
@@ -183,5 +184,12 @@ extension Project {
         try answers.known(in: versions, ofModelsAt: path) {
             logger?(LogLine(call: "plan", store: store, message: $0))
         }
+    }
+}
+
+extension StoreLaunch.Models {
+    /// The versions of a project.
+    public static func project(_ project: Project) -> StoreLaunch.Models {
+        StoreLaunch.Models(currentHashes: { try project.versions.currentHashes }, context: project.context)
     }
 }

@@ -1,5 +1,6 @@
 import MoultEngine
 import MoultObjects
+import MoultSession
 
 extension Project {
     /// Reads a whole store and reports every fault, and the rules of the app that do not hold. Does not change the

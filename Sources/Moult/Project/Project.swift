@@ -4,6 +4,7 @@ import MoultModel
 import MoultModelFiles
 import MoultObjects
 import MoultPlan
+import MoultSession
 
 /// The versions of a model, with everything that a migration between them may need: answers, mapping models, rules and
 /// an app's own code.
@@ -43,9 +44,7 @@ public struct Project: Sendable {
         (self.path, self.order) = (path, order)
         self.registry = registry
         versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: order))
-        let answers = AnswersFile.path(besideModelAt: path)
-        // A dangling link is not the same as a missing file.
-        if try POSIXSystem().exists(answers) || POSIXSystem().isLink(answers) { try addAnswers(contentsOf: answers) }
+        answers = try Answers(recordedNextTo: path)
     }
 
     /// Creates a project from versions that a program has created itself, such as those of its Swift types.

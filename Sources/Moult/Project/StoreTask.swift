@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultEngine
+import MoultSession
 import Synchronization
 
 /// A run on a store that has begun: its progress, and its report at the end.
@@ -71,20 +72,6 @@ private final class Reached: Sendable {
             progress.fraction = reached
             body(progress)
         }
-    }
-}
-
-/// Runs blocking work on a separate thread, for which a task waits.
-///
-/// - Parameter body: calls its argument to check whether the task was cancelled.
-/// - Throws: `MigrationError` only.
-package func onThread<Value: Sendable>(
-    _ body: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Value
-) async throws -> Value {
-    do {
-        return try await BlockingWork.run("Moult", body)
-    } catch {
-        throw MigrationError(any: error)
     }
 }
 

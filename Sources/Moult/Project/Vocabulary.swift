@@ -2,6 +2,7 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
+import MoultSession
 
 // The types of other modules that a program needs with only one import.
 
@@ -51,15 +52,43 @@ public typealias StoreBackup = MoultEngine.StoreBackup
 public typealias StoreRun = MoultEngine.StoreRun
 /// The result of a rollback.
 public typealias RollbackReport = MoultEngine.RollbackReport
-/// The result of moving a store.
-public typealias MoveReport = MoultEngine.MoveReport
 /// The outcome of recovering a run whose process died.
 public typealias RecoveryOutcome = MoultEngine.RecoveryOutcome
-/// The result of a repair: the faults found, and their outcomes.
-public typealias RepairReport = MoultEngine.RepairReport
 /// An object that a run removed from a store.
 public typealias QuarantinedObject = MoultEngine.QuarantineEntry
 /// A policy for the backups that are kept.
 public typealias RetentionPolicy = MoultEngine.RetentionPolicy
-/// A kind of fault that a repair can fix.
-public typealias RepairRule = MoultEngine.RepairRule
+
+// The use cases that a container shares, in the module MoultSession.
+
+/// The options of a run.
+public typealias RunOptions = MoultSession.RunOptions
+/// The plan of a migration of one store.
+public typealias StorePlan = MoultSession.StorePlan
+/// The result of a migration.
+public typealias MigrationReport = MoultSession.MigrationReport
+/// The result of finishing a run that had not ended.
+public typealias ResumeReport = MoultSession.ResumeReport
+/// The result of finishing deferred work.
+public typealias FinishReport = MoultSession.FinishReport
+/// The result of applying the fixes of rules.
+public typealias FixReport = MoultSession.FixReport
+/// The preparation of an app's stores at launch.
+public typealias StoreLaunch = MoultSession.StoreLaunch
+/// The progress of a launch, for a view.
+public typealias LaunchProgress = MoultSession.LaunchProgress
+package typealias StoreRequest = MoultSession.StoreRequest
+package typealias StoreSession = MoultSession.StoreSession
+package typealias StoreKeeper = MoultSession.StoreKeeper
+package typealias InterruptedRun = MoultSession.InterruptedRun
+package typealias LaunchedStore = MoultSession.LaunchedStore
+package typealias DeferredWork = MoultSession.DeferredWork
+package typealias BackupListing = MoultSession.BackupListing
+package typealias BackupVerification = MoultSession.BackupVerification
+package typealias RunListing = MoultSession.RunListing
+package typealias RecoveryReport = MoultSession.RecoveryReport
+package typealias TextStyle = MoultSession.TextStyle
+package typealias TextTable = MoultSession.TextTable
+package typealias TextWrap = MoultSession.TextWrap
+package typealias ProgressLine = MoultSession.ProgressLine
+package typealias MigrationDebug = MoultSession.MigrationDebug

@@ -1,4 +1,5 @@
 import MoultBasics
+import MoultSession
 
 /// The progress of a call that reads or writes many rows and is not a run: a check, a diagnosis, a salvage, an export.
 ///

@@ -2,6 +2,7 @@ import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel
+import MoultSession
 import MoultStore
 
 /// The diagnosis of a store: what is wrong with it, why, and which command to type next. It changes nothing.

@@ -135,7 +135,7 @@ extension MirroredTable {
         var conditions = numbers.isEmpty ? [] : ["r.Z_ENT IN (\(numbers))"]
         if let limits {
             let listed = limits.map {
-                PartialScript.isListed("r.\(name: $0.column)", of: $0.source, in: "fresh").inlined
+                StoreLowering.isListed("r.\(name: $0.column)", of: $0.source, in: "fresh").inlined
             }
             conditions.append("(\(listed.isEmpty ? "0" : listed.conditions(joinedBy: "OR")))")
         }

@@ -3,6 +3,7 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultSQLite
+import MoultSession
 import MoultStore
 
 /// The record of a mirror in the sidecar of the mirrored store, `mirror.json`: the stores, the mapping, and the store

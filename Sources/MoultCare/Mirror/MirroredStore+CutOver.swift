@@ -3,6 +3,7 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultSQLite
+import MoultSession
 import MoultStore
 
 extension MirroredStore {

@@ -4,6 +4,7 @@ import MoultEngine
 import MoultModel
 import MoultPlan
 import MoultSQLite
+import MoultSession
 import MoultStore
 
 extension MirroredStore {

@@ -4,6 +4,7 @@ import MoultEngine
 import MoultModel
 import MoultPlan
 import MoultSQLite
+import MoultSession
 import MoultStore
 
 /// A second store, of another version or layout, that is kept up to date with the first one.

@@ -4,6 +4,7 @@ import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
+import MoultSession
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,4 +1,5 @@
 import Moult
+import MoultSession
 
 /// A second store, of another version, that follows a store in use.
 ///

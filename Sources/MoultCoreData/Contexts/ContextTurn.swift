@@ -4,14 +4,14 @@ import MoultBasics
 /// The turns of a context's callers: one at a time, and blocks in the order of the calls.
 ///
 /// Take the lock before the lock of the whole context tree, never after it.
-final class ContextTurn: @unchecked Sendable {
+package final class ContextTurn: @unchecked Sendable {
     private let lock = RecursiveLock()
     /// The number of times that the holder of the lock has acquired it; guarded by the lock.
     private var depth = 0
     private let queue = DispatchQueue(label: "ManagedObjectContext")
 
     /// Runs `body` as soon as no other thread has its turn.
-    func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    package func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try lock.withLock { () throws(Failure) -> Result in
             depth += 1
             defer { depth -= 1 }

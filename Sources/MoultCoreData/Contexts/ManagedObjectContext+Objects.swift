@@ -63,7 +63,7 @@ extension ManagedObjectContext {
         try delete(object.object, object)
     }
 
-    func delete(_ stored: Object, _ object: any PublicObject) throws {
+    package func delete(_ stored: Object, _ object: any PublicObject) throws {
         try withLock { graph in
             object.keepWhileChanged()
             object.prepareForDeletion()
@@ -123,12 +123,12 @@ extension ManagedObjectContext {
     }
 
     /// - Throws: `wrongType` for an object of another class.
-    func publicObject<Kind>(_ object: Object, as kind: Kind.Type) throws -> Kind {
+    package func publicObject<Kind>(_ object: Object, as kind: Kind.Type) throws -> Kind {
         try typed(object, try coordinator())
     }
 
     /// - Throws: `wrongType` for an object of another class.
-    func publicObjects<Kind>(_ objects: [Object], as kind: Kind.Type) throws -> [Kind] {
+    package func publicObjects<Kind>(_ objects: [Object], as kind: Kind.Type) throws -> [Kind] {
         let coordinator = try coordinator()
         return try coordinator.objects.lock.withLock {
             try objects.map { object throws in try typed(object, coordinator) }
@@ -142,7 +142,7 @@ extension ManagedObjectContext {
     }
 
     /// Returns some objects of the context; an empty set if they cannot be obtained.
-    func publicObjects<Kind: Hashable>(_ objects: (ObjectContext) -> [Object]) -> Set<Kind> {
+    package func publicObjects<Kind: Hashable>(_ objects: (ObjectContext) -> [Object]) -> Set<Kind> {
         notingErrors([]) { graph in Set(try publicObjects(objects(graph), as: Kind.self)) }
     }
 
@@ -166,7 +166,7 @@ extension ManagedObjectContext {
     }
 
     /// Runs code from a call that cannot throw. An error is kept, and the next save throws it.
-    func notingErrors<Result>(_ fallback: Result, _ body: (ObjectContext) throws -> Result) -> Result {
+    package func notingErrors<Result>(_ fallback: Result, _ body: (ObjectContext) throws -> Result) -> Result {
         do {
             return try withLock(body)
         } catch {

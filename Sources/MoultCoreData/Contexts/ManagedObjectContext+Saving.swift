@@ -12,7 +12,7 @@ extension ManagedObjectContext {
     public func save() throws { try save {} }
 
     /// Saves, and calls `prepared` when all changes are known.
-    func save(_ prepared: () -> Void) throws {
+    package func save(_ prepared: () -> Void) throws {
         try withLock { graph in
             try throwNoted()
             // Before the app's code reads the objects, whose rows are gone.
@@ -72,7 +72,7 @@ extension ManagedObjectContext {
     private static let mostAttempts = 1000
 
     /// Notes that a primitive value was set, for which `willSave` is not called again.
-    func notePrimitive(_ key: String, of object: Object) {
+    package func notePrimitive(_ key: String, of object: Object) {
         state.withLock { state in
             guard var moment = state.moments[ObjectIdentifier(object)] else { return }
             object.ignore(key, in: &moment)
@@ -219,7 +219,7 @@ extension ManagedObjectContext {
     }
 
     /// - Parameter identifiers: the stores to choose from; nil for all.
-    func insert(_ request: BatchInsertRequest, among identifiers: Set<UUID>? = nil) throws -> [ObjectID] {
+    package func insert(_ request: BatchInsertRequest, among identifiers: Set<UUID>? = nil) throws -> [ObjectID] {
         let ids = try withLock { graph in
             guard let store = try stores(holding: request.entityName, among: identifiers).first else {
                 throw try coordinator().objects.noStore(holding: request.entityName)
@@ -232,7 +232,7 @@ extension ManagedObjectContext {
         return ids
     }
 
-    func update(_ fetch: ObjectFetch, _ changes: [String: MoultModel.Expression]) throws -> [ObjectID] {
+    package func update(_ fetch: ObjectFetch, _ changes: [String: MoultModel.Expression]) throws -> [ObjectID] {
         let fetch = try fetch.readingNumbers(in: coordinator().managedObjectModel)
         let ids = try withLock { graph in
             var read = fetch
@@ -246,7 +246,7 @@ extension ManagedObjectContext {
         return ids
     }
 
-    func delete(_ fetch: ObjectFetch) throws -> [ObjectID] {
+    package func delete(_ fetch: ObjectFetch) throws -> [ObjectID] {
         let fetch = try fetch.readingNumbers(in: coordinator().managedObjectModel)
         let ids = try withLock { graph in
             graph.noteReads(of: fetch)

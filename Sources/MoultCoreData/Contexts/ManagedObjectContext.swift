@@ -17,7 +17,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     /// The queue type that the context was created with. It has no effect here.
     public let concurrencyType: ConcurrencyType
-    let turn = ContextTurn()
+    package let turn = ContextTurn()
     let state = Mutex(State())
 
     struct State {
@@ -49,7 +49,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     /// The Core Data named context that wraps this one and is the context of its public objects. It is the sender of
     /// notifications.
-    weak var publicContext: (any PublicContext)?
+    package weak var publicContext: (any PublicContext)?
 
     /// The undo manager and, once the context has a coordinator or a parent, the object that registers its changes;
     /// guarded by ``turn``.
@@ -106,7 +106,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         _ = graph.observeSaves { [weak self] saved in self?.postDidSave(saved) }
     }
 
-    var graphIfAny: ObjectContext? { state.withLock { $0.graph } }
+    package var graphIfAny: ObjectContext? { state.withLock { $0.graph } }
 
     package func graph() throws -> ObjectContext {
         if let graph = graphIfAny { return graph }
@@ -220,7 +220,7 @@ extension ManagedObjectContext {
 }
 
 /// A context with Core Data's names and signatures that wraps a `ManagedObjectContext`.
-protocol PublicContext: AnyObject {
+package protocol PublicContext: AnyObject {
     /// Notes the objects that an undo or redo has changed.
     func takeIn(_ changed: [(AnyObject, ChangeStep.Reversal)])
 }

@@ -16,7 +16,7 @@ public enum MergePolicyType: UInt, Sendable {
 /// A policy for a save that conflicts with newer contents of the store.
 ///
 /// A subclass can examine the conflicts in ``resolve(mergeConflicts:)``, change the objects, and throw to refuse the
-/// save. Only an ``NSManagedObjectContext`` calls this method, which does not exist on Apple's platforms. The kind
+/// save. Only an `NSManagedObjectContext` calls this method, which does not exist on Apple's platforms. The kind
 /// decides the rest.
 open class MergePolicy: NSObject, @unchecked Sendable {
     /// The kind of the policy.
@@ -57,10 +57,10 @@ open class MergePolicy: NSObject, @unchecked Sendable {
         open func resolve(constraintConflicts list: [NSConstraintConflict]) throws {}
     #endif
 
-    var isSubclass: Bool { type(of: self) != MergePolicy.self }
+    package var isSubclass: Bool { type(of: self) != MergePolicy.self }
 
     /// The engine's policy of the same kind.
-    var policy: MoultObjects.MergePolicy {
+    package var policy: MoultObjects.MergePolicy {
         switch mergeType {
         case .errorMergePolicyType: .error
         case .mergeByPropertyStoreTrumpMergePolicyType: .mergeByPropertyStoreTrump

@@ -29,10 +29,10 @@ public struct ManagedObjectValidationError: CoreDataError, Sendable {
         public let coreData: (constant: String, number: Int)
 
         /// The value that violates the rule, and its predicate, if known.
-        var value: ObjectValue?
-        var predicate: MoultModel.Predicate?
+        package var value: ObjectValue?
+        package var predicate: MoultModel.Predicate?
         /// The error that one of the app's classes threw.
-        var ownError: (any Error)?
+        package var ownError: (any Error)?
 
         /// The entity of the object that violates the rule.
         public var entityName: String { objectID.entityName }

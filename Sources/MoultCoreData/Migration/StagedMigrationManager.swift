@@ -51,8 +51,10 @@ public final class StagedMigrationManager: @unchecked Sendable {
 /// One stage of a migration through several versions. See ``LightweightMigrationStage`` and ``CustomMigrationStage``.
 open class MigrationStage: NSObject, @unchecked Sendable {
     private let name = Mutex<String?>(nil)
+    private let wrapped: MigrationStage?
 
-    override init() {}
+    /// Creates a stage, or one that stands for another.
+    package init(over wrapped: MigrationStage?) { self.wrapped = wrapped }
 
     /// The name of the stage in plans, progress and errors.
     open var label: String? {
@@ -61,7 +63,7 @@ open class MigrationStage: NSObject, @unchecked Sendable {
     }
 
     /// The underlying stage that a chain of stages uses.
-    var base: MigrationStage { self }
+    package var base: MigrationStage { wrapped ?? self }
 }
 
 /// A stage through consecutive versions, migrated with inferred mappings.
@@ -72,7 +74,7 @@ open class LightweightMigrationStage: MigrationStage, @unchecked Sendable {
     /// Creates a stage through the given versions.
     public init(_ versionChecksums: [String]) {
         self.versionChecksums = versionChecksums
-        super.init()
+        super.init(over: nil)
     }
 }
 
@@ -98,7 +100,7 @@ public final class CustomMigrationStage: MigrationStage, @unchecked Sendable {
     public init(migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference) {
         self.currentModel = currentModel
         self.nextModel = nextModel
-        super.init()
+        super.init(over: nil)
     }
 
     /// Code that runs on the store at the current version, before its schema changes.

@@ -1,11 +1,11 @@
 import Foundation
-import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultSQLite
+import MoultSession
 import MoultStore
 
 /// The released versions of an app's data, by semantic version number, and the migrations between them.

@@ -3,7 +3,7 @@ import MoultBasics
 import MoultModel
 
 /// A conversion between the stored value of an attribute and its value in the app.
-struct AttributeConversion {
+package struct AttributeConversion {
     let type: AttributeType
     /// The entity's name; empty if `name` alone identifies the attribute.
     var owner = ""
@@ -18,7 +18,7 @@ struct AttributeConversion {
     /// `Entity.attribute`
     private var place: String { owner.isEmpty ? name : "\(owner).\(name)" }
 
-    func foundation(_ value: AttributeValue) throws -> Any {
+    package func foundation(_ value: AttributeValue) throws -> Any {
         switch value {
         case .integer(let number): NSNumber(value: number)
         case .boolean(let flag): NSNumber(value: flag)
@@ -121,17 +121,17 @@ extension UUID {
 }
 
 /// Returns the value of an attribute in Core Data's form.
-func foundationValue(_ value: AttributeValue) -> Any? {
+package func foundationValue(_ value: AttributeValue) -> Any? {
     try? AttributeConversion(type: .undefined, name: "", takesFoundationClasses: true).foundation(value)
 }
 
 /// - Throws: `wrongType`.
-func attributeValue(_ value: Any, _ type: AttributeType, _ place: String) throws -> AttributeValue? {
+package func attributeValue(_ value: Any, _ type: AttributeType, _ place: String) throws -> AttributeValue? {
     try AttributeConversion(type: type, name: place, takesFoundationClasses: true).attributeValue(value)
 }
 
 /// Converts Foundation's classes to the Swift types that a store accepts.
-func plainValue(_ value: Any) -> Any {
+package func plainValue(_ value: Any) -> Any {
     switch value {
     case let number as NSDecimalNumber: number.decimalValue
     case let text as NSString: text.substring(from: 0)
@@ -144,9 +144,9 @@ func plainValue(_ value: Any) -> Any {
 }
 
 /// Conversions of numbers passed by a caller: any Swift number type, or an `NSNumber`.
-enum NumberReading {
+package enum NumberReading {
     /// Returns the number as an integer; nil if it is not one, or does not fit.
-    static func integer(_ value: Any) -> Int64? {
+    package static func integer(_ value: Any) -> Int64? {
         switch value {
         case let flag as Bool where type(of: value) == Bool.self: flag ? 1 : 0
         case let number as any BinaryInteger: Int64(exactly: number)

@@ -4,7 +4,7 @@ import MoultModel
 import Synchronization
 
 /// The registry of the classes of each entity's objects in a coordinator.
-final class ClassRegistry: Sendable {
+package final class ClassRegistry: Sendable {
     private struct State {
         /// The default class for entities without one.
         var base: any PublicObject.Type = ManagedObject.self
@@ -34,7 +34,7 @@ final class ClassRegistry: Sendable {
     }
 
     /// Sets the class for objects of entities without a class.
-    func use(_ base: any PublicObject.Type) {
+    package func use(_ base: any PublicObject.Type) {
         state.withLock { state in
             state.base = base
             state.found = [:]
@@ -42,7 +42,7 @@ final class ClassRegistry: Sendable {
     }
 
     /// Registers the class with which an entity is first used. An existing registration is kept.
-    func registerIfNone(_ type: any PublicObject.Type, entity: String) {
+    package func registerIfNone(_ type: any PublicObject.Type, entity: String) {
         guard type != type.base else { return }
         type.noteModule()
         state.withLock { state in
@@ -53,7 +53,7 @@ final class ClassRegistry: Sendable {
     }
 
     /// Returns the class of the entity, or of its nearest superentity with a class.
-    func type(for entityName: String) -> any PublicObject.Type {
+    package func type(for entityName: String) -> any PublicObject.Type {
         state.withLock { state in
             let modules = state.base.modules
             if state.modules.count == modules.count, let type = state.found[entityName] { return type }
@@ -73,7 +73,7 @@ final class ClassRegistry: Sendable {
     }
 
     /// - Throws: `unknownKey` if the model has no entity for the class.
-    func entityName(for type: any PublicObject.Type) throws -> String {
+    package func entityName(for type: any PublicObject.Type) throws -> String {
         if let name = (type as? ManagedObject.Type)?.entityName { return name }
         let isFound = type.base != ManagedObject.self
         if isFound, let known = state.withLock({ $0.registered.first { $0.value == type }?.key }) { return known }

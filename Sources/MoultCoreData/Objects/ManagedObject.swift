@@ -17,8 +17,8 @@ open class ManagedObject {
     package let object: Object
     /// The context that created the object; nil once it is deallocated. The object does not retain it.
     public private(set) weak var managedObjectContext: ManagedObjectContext?
-    var isKept = false
-    var awakening = Awakening.ahead
+    package var isKept = false
+    package var awakening = Awakening.ahead
 
     /// Creates an object for a context, which calls it. A subclass that overrides it must call `super`.
     public required init(_ handle: ManagedObjectHandle) {
@@ -92,25 +92,27 @@ extension ManagedObject: CustomStringConvertible {
 }
 
 extension ManagedObject: PublicObject {
-    var context: ManagedObjectContext? { managedObjectContext }
-    var storedObject: Object? { object }
+    package var context: ManagedObjectContext? { managedObjectContext }
+    package var storedObject: Object? { object }
 
-    static func make(_ object: Object, in context: ManagedObjectContext) -> AnyObject {
+    package static func make(_ object: Object, in context: ManagedObjectContext) -> AnyObject {
         Self(ManagedObjectHandle(object: object, context: context))
     }
 
-    static func group(_ objects: [Object], as form: ObjectGroup, in context: ManagedObjectContext?) throws -> Any {
+    package static func group(_ objects: [Object], as form: ObjectGroup, in context: ManagedObjectContext?) throws
+        -> Any
+    {
         let shown = try context?.publicObjects(objects, as: ManagedObject.self) ?? []
         return form == .set ? Set(shown) as Any : shown
     }
 
-    static var base: any PublicObject.Type { ManagedObject.self }
+    package static var base: any PublicObject.Type { ManagedObject.self }
 
-    static var modules: Set<String> { [] }
-    static func noteModule() {}
-    static func find(_ className: String, in modules: Set<String>) -> (any PublicObject.Type)? { nil }
+    package static var modules: Set<String> { [] }
+    package static func noteModule() {}
+    package static func find(_ className: String, in modules: Set<String>) -> (any PublicObject.Type)? { nil }
 
-    static func storedObjects(_ value: Any) -> [Object]? {
+    package static func storedObjects(_ value: Any) -> [Object]? {
         switch value {
         case let object as ManagedObject: [object.object]
         case let set as Set<ManagedObject>: set.map(\.object)
@@ -119,9 +121,9 @@ extension ManagedObject: PublicObject {
         }
     }
 
-    static var takesFoundationClasses: Bool { false }
+    package static var takesFoundationClasses: Bool { false }
 
-    static func transformer(_ name: String?, in context: ManagedObjectContext?) -> AnyAttributeTransformer? {
+    package static func transformer(_ name: String?, in context: ManagedObjectContext?) -> AnyAttributeTransformer? {
         name.flatMap { context?.persistentStoreCoordinator?.transformers.transformer(for: $0) }
     }
 }

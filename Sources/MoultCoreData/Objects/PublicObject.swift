@@ -5,7 +5,7 @@ import MoultObjects
 
 /// An object as an app sees it: a ``ManagedObject``, whose methods throw, or one with Core Data's name and signatures,
 /// which does not exist on Apple's platforms. Both wrap the stored object directly.
-protocol PublicObject: AnyObject, SendableMetatype {
+package protocol PublicObject: AnyObject, SendableMetatype {
     /// The context that created the object; nil once it is deallocated.
     var context: ManagedObjectContext? { get }
     /// The stored object; nil for an object without a context.
@@ -44,10 +44,10 @@ protocol PublicObject: AnyObject, SendableMetatype {
 }
 
 /// The state of a public object between its creation and the end of ``PublicObject/awakeFromFetch()``.
-enum Awakening { case ahead, running, done }
+package enum Awakening { case ahead, running, done }
 
 /// The collection type for a value of several objects.
-enum ObjectGroup {
+package enum ObjectGroup {
     case set, orderedSet
     /// The results of a fetched property.
     case list
@@ -60,7 +60,7 @@ extension PublicObject {
 
     /// Runs `body`, which reads or writes values. Every access to values goes through this method, which calls
     /// `awakeFromFetch` each time that a fault was filled.
-    func access<Result>(_ body: () throws -> Result) throws -> Result {
+    package func access<Result>(_ body: () throws -> Result) throws -> Result {
         try publicErrors {
             if let storedObject, try storedObject.beginAccess() || awakening == .ahead {
                 awakening = .running
@@ -72,7 +72,7 @@ extension PublicObject {
     }
 
     /// Makes the context retain this object until the next save, because it may have values of its own.
-    func keepWhileChanged() {
+    package func keepWhileChanged() {
         guard !isKept, awakening != .running, let context else { return }
         isKept = true
         awakening = .done
@@ -86,13 +86,14 @@ extension PublicObject {
             remedy: "Fetch it again in an existing context.")
     }
 
-    func unknownKey(_ key: String, of object: Object) -> MigrationError {
+    package func unknownKey(_ key: String, of object: Object) -> MigrationError {
         MigrationError(
             .unknownKey, "\(object.entityName) has no property \(key).", place: "\(object.entityName).\(key)",
             remedy: "Its properties are: \(object.shape.properties.map(\.name).joined(separator: ", ")).")
     }
 
-    func conversion(of attribute: AttributeDescription, _ key: String, of object: Object) -> AttributeConversion {
+    package func conversion(of attribute: AttributeDescription, _ key: String, of object: Object) -> AttributeConversion
+    {
         AttributeConversion(
             type: attribute.type, owner: object.entityName, name: key,
             transformer: attribute.type == .transformable
@@ -105,7 +106,7 @@ extension PublicObject {
     /// Returns the value for a key of the model.
     ///
     /// - Throws: `unknownKey`, `objectGone`, `dataConflict`.
-    func read(_ key: String, of object: Object) throws -> Any? {
+    package func read(_ key: String, of object: Object) throws -> Any? {
         guard let position = object.shape.position(of: key) else {
             return try composite(key, of: object) ?? fetched(key, of: object)
         }
@@ -124,7 +125,7 @@ extension PublicObject {
     ///
     /// - Parameter isChange: whether setting an attribute makes the next save write the object.
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`.
-    func write(_ value: Any?, _ key: String, of object: Object, isChange: Bool = true) throws {
+    package func write(_ value: Any?, _ key: String, of object: Object, isChange: Bool = true) throws {
         switch object.shape[key] {
         case .attribute(_, let attribute)?:
             let value = try conversion(of: attribute, key, of: object).attributeValue(value)
@@ -150,14 +151,14 @@ extension PublicObject {
     }
 
     /// Returns the value for a key path, through relationships and operators such as `@count`.
-    func read(keyPath: String, of object: Object) throws -> Any? {
+    package func read(keyPath: String, of object: Object) throws -> Any? {
         let context = try liveContext(object)
         return try context.graph().value(of: Expression(parsing: keyPath), for: object).foundation(in: context)
     }
 
     /// Returns values by name, each in the form of ``read(_:of:)``, without reading any destination. Nil values are
     /// `NSNull`. A composite attribute is returned whole if one of its elements is among the values.
-    func read(_ values: [String: ObjectValue], of object: Object) throws -> [String: Any] {
+    package func read(_ values: [String: ObjectValue], of object: Object) throws -> [String: Any] {
         try values.reduce(into: [:]) { result, value in
             let found = try read(value.value, value.key, of: object)
             let path = value.key.split(separator: ".").map(String.init)
@@ -187,7 +188,7 @@ extension PublicObject {
         }
     }
 
-    func objectIDs(_ key: String, of object: Object) throws -> [ManagedObjectID] {
+    package func objectIDs(_ key: String, of object: Object) throws -> [ManagedObjectID] {
         guard case .relationship(let relationship, _)? = object.shape[key] else { throw unknownKey(key, of: object) }
         return relationship.isToMany ? try object.toManyIDs(key) : [try object.toOneID(key)].compactMap(\.self)
     }
@@ -212,7 +213,7 @@ extension PublicObject {
     }
 
     /// Returns a composite attribute's value with another value at the path of an element.
-    static func setting(_ value: Any?, at path: ArraySlice<String>, in values: [String: Any]) -> [String: Any] {
+    package static func setting(_ value: Any?, at path: ArraySlice<String>, in values: [String: Any]) -> [String: Any] {
         guard let first = path.first else { return values }
         var values = values
         values[first] =
@@ -252,7 +253,7 @@ extension PublicObject {
     }
 
     /// Whether the entity has a property, a composite attribute or an element of one with this name.
-    func has(_ key: String, _ object: Object) -> Bool {
+    package func has(_ key: String, _ object: Object) -> Bool {
         if object.shape.position(of: key) != nil || object.shape.isComposite(key) { return true }
         return (try? fetchedProperty(key, of: object)) != nil
     }
@@ -279,13 +280,13 @@ extension PublicObject {
     private var isBeingSaved: Bool { context?.state.withLock { $0.isSaving } ?? false }
 
     /// Runs a validation of the model, unless a save is running, which validates anyway.
-    func validate(_ check: (Object) throws -> Void) throws {
+    package func validate(_ check: (Object) throws -> Void) throws {
         guard let storedObject, !isBeingSaved else { return }
         try publicErrors { try check(storedObject) }
     }
 
     /// Validates a value with the model's rules for an attribute.
-    func validate(_ value: Any?, _ key: String) throws {
+    package func validate(_ value: Any?, _ key: String) throws {
         guard let object = storedObject, case .attribute(_, let attribute)? = object.shape[key] else { return }
         try validate { try $0.validate(conversion(of: attribute, key, of: object).attributeValue(value), for: key) }
     }

@@ -30,12 +30,12 @@ public struct JSONAttributeTransformer<Value: Codable & Sendable>: AttributeTran
     public func value(from data: Data) throws -> Value { try JSONDecoder().decode(Value.self, from: data) }
 }
 
-struct AnyAttributeTransformer: Sendable {
+package struct AnyAttributeTransformer: Sendable {
     /// Encodes a value. The string is the attribute's name, for errors.
     let encode: @Sendable (Any, String) throws -> Data
     let decode: @Sendable (Data) throws -> Any
 
-    init<Transformer: AttributeTransformer>(_ transformer: Transformer) {
+    package init<Transformer: AttributeTransformer>(_ transformer: Transformer) {
         encode = { value, place in
             guard let value = value as? Transformer.Value else {
                 throw MigrationError(
@@ -65,12 +65,12 @@ final class TransformerRegistry: Sendable {
 /// As in Core Data, a transformer converts a value to data with `transformedValue(_:)`, and back with
 /// `reverseTransformedValue(_:)`. A ``NSSecureUnarchiveFromDataTransformer`` works the other way round. It takes the
 /// place of one that is not registered, with a warning.
-struct TransformerBridge: AttributeTransformer {
+package struct TransformerBridge: AttributeTransformer {
     let name: String?
 
-    init(_ name: String?) { self.name = name }
+    package init(_ name: String?) { self.name = name }
 
-    func data(from value: Any) throws -> Data {
+    package func data(from value: Any) throws -> Data {
         let found = transformer()
         let isReversed = found is NSSecureUnarchiveFromDataTransformer
         let made = isReversed ? found.reverseTransformedValue(value) : found.transformedValue(value)
@@ -80,7 +80,7 @@ struct TransformerBridge: AttributeTransformer {
             place: name ?? "", remedy: "Return Data from transformedValue(_:).")
     }
 
-    func value(from data: Data) throws -> Any {
+    package func value(from data: Data) throws -> Any {
         let found = transformer()
         let isReversed = found is NSSecureUnarchiveFromDataTransformer
         if let value = isReversed ? found.transformedValue(data) : found.reverseTransformedValue(data) { return value }

@@ -8,7 +8,7 @@ public enum BatchRequestResultType: UInt, Sendable {
     case objectIDs, count
 
     /// Returns the result of a request in Core Data's form: `true`, the identities, or their number.
-    static func result(_ type: UInt, _ ids: [ManagedObjectID]) -> Any {
+    package static func result(_ type: UInt, _ ids: [ManagedObjectID]) -> Any {
         switch Self(rawValue: type) {
         case .objectIDs: ids
         case .count: ids.count

@@ -1,8 +1,8 @@
 import Foundation
-import Moult
 import MoultBasics
 import MoultModel
 import MoultObjects
+import MoultSession
 import Synchronization
 
 /// A model, its stores and a main context: `NSPersistentContainer`.

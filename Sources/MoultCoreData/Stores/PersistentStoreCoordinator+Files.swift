@@ -22,7 +22,7 @@ extension PersistentStoreCoordinator {
     }
 
     /// Destroys a store, and leaves an empty database in its place if `leavingFile` is true, as Core Data does.
-    static func destroy(
+    package static func destroy(
         _ url: URL, _ type: PersistentStore.StoreType, _ options: [String: any Sendable]?, leavingFile: Bool
     ) throws {
         let options = try StoreOptions(options)
@@ -197,7 +197,7 @@ extension PersistentStoreCoordinator {
     /// Returns the model that is kept inside a store, which need not be open.
     ///
     /// - Throws: `fileNotFound`, `notAStore`, `metadataInvalid`; `modelNotFound` if there is no readable model.
-    static func modelInStore(at url: URL) throws -> ManagedObjectModel {
+    package static func modelInStore(at url: URL) throws -> ManagedObjectModel {
         try read(url) { try StoreSnapshot($0).ownVersion().model }
     }
 

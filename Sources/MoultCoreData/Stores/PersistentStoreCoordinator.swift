@@ -1,8 +1,8 @@
 import Foundation
-import Moult
 import MoultEngine
 import MoultModel
 import MoultObjects
+import MoultSession
 import MoultStore
 import Synchronization
 
@@ -14,11 +14,11 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     public let managedObjectModel: ManagedObjectModel
     package let objects: ObjectCoordinator
     /// The Core Data named coordinator that wraps this one.
-    weak var publicCoordinator: AnyObject?
-    let classes: ClassRegistry
+    package weak var publicCoordinator: AnyObject?
+    package let classes: ClassRegistry
     let transformers = TransformerRegistry()
     /// The versions found next to the model, for stores with older versions.
-    let modelVersions: ModelVersions?
+    package let modelVersions: ModelVersions?
     private let stores = Mutex<[PersistentStore]>([])
 
     /// - Parameter versions: the versions that stores may have, oldest first. A store with none of them is migrated by

@@ -1,11 +1,11 @@
 import Foundation
-import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultSQLite
+import MoultSession
 import MoultStore
 
 /// A loader that opens one store for a coordinator. It creates the store if needed, and migrates an older one.

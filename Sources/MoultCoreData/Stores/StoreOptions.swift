@@ -1,8 +1,8 @@
 import Foundation
-import Moult
 import MoultBasics
 import MoultModel
 import MoultObjects
+import MoultSession
 
 /// The keys of a store's options, in Core Data's spelling. A key that is not in ``all`` is an error when the store is
 /// opened; it is never ignored.

@@ -1,8 +1,8 @@
 import Foundation
-import Moult
 import MoultBasics
 internal import MoultCoreData
 import MoultObjects
+import MoultSession
 
 /// A container's schema and open stores, which the container shares with all its contexts.
 final class ContainerStorage: @unchecked Sendable {

@@ -1,6 +1,6 @@
 import Foundation
-import Moult
 internal import MoultCoreData
+import MoultSession
 
 /// The configuration of a store: the models that it holds, its location, and whether it may be written.
 ///

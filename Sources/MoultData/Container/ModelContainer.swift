@@ -1,8 +1,8 @@
 import Foundation
-import Moult
 import MoultBasics
 public import MoultCoreData
 import MoultObjects
+import MoultSession
 
 /// A schema and the stores that hold its models.
 ///

@@ -1,7 +1,7 @@
-import Moult
 import MoultBasics
 internal import MoultCoreData
 import MoultEngine
+import MoultSession
 
 /// Makes, lists, verifies and restores the backups of one store. A migration makes a backup automatically before it
 /// changes anything; use this type for a "Create backup now" button.

@@ -1,9 +1,9 @@
-import Moult
 import MoultBasics
 internal import MoultCoreData
 import MoultModel
 import MoultObjects
 import MoultPlan
+import MoultSession
 import MoultStore
 
 extension SchemaMigrationPlan {

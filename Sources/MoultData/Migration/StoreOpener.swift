@@ -1,9 +1,9 @@
-import Moult
 import MoultBasics
 package import MoultCoreData
 import MoultModel
 import MoultObjects
 import MoultPlan
+import MoultSession
 import MoultStore
 
 /// Opens the stores of a container. Makes a store if there is none, and migrates an earlier version along the plan.

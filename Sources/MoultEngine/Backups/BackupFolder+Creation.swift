@@ -4,7 +4,7 @@ import MoultSQLite
 
 extension BackupFolder {
     /// A backup whose pages are copied, under a temporary name, not yet verified.
-    struct Draft {
+    package struct Draft {
         let folder: String
         let storeName: String
         /// The path of the backed-up store.
@@ -33,7 +33,7 @@ extension BackupFolder {
         }
     }
 
-    static let draftSuffix = ".part"
+    package static let draftSuffix = ".part"
 
     /// Makes and verifies a backup of the store that a lock holds.
     ///
@@ -49,7 +49,7 @@ extension BackupFolder {
     }
 
     /// Verifies a draft and returns it as a backup; removes it if verification fails.
-    func proven(_ draft: Draft, naming: (String) throws -> Void = { _ in }) throws -> StoreBackup {
+    package func proven(_ draft: Draft, naming: (String) throws -> Void = { _ in }) throws -> StoreBackup {
         do {
             return try finish(draft, try prove(draft), naming: naming)
         } catch {
@@ -59,7 +59,7 @@ extension BackupFolder {
     }
 
     /// - Parameter rights: the file rights of the backed-up store.
-    func makeFolder(_ rights: FileRights) throws {
+    package func makeFolder(_ rights: FileRights) throws {
         guard try !system.exists(folder) else { return }
         // Make the sidecar, in case the store was never changed.
         try system.makeFolder(Path.folder(of: folder), rights)
@@ -84,7 +84,7 @@ extension BackupFolder {
     ///   - store: the path of the store, next to its external data.
     ///   - rights: the file rights of the backed-up store.
     ///   - isInFileAlone: whether the store's file is the whole store, and does not change.
-    func draft(
+    package func draft(
         of connection: Connection, named storeName: String, beside store: String, version: String,
         for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ rights: FileRights,
         cloning isInFileAlone: Bool = false, _ observer: MigrationObserver
@@ -183,7 +183,7 @@ extension BackupFolder {
     ///   - place: the path that the error names; nil for the file's own.
     /// - Returns: the rows by table.
     @discardableResult
-    static func checkSoundness(
+    package static func checkSoundness(
         of path: String, for reason: StoreBackup.Manifest.Reason = .migration, place: String? = nil
     ) throws -> [String: Int64] {
         let connection = try Connection(path, mode: .immutable)
@@ -236,7 +236,7 @@ extension BackupFolder {
 
     /// Returns an unused name, `<UTC time>-<version>-<n>`, so that two backups in one second, or of one version, never
     /// collide.
-    func freeName(version: String, at time: Timestamp) throws -> String {
+    package func freeName(version: String, at time: Timestamp) throws -> String {
         let version = String(version.map { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" ? $0 : "_" })
         let stem = "\(time.iso8601Basic)-\(version.isEmpty ? "unknown" : String(version.prefix(60)))"
         var number = 1
@@ -246,7 +246,7 @@ extension BackupFolder {
 
     /// Removes the drafts of runs that died, except one that a migration's next call needs. Requires the lock of the
     /// store's sidecar.
-    func removeDrafts(of sidecar: StoreRecords) throws {
+    package func removeDrafts(of sidecar: StoreRecords) throws {
         try removeDrafts(except: MigrationCheckpoint.read(sidecar, system)?.draft?.name)
     }
 

@@ -5,7 +5,7 @@ import MoultSQLite
 /// The folder that holds the backups of one store.
 package struct BackupFolder: Sendable {
     package let folder: String
-    let system: any System
+    package let system: any System
 
     package init(_ folder: String, _ system: any System = POSIXSystem()) {
         self.folder = folder
@@ -133,7 +133,7 @@ package struct BackupFolder: Sendable {
         "Removed the backup \(name), which the retention policy does not keep."
     }
 
-    func remove(_ backup: StoreBackup) throws {
+    package func remove(_ backup: StoreBackup) throws {
         // If the removal stops half-way, the next run removes the rest, as it does for an unfinished backup.
         let going = Path.join(Path.folder(of: backup.folder), ".\(system.uniqueName())\(Self.draftSuffix)")
         try system.rename(backup.folder, to: going)

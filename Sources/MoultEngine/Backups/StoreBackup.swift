@@ -113,7 +113,7 @@ public struct StoreBackup: Sendable, Equatable {
 // MARK: - On the disk
 
 extension StoreBackup {
-    static let manifestName = "manifest.json"
+    package static let manifestName = "manifest.json"
 
     /// The most bytes that a manifest may have: some 600,000 external files.
     static let largestManifest = 128 << 20
@@ -168,7 +168,7 @@ extension String {
     var isPlainFileName: Bool { !isEmpty && self != "." && self != ".." && !contains("/") && !contains("\0") }
 
     /// Whether it is a path from a folder to a file below it.
-    var isPathBelow: Bool {
+    package var isPathBelow: Bool {
         split(separator: "/", omittingEmptySubsequences: false).allSatisfy { String($0).isPlainFileName }
     }
 }
@@ -179,7 +179,7 @@ extension Timestamp {
 
 extension StoreBackup.Manifest {
     /// The files in the backup's folder besides the manifest, as paths from there.
-    var files: [String] { [storeName] + externalFiles.map(\.path) }
+    package var files: [String] { [storeName] + externalFiles.map(\.path) }
 
     package var json: JSONValue {
         let contents: [JSONValue.Member] = [

@@ -5,7 +5,7 @@ import MoultStore
 /// The seconds that each phase of a run is expected to take, from bytes and rows.
 ///
 /// Only their proportions matter: the speed of the machine shows while the run continues (``MachineSpeed``).
-struct Estimate: Sendable, Equatable {
+package struct Estimate: Sendable, Equatable {
     let seconds: [MigrationProgress.Phase: Double]
     /// Whether app code does part of the phase `change`, so that its pace does not reflect SQLite's.
     let hasCode: Bool
@@ -72,7 +72,7 @@ extension Estimate {
     }
 
     /// Estimates restoring a backup, from its size and the size of the present store, which is backed up first.
-    init(restoring size: Int64, over present: Int64) {
+    package init(restoring size: Int64, over present: Int64) {
         self.init([
             .backup: Double(present) * (CostModel.backup + CostModel.proof), .commit: Double(size) * CostModel.commit,
         ])
@@ -145,7 +145,7 @@ extension StoreScript.Statement {
 }
 
 /// The approximate sizes of a store's tables.
-struct TableSizes {
+package struct TableSizes {
     /// The highest key by table; no row is counted.
     private(set) var rows: [String: Int64] = [:]
     /// The average number of bytes of a row and its index entries.
@@ -168,7 +168,7 @@ struct TableSizes {
     var all: Int64 { rows.values.reduce(0) { $0 &+ min(max($1, 0), 1 << 40) } }
 
     /// Returns the rows of all tables, as the size of pieces of metered work; 1 without a meter.
-    static func metered(over connection: Connection) throws -> Int64 {
+    package static func metered(over connection: Connection) throws -> Int64 {
         WorkMeter.current == nil ? 1 : try TableSizes(over: connection).all
     }
 }

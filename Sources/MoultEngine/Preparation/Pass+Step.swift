@@ -102,7 +102,7 @@ package struct CodeContext {
     /// Whether to cancel. Call it often, and throw ``cancellation`` when it returns true.
     package let isCancelled: () -> Bool
     /// Whether more than a quarter of an entity's objects may be quarantined.
-    var allowsLargeQuarantine = false
+    package var allowsLargeQuarantine = false
 
     package var cancellation: MigrationError { Executor.cancelled(connection.path) }
 }
@@ -139,7 +139,7 @@ extension Pass {
 
     /// Creates a pass that keeps the version and changes objects in one step. The step verifies that it has made
     /// exactly the intended changes.
-    init(at version: KeptVersion, _ name: String, _ sentence: String, _ action: any StepAction) {
+    package init(at version: KeptVersion, _ name: String, _ sentence: String, _ action: any StepAction) {
         self.init(from: version.version.name, to: version.version.name, verification: .none)
         reason = .repair
         steps = [Step(name: name, sentence: sentence, action: action)]

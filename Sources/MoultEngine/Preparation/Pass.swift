@@ -38,12 +38,12 @@ package struct Pass: Sendable {
     /// The number of working copies that are kept until the end, because steps may have to be undone on them.
     package var keptCopies = 0
     /// The free pages of the store that are given back, once all else is done; nil to leave them.
-    var freePages: FreePages?
+    package var freePages: FreePages?
     var isCompacted: Bool { freePages != nil }
     /// The amount by which the store may grow; nil if it keeps its size, but for ``newBytes``.
     var growth: StoreGrowth?
     /// The most bytes by which a repair enlarges the store.
-    var newBytes: Int64 = 0
+    package var newBytes: Int64 = 0
     /// The facts found in the rows when this was planned; nil if the rows were not read.
     package var rowFacts: BoundPlan.RowFacts?
     /// The checks made under the lock before any change, such as that the store is the one planned for.
@@ -54,9 +54,9 @@ package struct Pass: Sendable {
     /// has no `source`.
     package var verification: Verification
     /// The verification that the steps have left a valid store of the version.
-    var stepVerification = StepVerification.none
+    package var stepVerification = StepVerification.none
     /// The files of external data that are moved away once the store is committed, under the same lock.
-    var unnamedFiles: UnnamedFiles?
+    package var unnamedFiles: UnnamedFiles?
     /// Entries of the metadata that the new store gets once it is verified.
     package var metadataEntries: [String: PropertyList] = [:]
     /// The pass after this one, if the path takes several. All passes run on working copies; the store sees one commit,

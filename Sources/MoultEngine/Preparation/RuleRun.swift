@@ -116,7 +116,7 @@ struct RulesBefore: StoreCheck {
 extension ChangeVerifier {
     /// Creates a shape of everything in a store of this layout except the counters of keys, the history, and values
     /// derived by triggers.
-    init(_ connection: Connection, _ layout: StoreLayout) {
+    package init(_ connection: Connection, _ layout: StoreLayout) {
         let tables = layout.tables.map { table in
             Table(name: table.name, columns: table.columns.compactMap { Self.column($0, of: table, layout) })
         }

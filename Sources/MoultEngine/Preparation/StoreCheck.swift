@@ -12,15 +12,17 @@ package protocol StoreCheck: Sendable {
 }
 
 /// The check that a store is still the one that a plan was made for.
-struct UnchangedStore: StoreCheck {
-    let binding: BoundPlan.Binding
+package struct UnchangedStore: StoreCheck {
+    package let binding: BoundPlan.Binding
     /// The resolved path of the store.
-    let store: String
+    package let store: String
 
-    var sentence: String { "Check that the store is the one for which the plan was made." }
+    package init(binding: BoundPlan.Binding, store: String) { (self.binding, self.store) = (binding, store) }
+
+    package var sentence: String { "Check that the store is the one for which the plan was made." }
 
     /// - Throws: `planStale`.
-    func check(_ connection: Connection) throws {
+    package func check(_ connection: Connection) throws {
         guard try BoundPlan.Binding(StoreSnapshot(connection)) != binding else { return }
         throw MigrationError(
             .planStale, "The store is not the one for which the plan was made: its version or its tables have changed.",
@@ -29,14 +31,20 @@ struct UnchangedStore: StoreCheck {
 }
 
 /// A version that a run keeps while code changes the objects of its store.
-struct KeptVersion: Sendable {
-    let version: ModelVersion
+package struct KeptVersion: Sendable {
+    package let version: ModelVersion
     /// The resolved path of the store.
-    let store: String
-    let system: any System
+    package let store: String
+    package let system: any System
+
+    package init(version: ModelVersion, store: String, system: any System) {
+        (self.version, self.store, self.system) = (version, store, system)
+    }
 
     /// Returns the model of the part of the version that the store holds.
-    func model(over connection: Connection) throws -> ManagedObjectModel { try bound(to: connection).target.model }
+    package func model(over connection: Connection) throws -> ManagedObjectModel {
+        try bound(to: connection).target.model
+    }
 
     func verifySteps(_ connection: Connection, catalogueDigest: [UInt8]) throws {
         try StoreVerification(bound(to: connection), store: store, system: system)
@@ -52,15 +60,23 @@ struct KeptVersion: Sendable {
     }
 }
 
+/// A repair, of which the verification knows the version and the indexes.
+package protocol RepairedStore: Sendable {
+    /// The version of the store, which the repair leaves as it is.
+    var kept: KeptVersion { get }
+    /// Returns the digest of the catalogue before the steps, with the unique indexes that waited for the rows.
+    func digestWithoutWaiting(_ connection: Connection, _ digest: [UInt8]) throws -> [UInt8]
+}
+
 /// The verification that steps have left a valid store of the version.
-indirect enum StepVerification: Sendable {
+package indirect enum StepVerification: Sendable {
     case none
     /// Verified against the plan of the pass.
     case plan(StoreVerification)
     /// Verified against the version, which the steps have not changed.
     case version(KeptVersion)
     /// The same after a repair, which may have made the unique indexes that waited for the rows.
-    case repair(StoreRepair)
+    case repair(any RepairedStore)
 
     /// - Parameter digest: the digest of the catalogue before the steps.
     func verify(_ connection: Connection, catalogueDigest digest: [UInt8]) throws {

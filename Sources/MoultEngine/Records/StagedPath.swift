@@ -167,7 +167,7 @@ package struct StagedStore {
     /// The database for data that has no place in the store.
     package var aside: String { Path.join(folder, "aside") }
     /// The folder of the records that Moult keeps next to a store.
-    var records: String { Path.join(folder, "records") }
+    package var records: String { Path.join(folder, "records") }
     /// A file that names what is being renamed, from just before until the store has its name.
     private var mark: String { Path.join(folder, "moving") }
 
@@ -203,7 +203,7 @@ package struct StagedStore {
     /// Removes what dead processes left for a path, and checks that the path and the places are free.
     ///
     /// - Throws: `usage` if one of them is taken, `locked` if another process is making the same store.
-    static func checkFree(
+    package static func checkFree(
         _ path: String, taking places: [String], apartFrom store: String?, _ system: any System
     ) throws {
         try removeAbandoned(path, system)

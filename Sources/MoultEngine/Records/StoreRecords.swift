@@ -58,7 +58,7 @@ package struct StoreRecords: Sendable, Hashable {
     package var quarantine: String { Path.join(folder, "quarantine.sqlite") }
     /// The folder of external data files that no row named, by the run that moved them here.
     package var unnamedFiles: String { Path.join(folder, Self.unnamedFilesName) }
-    static let unnamedFilesName = "external-files"
+    package static let unnamedFilesName = "external-files"
     /// The mark that a person has stopped a run, written at the request.
     package var stopped: String { Path.join(folder, Self.stoppedName) }
     static let stoppedName = "stopped"

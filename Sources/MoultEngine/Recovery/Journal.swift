@@ -247,3 +247,21 @@ extension Connection {
         return counts
     }
 }
+
+extension Journal {
+    /// Creates the journal of a move that begins.
+    ///
+    /// - Parameters:
+    ///   - name: the version of the store.
+    ///   - before: the state of the store.
+    ///   - backups: the folder of its backups.
+    package init(
+        ofMove run: String, at time: String, of name: String, _ before: StoreState, backups: String,
+        to destination: String
+    ) {
+        self.init(
+            run: run, operation: .move, state: .started, from: name, to: name, startedAt: time,
+            schemaVersion: before.schemaVersion, oldChecksum: before.checksum, backups: backups, newExternalFiles: [],
+            destination: destination)
+    }
+}

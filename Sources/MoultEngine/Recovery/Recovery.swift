@@ -166,7 +166,7 @@ package enum Recovery {
     /// alive.
     ///
     /// - Parameter checkpoint: the checkpoint of the migration whose working files the next call needs.
-    static func removeLeftovers(
+    package static func removeLeftovers(
         _ sidecar: StoreRecords, _ backups: BackupFolder, keeping checkpoint: MigrationCheckpoint? = nil,
         _ system: any System
     ) throws {

@@ -136,7 +136,7 @@ package final class StoreLock {
     func settle() throws { try connection.writeBackLog(system, isProven: false) }
 
     /// Reports where the copies are of files that SQLite could not apply completely.
-    func report(to observer: MigrationObserver) {
+    package func report(to observer: MigrationObserver) {
         guard let kept else { return }
         observer.report(.lock, 1, "SQLite does not apply all of the -wal or -journal: a copy is in \(kept.folder)")
     }

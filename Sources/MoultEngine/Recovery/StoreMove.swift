@@ -6,12 +6,12 @@ import MoultStore
 ///
 /// It has committed once the new path has the store, next to a record of the run (``StoreRecords/arrival``). The journal
 /// stays until nothing else of the move is left at either place but that record.
-struct StoreMove {
+package struct StoreMove {
     let journal: Journal
     /// The records at the old place.
     let old: StoreRecords
     /// The unfinished store next to the new path.
-    let staged: StagedStore
+    package let staged: StagedStore
     private let new: StoreRecords
     private let system: any System
 
@@ -23,7 +23,7 @@ struct StoreMove {
     }
 
     /// - Parameter journal: the journal of a move.
-    init(_ journal: Journal, _ old: StoreRecords, _ system: any System) {
+    package init(_ journal: Journal, _ old: StoreRecords, _ system: any System) {
         (self.journal, self.old, self.system) = (journal, old, system)
         new = StoreRecords(store: journal.destination ?? "")
         staged = StagedStore(ofMove: journal.run, to: new.store, system)
@@ -54,13 +54,13 @@ struct StoreMove {
     }
 
     /// Whether a file or a folder among the records goes with the store.
-    static func isCarried(_ name: String) -> Bool {
+    package static func isCarried(_ name: String) -> Bool {
         let own = ["lock", "journal.json", MovedStore.name, StoreRecords.arrivalName, StoreRecords.stoppedName]
         return !own.contains(name) && !name.hasPrefix("work-") && !name.hasPrefix("mirror.") && !name.hasSuffix(".part")
     }
 
     /// Whether the new path has the store.
-    var isCommitted: Bool {
+    package var isCommitted: Bool {
         get throws {
             guard let arrival = try arrival, try !system.exists(staged.new),
                 let there = try system.status(of: new.store)
@@ -138,7 +138,7 @@ struct StoreMove {
     }
 
     /// Removes what a move that has not committed has made at the new place.
-    func discard() throws {
+    package func discard() throws {
         guard try system.exists(Path.folder(of: new.store)) else { return }
         // A program may have made another store at the new path, which uses the files and the records there.
         let isTaken = try system.exists(new.store)
@@ -152,7 +152,7 @@ struct StoreMove {
     /// - Parameters:
     ///   - lock: the lock of the old file, which is removed; nil if there is none, or if another file is there.
     ///   - other: the lock of another store that was made at the old path.
-    func complete(
+    package func complete(
         _ result: StoreRun.Result, seconds: Double = 0, size: Int64, removing lock: StoreLock? = nil,
         keeping other: StoreLock? = nil
     ) throws {
@@ -229,7 +229,7 @@ struct StoreMove {
 }
 
 /// The record at the new place of the run that moved the store there, while that run has not ended.
-struct StoreArrival {
+package struct StoreArrival {
     /// The name of the run.
     var run: String
     /// The old path.
@@ -237,7 +237,7 @@ struct StoreArrival {
     /// The store's `NSStoreUUID`.
     var uuid: String
 
-    init(run: String, from: String, uuid: String) { (self.run, self.from, self.uuid) = (run, from, uuid) }
+    package init(run: String, from: String, uuid: String) { (self.run, self.from, self.uuid) = (run, from, uuid) }
 
     /// Reads the record at a place; nil if there is none.
     init?(at place: StoreRecords, _ system: any System) throws {
@@ -250,7 +250,7 @@ struct StoreArrival {
         self.init(run: run, from: from, uuid: uuid)
     }
 
-    func write(to place: StoreRecords, _ system: any System) throws {
+    package func write(to place: StoreRecords, _ system: any System) throws {
         let json: JSONValue = ["format": 1, "run": .string(run), "from": .string(from), "uuid": .string(uuid)]
         try system.write(Array((json.indented + "\n").utf8), to: place.arrival, place.rights)
         try system.synchronise(place.arrival)
@@ -261,7 +261,8 @@ extension Journal {
     /// Returns the record of a move for the history.
     ///
     /// - Parameter backup: the name of the backup of the move; nil in the history of the new place.
-    func record(_ result: StoreRun.Result, at end: Timestamp, seconds: Double, size: Int64, backup: String?) -> StoreRun
+    package func record(_ result: StoreRun.Result, at end: Timestamp, seconds: Double, size: Int64, backup: String?)
+        -> StoreRun
     {
         StoreRun(
             run: run, operation: operation, result: result, from: from, to: to, startTime: startedAt,
@@ -276,7 +277,7 @@ extension Migrator {
     /// - Returns: nil if there is none, or none that has committed; `nothing` if only its record was left.
     /// - Throws: `locked` if another process is ending it, or has a store that it concerns open.
     @discardableResult
-    func finishMove(_ place: StoreRecords) throws -> RecoveryOutcome? {
+    package func finishMove(_ place: StoreRecords) throws -> RecoveryOutcome? {
         guard let found = try StoreMove(at: place, system) else {
             return try StoreMove.forgetArrival(at: place, system) && !system.exists(place.journal) ? .nothing : nil
         }

@@ -37,7 +37,7 @@ package struct HistoryLimit: Sendable, Equatable {
 
     /// The number of the first transaction that stays, as SQL. A reader of history expects the transactions after its
     /// token to be complete, so none is left out between others.
-    var firstKept: String {
+    package var firstKept: String {
         "(SELECT coalesce((SELECT min(Z_PK) FROM main.ATRANSACTION WHERE ZTIMESTAMP >= \(seconds)), "
             + "(SELECT max(Z_PK) FROM main.ATRANSACTION)))"
     }

@@ -83,7 +83,7 @@ package struct MigrationObserver: Sendable {
     /// left.
     ///
     /// - Parameter start: the part of the run that earlier calls did.
-    func timed(by estimate: Estimate, from start: Double = 0, _ system: any System) -> MigrationObserver {
+    package func timed(by estimate: Estimate, from start: Double = 0, _ system: any System) -> MigrationObserver {
         let clock = MachineSpeed(estimate, from: start, system)
         var observer = self
         (observer.estimate, observer.clock) = (estimate, clock)
@@ -116,7 +116,7 @@ package struct MigrationObserver: Sendable {
     }
 
     /// - Parameter part: the part of the phase that is done, 0 to 1.
-    func report(
+    package func report(
         _ phase: MigrationProgress.Phase, _ part: Double, rows: Int64 = 0, bytes: Int64 = 0, _ message: String? = nil,
         table: String? = nil, isBeside: Bool = false
     ) {

@@ -54,7 +54,7 @@ package struct Migrator: Sendable {
     }
 
     /// Checks a store's surroundings and locks it.
-    func lock(_ store: String) throws -> StoreLock {
+    package func lock(_ store: String) throws -> StoreLock {
         try finishMove(sidecar(of: store))
         let path = try ReadOnlyStore.checkFile(store, system)
         try StorePrecheck.checkFile(path, system)
@@ -117,7 +117,7 @@ package struct Migrator: Sendable {
     }
 
     /// Returns the sidecar of the store at a path, even if the store is gone.
-    func sidecar(of store: String) throws -> StoreRecords { try StoreRecords(of: store, system) }
+    package func sidecar(of store: String) throws -> StoreRecords { try StoreRecords(of: store, system) }
 }
 
 extension Migrator {

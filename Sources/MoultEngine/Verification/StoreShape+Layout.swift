@@ -46,7 +46,7 @@ extension StoreShape {
     }
 
     /// Returns the entities of persistent history that Core Data itself numbers; empty for a store without history.
-    static func history(of layout: StoreLayout) -> [EntityNumber] {
+    package static func history(of layout: StoreLayout) -> [EntityNumber] {
         guard layout.hasHistory else { return [] }
         return PersistentHistory(of: layout).tables.map {
             EntityNumber(number: $0.number, name: $0.entityName, superNumber: 0, table: $0.name)
@@ -144,7 +144,7 @@ extension StoreShape {
 
 extension ValueVerifier {
     /// Creates the columns of every attribute, element of a composite attribute and Core Data column in a layout.
-    init(_ connection: Connection, _ layout: StoreLayout, withValues: Bool = false) {
+    package init(_ connection: Connection, _ layout: StoreLayout, withValues: Bool = false) {
         let attributes = layout.model.entities.flatMap { entity in
             entity.attributes.filter(\.isStored).flatMap(\.leaves).compactMap { attribute in
                 Column(attribute, of: entity, in: layout)

@@ -123,12 +123,12 @@ package struct Verification: Sendable {
     package init(_ checks: any StoreCheck...) { self.checks = checks }
 
     /// The empty verification.
-    static let none = Verification()
+    package static let none = Verification()
 
     /// The verification that the new store is a sound database.
     package static let soundness = Verification(SoundnessCheck())
 
-    static let sentence = "Verify the new store."
+    package static let sentence = "Verify the new store."
 
     /// Whether a transaction on the store itself skips the tables that it has not written to.
     var narrows: Bool { plan != nil && !comparesUnwritten }

@@ -283,7 +283,7 @@ extension MigrationError {
 
 extension Array where Element: Sendable {
     /// Returns the results of `transform` in order, computed on all cores; throws the first error in that order.
-    func concurrentMap<Result: Sendable>(_ transform: @Sendable (Element) throws -> Result) throws -> [Result] {
+    package func concurrentMap<Result: Sendable>(_ transform: @Sendable (Element) throws -> Result) throws -> [Result] {
         let results = Mutex<[Int: Swift.Result<Result, any Error>]>([:])
         DispatchQueue.concurrentPerform(iterations: count) { position in
             let result = Swift.Result { try transform(self[position]) }

@@ -8,8 +8,8 @@ import MoultModel
 #endif
 
 /// A file that contains one version of a model.
-struct ModelFile: Sendable {
-    enum Form: Sendable {
+package struct ModelFile: Sendable {
+    package enum Form: Sendable {
         /// `contents` of an `.xcdatamodel`.
         case xml
         /// `elements` of an `.xcdatamodel`, before Xcode 4.
@@ -23,15 +23,15 @@ struct ModelFile: Sendable {
     }
 
     /// The version's name: the stem of the file, or of its `.xcdatamodel` folder.
-    let name: String
-    let path: String
-    let form: Form
+    package let name: String
+    package let path: String
+    package let form: Form
     /// The contents of a file that is not on this disk, such as one in an archive; nil for one that is.
     var contents: [UInt8]?
 
     /// - Parameter shared: entities to share with the other files of a model.
     /// - Throws: `MigrationError` with the path in its place.
-    func read(sharing shared: SharedEntities = SharedEntities()) throws -> (
+    package func read(sharing shared: SharedEntities = SharedEntities()) throws -> (
         model: ManagedObjectModel, findings: [Finding]
     ) {
         let bytes = try self.bytes
@@ -131,7 +131,9 @@ extension String {
     var fileName: String { split(separator: "/").last.map(String.init) ?? self }
 
     /// The file's name without its extension; a name whose only dot is its first character has no extension.
-    var fileStem: String { fileExtension.isEmpty ? fileName : String(fileName.dropLast(fileExtension.count + 1)) }
+    package var fileStem: String {
+        fileExtension.isEmpty ? fileName : String(fileName.dropLast(fileExtension.count + 1))
+    }
 
     package var fileExtension: String {
         let parts = fileName.split(separator: ".", omittingEmptySubsequences: false)
@@ -146,12 +148,12 @@ extension String {
 }
 
 /// Functions that read the folders of models.
-enum ModelFolder {
+package enum ModelFolder {
     /// A file above this size is not a model; no real model comes near it.
     static let greatestSize = 256 << 20
 
     /// - Throws: `MigrationError` with code `fileNotFound` or `fileNotReadable`.
-    static func bytes(at path: String) throws -> [UInt8] {
+    package static func bytes(at path: String) throws -> [UInt8] {
         // O_NONBLOCK: opening a FIFO would block.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -210,7 +212,7 @@ enum ModelFolder {
     }
 
     /// Whether the path is a folder; nil if nothing is there.
-    static func isFolder(_ path: String) -> Bool? {
+    package static func isFolder(_ path: String) -> Bool? {
         // Foundation and FoundationEssentials declare the variant with a directory flag differently; they share this
         // one.
         guard FileManager.default.fileExists(atPath: path) else { return nil }

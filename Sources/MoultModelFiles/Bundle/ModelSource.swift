@@ -8,21 +8,21 @@ import MoultModel
 #endif
 
 /// The model at a `--model PATH` argument: the files of its versions, and the mark of the current one.
-struct ModelSource {
+package struct ModelSource {
     /// The path without a trailing slash.
-    let path: String
-    var files: [ModelFile]
-    var currentName: String?
+    package let path: String
+    package var files: [ModelFile]
+    package var currentName: String?
     /// The reason why the marked current version is unknown; nil otherwise.
-    var currentFault: MigrationError?
+    package var currentFault: MigrationError?
     /// The version list of a `.momd`.
     var versionInfo: VersionInfo?
     /// The optimised forms next to versions that are read from their `.mom`.
     var optimised: [String] = []
-    var findings: [Finding] = []
+    package var findings: [Finding] = []
 
     /// - Throws: `MigrationError` with code `fileNotFound`, `modelNotFound` or `fileNotReadable`.
-    init(at path: String) throws {
+    package init(at path: String) throws {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         switch (ModelFolder.isFolder(path), path.fileExtension) {
         case (nil, _):
@@ -281,13 +281,13 @@ package struct VersionInfo: Sendable, Equatable {
     }
 
     /// Creates the list for versions whose hashes were computed.
-    init(hashes: [String: VersionHashes]) {
+    package init(hashes: [String: VersionHashes]) {
         self.hashes = hashes
         checksums = hashes.mapValues { $0.checksum.base64 }
     }
 
     /// The list as written by the newest compilers.
-    var binary: [UInt8] {
+    package var binary: [UInt8] {
         var entries: [String: PropertyList] = [
             Self.hashesKey: .dictionary(
                 hashes.mapValues { .dictionary($0.entities.mapValues(PropertyList.data)) }),

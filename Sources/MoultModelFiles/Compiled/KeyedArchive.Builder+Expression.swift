@@ -6,7 +6,7 @@ import MoultModel
 /// cache.
 extension KeyedArchive.Builder {
     /// - Throws: `MigrationError` with code `unsupported` for an expression without a known archived form.
-    mutating func add(_ expression: Expression) throws(MigrationError) -> PropertyList {
+    package mutating func add(_ expression: Expression) throws(MigrationError) -> PropertyList {
         switch expression {
         case .constant(let constant):
             return try add(constant: add(constant))

@@ -240,10 +240,10 @@ package struct SourceSpelling: Sendable {
 
     init() {}
 
-    init(_ root: ModelElement) {
+    package init(_ root: ModelElement) {
         for (position, entity) in root.children("entity").enumerated() {
             entities[entity.name] = position
-            for (position, property) in SourceCheck.properties(of: entity).enumerated() {
+            for (position, property) in entity.properties.enumerated() {
                 properties[entity.name, default: [:]][property.name] = position
                 guard property.text(.attributeType) == AttributeType.decimal.name,
                     let text = property.text(.defaultValueString), DecimalNumber(text) != nil

@@ -4,7 +4,7 @@ import MoultModel
 /// The objects of an `xcmapping.xml`, which is a Core Data XML store.
 ///
 /// Xcode leaves deleted objects in the file, so only objects that the mapping model refers to count.
-struct MappingDocument {
+package struct MappingDocument {
     struct Object {
         let type: String
         let id: String
@@ -14,7 +14,7 @@ struct MappingDocument {
         let relationships: [String: [String]]
     }
 
-    static let mappingModel = "XDDEVMAPPINGMODEL"
+    package static let mappingModel = "XDDEVMAPPINGMODEL"
 
     let file: String
     /// The mapping model.
@@ -22,7 +22,7 @@ struct MappingDocument {
     private let objects: [String: Object]
 
     /// - Throws: `modelInvalid` for a file that is not XML or not a mapping model.
-    init(_ bytes: [UInt8], file: String) throws(MigrationError) {
+    package init(_ bytes: [UInt8], file: String) throws(MigrationError) {
         let database = try XMLElement.root(ofModelFile: file, bytes, keepsText: true)
         guard database.name == "database" else {
             throw .modelInvalid(
@@ -94,16 +94,16 @@ extension MappingDocument.Object {
 }
 
 /// Creates a mapping model from the contents of Xcode's editor, and computes what the editor omits.
-struct MappingDocumentReader {
+package struct MappingDocumentReader {
     private typealias Object = MappingDocument.Object
-    typealias Versions = (source: ModelVersion, destination: ModelVersion)
+    package typealias Versions = (source: ModelVersion, destination: ModelVersion)
 
     let document: MappingDocument
     private(set) var findings: [Finding] = []
 
-    init(document: MappingDocument) { self.document = document }
+    package init(document: MappingDocument) { self.document = document }
 
-    mutating func read() throws -> (MappingModel, Versions) {
+    package mutating func read() throws -> (MappingModel, Versions) {
         let versions = (source: try version("source"), destination: try version("destination"))
         let objects = try inOrder(document.objects("entitymappings", of: document.root, type: "XDDEVENTITYMAPPING"))
         var mappings: [EntityMapping] = []

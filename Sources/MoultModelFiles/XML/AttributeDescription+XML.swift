@@ -180,7 +180,7 @@ extension AttributeValue {
     }
 
     /// The text in Xcode's spelling.
-    var modelEditorText: String { self == .decimal("0") ? "0.0" : modelFileText }
+    package var modelEditorText: String { self == .decimal("0") ? "0.0" : modelFileText }
 
     private init?<Value>(_ text: String, _ wrap: (Value) -> AttributeValue, _ parse: (String) -> Value?) {
         guard let value = parse(text) else { return nil }

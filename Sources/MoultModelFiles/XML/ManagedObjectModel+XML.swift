@@ -44,7 +44,7 @@ extension ManagedObjectModel {
     /// Reads a `<model>` and all its contents.
     ///
     /// - Throws: see ``init(xmlContents:file:findings:)``.
-    init(_ root: ModelElement, findings: inout [Finding]) throws {
+    package init(_ root: ModelElement, findings: inout [Finding]) throws {
         let file = root.file
         var unknown = UnknownMarkup(file: file)
         unknown.inspect(children: Self.knownChildren, of: root)
@@ -148,7 +148,7 @@ extension ManagedObjectModel {
 
 extension ModelElement {
     /// Reads the `<model>` of an `.xcdatamodel`'s `contents`.
-    init(rootOf bytes: [UInt8], file: String) throws(MigrationError) {
+    package init(rootOf bytes: [UInt8], file: String) throws(MigrationError) {
         let node = try MarkupElement.root(of: bytes, file: file)
         guard node.name == "model" else {
             throw MigrationError.modelInvalid(

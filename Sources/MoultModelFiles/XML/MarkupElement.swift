@@ -1,15 +1,15 @@
 import MoultBasics
 
 /// An element of an XML model with all its descendants.
-struct MarkupElement: Sendable {
-    let name: String
+package struct MarkupElement: Sendable {
+    package let name: String
     /// The known attributes in file order.
     let attributes: [(key: ModelKey, value: String)]
     /// The attributes whose names are not a `ModelKey`.
     let otherAttributes: [(name: String, value: String)]
     /// The line of the start tag.
-    let line: Int
-    let children: [MarkupElement]
+    package let line: Int
+    package let children: [MarkupElement]
 
     private init(_ element: XMLElement) {
         var known: [(key: ModelKey, value: String)] = []
@@ -68,7 +68,7 @@ extension XMLElement {
 }
 
 /// Writes elements with their attributes in the given order, indented by four spaces per level, as Xcode does.
-struct MarkupWriter {
+package struct MarkupWriter {
     private var text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
     private var depth = 0
 
@@ -113,7 +113,7 @@ struct MarkupWriter {
     }
 
     /// - Throws: `modelInvalid` for a character that XML cannot represent.
-    static func escaped(_ value: String) throws -> String {
+    package static func escaped(_ value: String) throws -> String {
         var escaped = ""
         for scalar in value.unicodeScalars {
             switch scalar {

@@ -2,13 +2,13 @@ import MoultBasics
 import MoultModel
 
 /// An element of a model file with its place, for error messages.
-struct ModelElement {
-    let node: MarkupElement
-    let file: String
+package struct ModelElement {
+    package let node: MarkupElement
+    package let file: String
     /// The entity or composite that contains the element; empty at the top level.
-    let owner: String
+    package let owner: String
 
-    var name: String { node[.name] ?? "" }
+    package var name: String { node[.name] ?? "" }
 
     /// The place, such as `Model.xcdatamodel/contents:12: Post.title`.
     var place: String {
@@ -17,8 +17,14 @@ struct ModelElement {
     }
 
     /// Returns the direct child elements of that name.
-    func children(_ name: String, owner: String? = nil) -> [ModelElement] {
+    package func children(_ name: String, owner: String? = nil) -> [ModelElement] {
         node.children.filter { $0.name == name }.map { ModelElement(node: $0, file: file, owner: owner ?? self.owner) }
+    }
+
+    /// The elements of an entity's or composite's own properties, in the order of the source.
+    package var properties: [ModelElement] {
+        let tags: Set = ["attribute", "relationship", "fetchedProperty"]
+        return node.children.filter { tags.contains($0.name) }.map { ModelElement(node: $0, file: file, owner: name) }
     }
 
     func invalid(_ message: String, remedy: String) -> MigrationError {
@@ -28,7 +34,7 @@ struct ModelElement {
     // MARK: - Attributes
 
     /// Returns the text of an attribute. An empty text counts as absent.
-    func text(_ key: ModelKey) -> String? {
+    package func text(_ key: ModelKey) -> String? {
         guard let text = node[key], !text.isEmpty else { return nil }
         return text
     }
@@ -82,7 +88,7 @@ struct ModelElement {
 }
 
 /// The attribute names in XML models, as one byte each, because a file contains tens of thousands of them.
-enum ModelKey: UInt8, CaseIterable, Sendable {
+package enum ModelKey: UInt8, CaseIterable, Sendable {
     // Anything
     case name, elementID, renamingIdentifier, versionHashModifier, syncable, value, key
     // <entity>

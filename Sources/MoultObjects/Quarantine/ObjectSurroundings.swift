@@ -5,7 +5,7 @@ import MoultStore
 /// The data about an object that its own values do not contain and that would be lost with its row: the numbers that
 /// order the lists in which it is a member and its own lists, and the links to it from relationships without an
 /// inverse.
-struct ObjectSurroundings: Sendable, Hashable {
+package struct ObjectSurroundings: Sendable, Hashable {
     /// The object's numbers in the ordered lists at the other end, by relationship, then by the key at that end.
     var places: [String: [Int64: Int64]] = [:]
     /// The members' numbers in the object's own ordered lists, by relationship, then by the member's key.
@@ -13,11 +13,15 @@ struct ObjectSurroundings: Sendable, Hashable {
     var incoming: [IncomingLink] = []
 
     /// A link to the object from a relationship without an inverse.
-    struct IncomingLink: Sendable, Hashable {
-        var owner: ObjectID
-        var relationship: String
+    package struct IncomingLink: Sendable, Hashable {
+        package var owner: ObjectID
+        package var relationship: String
         /// The object's number in the owner's ordered list.
-        var place: Int64?
+        package var place: Int64?
+
+        package init(owner: ObjectID, relationship: String, place: Int64?) {
+            (self.owner, self.relationship, self.place) = (owner, relationship, place)
+        }
     }
 
     /// Returns the surroundings of objects of one entity, by key.
@@ -104,7 +108,7 @@ private struct SurroundingsSearch {
 }
 
 /// The table and the columns with the numbers that order the lists of a relationship.
-struct ListPlace {
+package struct ListPlace {
     private let table: String
     /// The columns of the member's key, the owner's key and the number.
     private let member: String
@@ -117,7 +121,7 @@ struct ListPlace {
     }
 
     /// Describes the lists of a relationship; nil for one without order.
-    init?(in relationship: RelationshipDescription, of entity: EntityDescription, _ store: ObjectStore) {
+    package init?(in relationship: RelationshipDescription, of entity: EntityDescription, _ store: ObjectStore) {
         switch store.layout.storage(ofRelationship: relationship.name, in: entity) {
         case .inverseForeignKey(let table, let column, _, let order?)?,
             .inverseless(let table, let column, let order?)?:
@@ -130,7 +134,8 @@ struct ListPlace {
 
     /// Describes the lists at the other end of a relationship, of which its own objects are members; nil if there are
     /// none.
-    init?(inInverseOf relationship: RelationshipDescription, of entity: EntityDescription, _ store: ObjectStore) {
+    package init?(inInverseOf relationship: RelationshipDescription, of entity: EntityDescription, _ store: ObjectStore)
+    {
         guard let inverse = store.model.inverse(of: relationship),
             let there = store.model.entity(relationship.destinationEntityName)
         else { return nil }
@@ -149,14 +154,14 @@ struct ListPlace {
     }
 
     /// Clears a member's number, so that it cannot conflict with another.
-    func clear(_ key: Int64, inListOf other: Int64, on connection: Connection) throws {
+    package func clear(_ key: Int64, inListOf other: Int64, on connection: Connection) throws {
         try connection.run(
             "UPDATE \(table) SET \(number) = NULL WHERE \(member) = ? AND \(owner) = ?",
             [.integer(key), .integer(other)])
     }
 
     /// Sets a member's number. If another member of the list has it now, sets one greater than the last.
-    func put(_ key: Int64, inListOf other: Int64, at place: Int64, on connection: Connection) throws {
+    package func put(_ key: Int64, inListOf other: Int64, at place: Int64, on connection: Connection) throws {
         try connection.run(
             """
             UPDATE \(table) SET \(number) = iif(EXISTS (SELECT 1 FROM \(table) AS p WHERE p.\(owner) = ?3 \

@@ -49,7 +49,7 @@ extension JSONValue {
     }
 
     /// The key of incoming links. No property can have this name.
-    static let incomingKey = "@from"
+    package static let incomingKey = "@from"
 
     private static func document(
         _ value: ObjectValue, of property: EntityShape.Property, _ surroundings: ObjectSurroundings

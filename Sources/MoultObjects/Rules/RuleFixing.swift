@@ -127,13 +127,13 @@ package struct RuleFixOutcome: Sendable, Hashable {
 ///
 /// It is kept in temporary tables of the connection: `moult_fixed` (table, key, property), `moult_gone` and `moult_new`
 /// (table, key).
-struct RuleLedger {
+package struct RuleLedger {
     private let store: ObjectStore
     private let fixed: Statement
     private let gone: Statement
     private let new: Statement
 
-    init(_ store: ObjectStore, _ connection: Connection) throws {
+    package init(_ store: ObjectStore, _ connection: Connection) throws {
         self.store = store
         try Self.makeTables(connection)
         fixed = try connection.prepare("INSERT OR IGNORE INTO temp.moult_fixed VALUES (?, ?, ?)")
@@ -151,7 +151,7 @@ struct RuleLedger {
             """)
     }
 
-    func noteChange(of ids: [ObjectID], _ properties: [String]) throws {
+    package func noteChange(of ids: [ObjectID], _ properties: [String]) throws {
         for id in ids {
             let table = try store.columns(of: id.entityName).table
             for property in properties { try fixed.note([.text(table), .integer(id.key), .text(property)]) }
@@ -162,7 +162,7 @@ struct RuleLedger {
         for id in ids { try gone.note([.text(try store.columns(of: id.entityName).table), .integer(id.key)]) }
     }
 
-    func noteInsertion(of ids: [ObjectID]) throws {
+    package func noteInsertion(of ids: [ObjectID]) throws {
         for id in ids { try new.note([.text(try store.columns(of: id.entityName).table), .integer(id.key)]) }
     }
 }

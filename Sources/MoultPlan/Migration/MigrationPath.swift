@@ -42,15 +42,15 @@ package struct MigrationPath: Sendable, Equatable {
 }
 
 extension MigrationEdge {
-    var questions: [Question] { if case .open(let questions, _) = means { questions } else { [] } }
-    var refusals: [Refusal] { if case .open(_, let refusals) = means { refusals } else { [] } }
+    package var questions: [Question] { if case .open(let questions, _) = means { questions } else { [] } }
+    package var refusals: [Refusal] { if case .open(_, let refusals) = means { refusals } else { [] } }
 }
 
 extension ModelVersions {
     /// Checks the versions that an answer names.
     ///
     /// - Throws: `usage` for an answer about versions that do not exist, or in the wrong order.
-    func check(_ answer: Answer) throws(MigrationError) {
+    package func check(_ answer: Answer) throws(MigrationError) {
         guard let (from, to) = positions(of: answer) else {
             let names = [answer.from, answer.to]
             let unknown = names.first { position(named: $0) == nil }

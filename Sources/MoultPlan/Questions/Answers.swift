@@ -252,7 +252,7 @@ extension Answer {
         }
     }
 
-    func refused(_ reason: String) -> MigrationError {
+    package func refused(_ reason: String) -> MigrationError {
         MigrationError(
             .usage, "\(refusal)\(reason).", place: place,
             remedy:
@@ -261,12 +261,12 @@ extension Answer {
     }
 
     /// The error for the answer `keep`, if the values do not fit.
-    func refusedToKeep(in newer: ModelVersion, from older: ModelVersion) -> MigrationError {
+    package func refusedToKeep(in newer: ModelVersion, from older: ModelVersion) -> MigrationError {
         refused("the values that \(place) had in \(older.name) do not fit \(newer.name)")
     }
 
     private var refusal: String { "The answer \(json) fits no question: " }
 
     /// Whether the error is the refusal of this answer.
-    func isRefused(by error: MigrationError) -> Bool { error.message.hasPrefix(refusal) }
+    package func isRefused(by error: MigrationError) -> Bool { error.message.hasPrefix(refusal) }
 }

@@ -4,16 +4,16 @@ import MoultBasics
 package final class DatabasePages {
     package let pageSize: Int
     /// The number of usable bytes in a page, without those reserved for extensions.
-    let usable: Int
+    package let usable: Int
     /// The number of pages in the file and the log.
-    let count: Int
+    package let count: Int
     /// The number of pages in the database after the last write.
     package let declaredCount: Int
-    let header: DatabaseHeader
+    package let header: DatabaseHeader
     package let log: LogFrames
     private(set) var isAutoVacuum: Bool
     /// The text encoding: 1 for UTF-8, 2 and 3 for UTF-16.
-    private(set) var encoding: Int
+    package private(set) var encoding: Int
     /// The number of pages read so far.
     package private(set) var reads = 0
     /// The pages that were never written, in ascending order. They read as zeros.
@@ -23,7 +23,7 @@ package final class DatabasePages {
     private let system: any System
 
     /// - Parameter path: a database file without a writer, with its WAL next to it.
-    init(_ path: String, _ system: any System) throws {
+    package init(_ path: String, _ system: any System) throws {
         self.path = path
         self.system = system
         let size = try system.status(of: path)?.size ?? 0
@@ -67,7 +67,7 @@ package final class DatabasePages {
     }
 
     /// The highest possible page number, in the file or after the last write.
-    var limit: Int { max(count, declaredCount) }
+    package var limit: Int { max(count, declaredCount) }
 
     private static func holes(between written: [Range<Int64>], _ pageSize: Int, _ count: Int) -> [Range<Int>] {
         var (holes, next): ([Range<Int>], Int) = ([], 1)
@@ -85,7 +85,7 @@ package final class DatabasePages {
     var logged: some Collection<Int> { places.keys }
 
     /// Returns the usable bytes of a page; nil if the page is not complete in the file.
-    func page(_ number: Int) throws -> [UInt8]? {
+    package func page(_ number: Int) throws -> [UInt8]? {
         guard number > 0, number <= count else { return nil }
         reads += 1
         let bytes =
@@ -170,12 +170,12 @@ private struct PageSizeGuess {
 
 /// The header of a database, its first hundred bytes (the SQLite file format, section 1.3). An optional property is nil
 /// if its field holds a value that SQLite does not write.
-struct DatabaseHeader {
+package struct DatabaseHeader {
     let pageSize: Int?
     let reserved: Int
     /// The number of pages in the database; nil if an older SQLite left the field stale.
     let pageCount: Int?
-    let freelist: (trunk: Int, count: Int)?
+    package let freelist: (trunk: Int, count: Int)?
     /// Whether the database has a pointer map.
     let isAutoVacuum: Bool?
     /// The text encoding: 1 for UTF-8, 2 and 3 for UTF-16.
@@ -231,7 +231,7 @@ extension Array where Element == UInt8 {
         return Int(self[place]) << 8 | Int(self[place + 1])
     }
 
-    func number32(_ place: Int) -> Int? {
+    package func number32(_ place: Int) -> Int? {
         guard place >= 0, count - place >= 4 else { return nil }
         return self[place..<(place + 4)].reduce(0) { $0 << 8 | Int($1) }
     }
@@ -239,7 +239,7 @@ extension Array where Element == UInt8 {
     /// Reads an integer of one to nine bytes, with seven bits in each but the ninth, and advances `place` past it.
     ///
     /// - Parameter end: the end of the readable bytes.
-    func varint(_ place: inout Int, before end: Int) -> Int64? {
+    package func varint(_ place: inout Int, before end: Int) -> Int64? {
         var value: UInt64 = 0
         let end = Swift.min(end, count)
         guard place >= 0 else { return nil }

@@ -13,13 +13,13 @@ package final class PageLedger {
         case damaged
     }
 
-    let pages: DatabasePages
-    let map: PointerMap?
+    package let pages: DatabasePages
+    package let map: PointerMap?
     private var uses: [Use]
     /// Whether the freelist could be followed to its end.
     package private(set) var isFreelistWhole = true
 
-    init(_ pages: DatabasePages) throws {
+    package init(_ pages: DatabasePages) throws {
         self.pages = pages
         map = PointerMap(pages)
         uses = [Use](repeating: .unknown, count: pages.count + 1)
@@ -37,16 +37,16 @@ package final class PageLedger {
         try followFreelist()
     }
 
-    subscript(number: Int) -> Use {
+    package subscript(number: Int) -> Use {
         get { uses.indices.contains(number) ? uses[number] : .unknown }
         set { if uses.indices.contains(number) { uses[number] = newValue } }
     }
 
     /// Returns whether a tree or a row may point to a page: nothing has pointed to it before, or the freelist is wrong.
-    func isOpen(_ number: Int) -> Bool { isUnread(number) || self[number] == .free }
+    package func isOpen(_ number: Int) -> Bool { isUnread(number) || self[number] == .free }
 
     /// Returns whether nothing has pointed to a page so far.
-    func isUnread(_ number: Int) -> Bool { self[number] == .unknown || self[number] == .hole }
+    package func isUnread(_ number: Int) -> Bool { self[number] == .unknown || self[number] == .hole }
 
     /// The pages that nothing has pointed to, without holes.
     package var unknown: [Int] { numbers(.unknown) }
@@ -91,7 +91,7 @@ package final class PageLedger {
 
     /// Finds free pages if the freelist is damaged: from the pointer map, or else from pages that look like trunk
     /// pages.
-    func findFreePages() throws {
+    package func findFreePages() throws {
         guard !isFreelistWhole else { return }
         for number in unknown {
             if try map?.entry(of: number)?.kind == .free { self[number] = .free }
@@ -110,16 +110,16 @@ package final class PageLedger {
 
 /// The pointer map of an auto-vacuum database, which names the parent of each page (the SQLite file format, section
 /// 1.8).
-final class PointerMap {
-    enum Kind: UInt8 {
+package final class PointerMap {
+    package enum Kind: UInt8 {
         case root = 1
         case free, overflow, furtherOverflow, child
     }
 
-    struct Entry: Equatable {
-        var kind: Kind
+    package struct Entry: Equatable {
+        package var kind: Kind
         /// The page that points to this one; 0 for a root and a free page.
-        var parent: Int
+        package var parent: Int
     }
 
     private let pages: DatabasePages
@@ -140,10 +140,10 @@ final class PointerMap {
         return page == lockPage ? page + 1 : page
     }
 
-    func isMapPage(_ number: Int) -> Bool { number >= 2 && mapPage(of: number) == number }
+    package func isMapPage(_ number: Int) -> Bool { number >= 2 && mapPage(of: number) == number }
 
     /// Returns the entry of a page; nil if it is not credible.
-    func entry(of number: Int) throws -> Entry? {
+    package func entry(of number: Int) throws -> Entry? {
         guard number > 2, number <= pages.limit else { return nil }
         let page = mapPage(of: number)
         guard number > page else { return nil }

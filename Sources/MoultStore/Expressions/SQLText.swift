@@ -80,7 +80,7 @@ extension [SQLText] {
 
     /// Joins the conditions by AND or OR. A long list is repeatedly halved with parentheses, because SQLite nests a
     /// flat list as deep as it is long.
-    func conditions(joinedBy word: SQLText) -> SQLText {
+    package func conditions(joinedBy word: SQLText) -> SQLText {
         guard count > Self.short else { return joined(separator: " \(word) ") }
         let halves = [self[..<(count / 2)], self[(count / 2)...]].map { Array($0).conditions(joinedBy: word) }
         return "(\(halves[0])) \(word) (\(halves[1]))"

@@ -6,7 +6,7 @@ import MoultSQLite
 ///
 /// The function is called once per row, inside the statement that copies the row. It reads its arguments directly from
 /// SQLite's memory; their kinds are known beforehand.
-struct TransformFunction: Sendable, Equatable {
+package struct TransformFunction: Sendable, Equatable {
     let name: String
     let transform: ValueTransform
     /// The attribute that receives the result.

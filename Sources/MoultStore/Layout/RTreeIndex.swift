@@ -94,7 +94,7 @@ package struct VirtualTable: Sendable, Hashable {
     }
 
     /// The statements that create the R-tree, and fill it if the fill statement is known.
-    var statements: [StoreScript.Statement] {
+    package var statements: [StoreScript.Statement] {
         let fill = fillStatement.map {
             StoreScript.Statement(.fill, name, $0, "Fill the R-tree \(name).", rows: .unknown)
         }

@@ -5,15 +5,15 @@ import MoultSQLite
 /// The statements that migrate persistent history in the way observed in Core Data's own in-place migration.
 /// Transactions are kept, changes of removed entities are deleted, and entity numbers and column sets are rewritten.
 /// Missing parts are created first.
-struct HistoryLowering {
+package struct HistoryLowering {
     /// The statements that create missing parts, independent of the rows.
     let making: [StoreScript.Statement]
     /// The statements that change rows, or add columns to them.
     let rewriting: [StoreScript.Statement]
     /// The column sets by source entity number, for the function `moult_history_columns`.
-    let columns: [Int: HistoryColumns]
+    package let columns: [Int: HistoryColumns]
 
-    init(_ lowering: StoreLowering) {
+    package init(_ lowering: StoreLowering) {
         let gaps = lowering.historyGaps
         making = Self.making(gaps, lowering)
         guard let changes = lowering.catalogue.table("ACHANGE") else {
@@ -66,7 +66,7 @@ struct HistoryLowering {
         rewriting = statements
     }
 
-    var statements: [StoreScript.Statement] { making + rewriting }
+    package var statements: [StoreScript.Statement] { making + rewriting }
 
     /// Returns the statements that create missing parts, with the indexes of new tables.
     private static func making(_ gaps: HistoryGaps, _ lowering: StoreLowering) -> [StoreScript.Statement] {

@@ -128,7 +128,7 @@ extension StoreLowering {
     }
 
     /// - Parameter limit: a further condition on a row `s`; nil to use only that of the fill.
-    func insert(_ fill: TableChange.Fill, into table: String, limit: SQLText? = nil) -> StoreScript.Statement {
+    package func insert(_ fill: TableChange.Fill, into table: String, limit: SQLText? = nil) -> StoreScript.Statement {
         let names = ["Z_PK"] + fill.columns.map(\.column)
         let key: SQLText = fill.shift == 0 ? "s.Z_PK" : "s.Z_PK + \(fill.shift)"
         let values = [key] + fill.columns.map(\.source.sql)
@@ -149,7 +149,7 @@ extension StoreLowering {
         return [.createTable(name, change.table.sql)] + inserts.map { copyPairs($0, into: name, rows: reach) }
     }
 
-    func copyPairs(_ insert: JoinChange.Insert, into table: String, rows: StoreScript.RowCount = .unknown)
+    package func copyPairs(_ insert: JoinChange.Insert, into table: String, rows: StoreScript.RowCount = .unknown)
         -> StoreScript.Statement
     {
         .init(.fill, table, text: insert.sql, "Copy the pairs of \(table).", rows: rows)

@@ -8,12 +8,12 @@ import MoultSQLite
 /// Each table is changed in the cheapest safe way (``TableStrategy``): it is left untouched, its columns are altered,
 /// its rows are updated, or it is rebuilt. A rebuilt table has the text of a new store and is filled from `source`, the
 /// unchanged backup, by one `INSERT … SELECT`. Keys are kept.
-struct StoreLowering: Sendable {
+package struct StoreLowering: Sendable {
     /// The store before the migration.
-    let source: StoreLayout
+    package let source: StoreLayout
     /// A new store of the target version.
-    let destination: StoreLayout
-    let mapping: ResolvedMapping
+    package let destination: StoreLayout
+    package let mapping: ResolvedMapping
     /// The contents of `sqlite_master` in the store.
     let catalogue: Catalogue
     /// The number of rows of each source entity, if counted.
@@ -31,14 +31,14 @@ struct StoreLowering: Sendable {
     /// The reason why no table of this store or mapping can be altered; nil if each table is decided separately.
     let obstacle: RebuildReason?
     /// Whether pairs of join tables are created only for listed objects (``PartialScript``).
-    var isPartial = false { didSet { forgetChanges() } }
+    package var isPartial = false { didSet { forgetChanges() } }
     /// Whether the script is for a working copy, in which pairs without an index are sorted first.
     let sortsPairs: Bool
     /// The first column of each index of a source table, with its table.
     let leadingColumns: Set<[String]>
 
     /// An entity mapping that migrates rows, resolved on both sides.
-    struct RowSource: Sendable {
+    package struct RowSource: Sendable {
         fileprivate struct Sides: Sendable {
             let mapping: ResolvedEntityMapping
             let source: EntityDescription
@@ -49,23 +49,23 @@ struct StoreLowering: Sendable {
 
         fileprivate let sides: Shared<Sides>
         /// The SQL of the mapping's expressions and predicate, over a row `s` of the source's table.
-        var values: MappedValues
+        package var values: MappedValues
         /// The mapping's position among all mappings.
         let position: Int
         /// The number added to the keys of its objects.
         var shift: Int64 = 0
 
-        var mapping: ResolvedEntityMapping { sides.value.mapping }
+        package var mapping: ResolvedEntityMapping { sides.value.mapping }
         var source: EntityDescription { sides.value.source }
-        var destination: EntityDescription { sides.value.destination }
-        var sourceNumber: Int { sides.value.sourceNumber }
-        var destinationNumber: Int { sides.value.destinationNumber }
+        package var destination: EntityDescription { sides.value.destination }
+        package var sourceNumber: Int { sides.value.sourceNumber }
+        package var destinationNumber: Int { sides.value.destinationNumber }
     }
 
     /// The entity mappings that take objects, including those with policies.
     private(set) var carriers: [RowSource]
     /// Contributions filled by SQL rather than by a policy.
-    private(set) var contributions: [RowSource] = []
+    package private(set) var contributions: [RowSource] = []
     /// The positions in ``carriers`` by the root entity of the objects they create, followed by the number of carriers
     /// that take each source entity.
     private var placesByRoot: [String: [Int]] = [:]
@@ -86,7 +86,7 @@ struct StoreLowering: Sendable {
     ///   - isPending: whether the metadata mark deferred work. Otherwise, a removed column that kept its name would not
     ///     be recognised.
     ///   - disjoint: the positions of pairs of entity mappings whose conditions no object can both meet.
-    init(
+    package init(
         source: StoreLayout, destination: StoreLayout, mapping: ResolvedMapping, catalogue: Catalogue,
         rowCounts: [String: Int64], highestKeys: [String: Int64], keptKeys: [String: Int64] = [:],
         disjoint: Set<[Int]>, keeping keptObjects: UserSchemaObjects = UserSchemaObjects(),
@@ -190,10 +190,10 @@ struct StoreLowering: Sendable {
     }
 
     /// The change of each entity table of the destination.
-    var changes: [TableChange] { knownChanges.value { destination.tables.map(change(of:)) } }
+    package var changes: [TableChange] { knownChanges.value { destination.tables.map(change(of:)) } }
 
     /// The change of each join table of the destination.
-    var joinChanges: [JoinChange] { knownJoinChanges.value { destination.joinTables.map(joinChange(of:)) } }
+    package var joinChanges: [JoinChange] { knownJoinChanges.value { destination.joinTables.map(joinChange(of:)) } }
 
     private mutating func forgetChanges() { (knownChanges, knownJoinChanges) = (Once(), Once()) }
 

@@ -60,7 +60,7 @@ package struct StoreScript: Sendable, Equatable {
         self.init(statements: statements, isInPlace: isInPlace, historyColumns: historyColumns, transforms: [])
     }
 
-    init(
+    package init(
         statements: [Statement], isInPlace: Bool = false, historyColumns: [Int: HistoryColumns],
         transforms: [TransformFunction]
     ) {
@@ -202,7 +202,7 @@ package struct StoreScript: Sendable, Equatable {
 // MARK: - Statements that change the catalogue
 
 extension StoreScript.Statement {
-    static func createTable(_ name: String, _ sql: String) -> Self {
+    package static func createTable(_ name: String, _ sql: String) -> Self {
         .init(.createTable, name, sql, "Create the table \(name).")
     }
 
@@ -215,7 +215,9 @@ extension StoreScript.Statement {
     }
 
     /// - Parameter standard: the value of existing rows, which must have an SQL literal.
-    static func addColumn(_ column: String, _ type: String, standard: SQLiteValue = .null, to table: String) -> Self {
+    package static func addColumn(_ column: String, _ type: String, standard: SQLiteValue = .null, to table: String)
+        -> Self
+    {
         .init(
             .addColumn, table,
             "ALTER TABLE main.\(table.quotedName) ADD COLUMN \(column.quotedName) "
@@ -255,7 +257,7 @@ extension StoreScript.Statement {
             "Spell the text of \(entry.name) as SQLite does.")
     }
 
-    static func createIndex(_ index: IndexDefinition, rows: StoreScript.RowCount = 0) -> Self {
+    package static func createIndex(_ index: IndexDefinition, rows: StoreScript.RowCount = 0) -> Self {
         .init(.createIndex, index.table, index.sql, "Create the index \(index.name).", rows: rows)
     }
 
@@ -265,18 +267,18 @@ extension StoreScript.Statement {
         .init(.dropIndex, table, "DROP INDEX main.\(name.quotedName)", sentence, rows: rows)
     }
 
-    static func createTrigger(_ trigger: TriggerDefinition) -> Self {
+    package static func createTrigger(_ trigger: TriggerDefinition) -> Self {
         .init(.createTrigger, trigger.table, trigger.sql, "Make the trigger \(trigger.name).")
     }
 
-    static func dropTrigger(_ trigger: Catalogue.Entry) -> Self {
+    package static func dropTrigger(_ trigger: Catalogue.Entry) -> Self {
         .init(
             .dropTrigger, trigger.tableName, "DROP TRIGGER main.\(trigger.name.quotedName)",
             "Take the trigger \(trigger.name) away for the time being.")
     }
 
     /// Recreates an index or a trigger with its own SQL; nil for an index that belongs to a constraint.
-    static func putBack(_ entry: Catalogue.Entry, rows: StoreScript.RowCount = 0) -> Self? {
+    package static func putBack(_ entry: Catalogue.Entry, rows: StoreScript.RowCount = 0) -> Self? {
         entry.sql.map { sql in
             Self(
                 entry.kind == .index ? .createIndex : .createTrigger, entry.tableName, sql,

@@ -93,7 +93,7 @@ package struct HistoryGaps: Sendable, Equatable {
     // MARK: - Filling the gaps
 
     /// Statements that create tables and columns, and then set the counters.
-    var statements: [StoreScript.Statement] {
+    package var statements: [StoreScript.Statement] {
         tables.map { .createTable($0.name, $0.sql) } + columns.filter(\.canBeAdded).flatMap(add) + counters.map(count)
     }
 

@@ -1,3 +1,4 @@
+import Moult
 import MoultBasics
 import MoultModel
 import MoultSQLite

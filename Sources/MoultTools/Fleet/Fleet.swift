@@ -4,6 +4,7 @@ import MoultEngine
 import MoultModel
 import MoultModelFiles
 import MoultObjects
+import MoultSession
 import Synchronization
 
 /// The stores of a manifest, each of which is processed by a verb in a process of its own.

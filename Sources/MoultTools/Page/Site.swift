@@ -1,6 +1,7 @@
 import Moult
 import MoultBasics
 import MoultModel
+import MoultSession
 import MoultStore
 
 /// The local site for one store. It handles one request at a time.

@@ -1,5 +1,6 @@
 import Foundation
 import MoultCoreData
+import MoultNSCoreData
 import Synchronization
 import TestSupport
 

@@ -2,6 +2,7 @@ import Foundation
 import Moult
 import MoultCoreData
 import MoultModel
+import MoultNSCoreData
 import MoultStore
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import MoultCoreData
+import MoultNSCoreData
 import Testing
 
 /// The order of `perform` and `performAndWait`.

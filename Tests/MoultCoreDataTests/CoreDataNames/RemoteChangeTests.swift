@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import MoultCoreData
+import MoultNSCoreData
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultData
 import MoultEngine
 import MoultStore

@@ -1,4 +1,5 @@
 import FaultCases
+import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel

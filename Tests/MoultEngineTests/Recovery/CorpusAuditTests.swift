@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultStore
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultEngine
 import MoultModel
 import MoultObjects

@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultModel
 import MoultStore
 import TestSupport

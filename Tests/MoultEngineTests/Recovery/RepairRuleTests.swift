@@ -1,3 +1,4 @@
+import Moult
 import Testing
 
 @testable import MoultEngine

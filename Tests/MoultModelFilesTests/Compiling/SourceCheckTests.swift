@@ -2,6 +2,7 @@ import Foundation
 import MoultBasics
 import MoultModel
 import MoultModelFiles
+import MoultTools
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import MoultModel
 import MoultModelFiles
+import MoultTools
 import TestSupport
 import Testing
 

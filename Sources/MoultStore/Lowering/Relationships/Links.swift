@@ -1,7 +1,7 @@
 import MoultModel
 
 /// The pairs that fill a destination relationship, and the entity mappings that migrate the objects at either end.
-struct Links {
+package struct Links {
     /// The pairs, seen from the owner.
     let pairs: RelationshipPairs
     let owners: [StoreLowering.RowSource]
@@ -15,7 +15,7 @@ extension StoreLowering {
     /// Returns the links that fill a relationship of the destination, given with its declaring entity. They come from
     /// the owners' own mappings or, if those leave the relationship to its inverse, from the mappings of the
     /// destinations.
-    func links(of reference: RelationshipReference) -> [Links] {
+    package func links(of reference: RelationshipReference) -> [Links] {
         foundLinks.value(reference) { findLinks(of: reference) }
     }
 
@@ -121,7 +121,7 @@ extension StoreLowering.RowSource {
 
 /// A relationship of the source as pairs of keys, independent of their storage: the object that has it, and its
 /// destination.
-struct RelationshipPairs: Hashable {
+package struct RelationshipPairs: Hashable {
     /// The object of the pair that a row of `table` belongs to; neither for a join table.
     enum Row: Hashable { case owner, destination, neither }
 
@@ -137,8 +137,8 @@ struct RelationshipPairs: Hashable {
     let destinationOrderColumn: String?
     let row: Row
     /// The source entities of both ends; an object may also be of a descendant entity.
-    let ownerEntity: String
-    let destinationEntity: String
+    package let ownerEntity: String
+    package let destinationEntity: String
     /// Whether the relationship is its own inverse and the table contains each existing pair from both ends.
     private(set) var isReflexive = false
 

@@ -1,31 +1,31 @@
 import MoultSQLite
 
 /// The change of a join table of the destination.
-struct JoinChange {
-    enum Kind: Hashable {
+package struct JoinChange {
+    package enum Kind: Hashable {
         case untouched
         /// Rebuilt, and filled by these statements.
         case rebuilt(inserts: [Insert])
     }
 
-    struct Insert: Hashable {
+    package struct Insert: Hashable {
         let sql: SQLText
         /// Whether each pair comes from a single row that contains both keys, independent of other rows.
-        let isLocal: Bool
+        package let isLocal: Bool
     }
 
-    let table: JoinTable
-    let kind: Kind
+    package let table: JoinTable
+    package let kind: Kind
     /// Whether its pairs are kept unchanged, even if the table's text changes.
     var keepsPairs = false
     /// The app's own definitions in a table that is kept.
     var own = UserTableAdditions()
     /// The order columns without an order in the source, each with the key column that identifies its lists.
-    let ordersToMake: [(order: String, key: String)]
+    package let ordersToMake: [(order: String, key: String)]
 }
 
 extension StoreLowering {
-    func joinChange(of table: JoinTable) -> JoinChange {
+    package func joinChange(of table: JoinTable) -> JoinChange {
         let reference = table.owner
         guard let own = table.column(.source(reference)),
             let other = table.keyColumns.first(where: { $0 != own })
@@ -113,7 +113,7 @@ extension StoreLowering {
     }
 
     /// Returns a statement that numbers each list without an order by key, in Core Data's steps: 2048, 3072, 4096 ….
-    static func makeOrder(table: String, order: String, key: String) -> StoreScript.Statement {
+    package static func makeOrder(table: String, order: String, key: String) -> StoreScript.Statement {
         .init(
             .update, table,
             """
@@ -122,5 +122,24 @@ extension StoreLowering {
             FROM main.\(table.quotedName) WHERE \(key.quotedName) IS NOT NULL) AS o \
             WHERE t.rowid = o.id AND t.\(order.quotedName) IS NULL
             """, "Give the lists in \(table) an order, by key.", rows: .unknown)
+    }
+}
+
+// MARK: - Some of the objects
+
+extension StoreLowering {
+    /// Returns the condition that a pair has a listed object at either end.
+    func isListed(_ own: SQLText, _ other: SQLText, _ pairs: RelationshipPairs) -> SQLText {
+        let ends = [(own, pairs.ownerEntity), (other, pairs.destinationEntity)].compactMap { column, entity in
+            source.table(forEntity: entity).map { Self.isListed(column, of: $0.name) }
+        }
+        return "(\(ends.isEmpty ? "0" : ends.conditions(joinedBy: "OR")))"
+    }
+
+    /// Returns the condition that a column of a row contains the key of a listed object: a row of the table `moult_keys`.
+    ///
+    /// - Parameter schema: the schema that contains the list.
+    package static func isListed(_ column: SQLText, of place: String, in schema: SQLText = "main") -> SQLText {
+        "\(column) IN (SELECT key FROM \(schema).moult_keys WHERE place = \(value: .text(place)))"
     }
 }

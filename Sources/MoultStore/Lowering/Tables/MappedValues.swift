@@ -4,16 +4,16 @@ import MoultPlan
 import MoultSQLite
 
 /// The expressions and the predicate of one entity mapping in SQL, over a row `s` of the source table.
-struct MappedValues: Sendable {
+package struct MappedValues: Sendable {
     /// The values by attribute, or by element of a composite one: `address.street`.
     private(set) var values: [String: ColumnSource] = [:]
     /// By attribute, the condition for rows whose value has no equal in the attribute's type.
-    private(set) var failures: [String: SQLText] = [:]
+    package private(set) var failures: [String: SQLText] = [:]
     /// By attribute, the condition for rows whose decimal has more digits than the column can store.
     private(set) var roundings: [String: SQLText] = [:]
     /// The condition for the rows that the mapping takes; nil for all.
     private(set) var condition: SQLText?
-    private(set) var functions: [TransformFunction] = []
+    package private(set) var functions: [TransformFunction] = []
 
     private struct Origin: Sendable {
         let mapping: ResolvedEntityMapping
@@ -187,7 +187,7 @@ struct MappedValues: Sendable {
 }
 
 /// The source of a column's values, for a row `s` of the source table.
-enum ColumnSource: Sendable, Hashable {
+package enum ColumnSource: Sendable, Hashable {
     /// The given column of the row.
     case column(String)
     /// The given column of the row, with another value in place of nil.
@@ -201,7 +201,7 @@ enum ColumnSource: Sendable, Hashable {
 
     static let null = literal(.null)
 
-    var sql: SQLText {
+    package var sql: SQLText {
         switch self {
         case .column(let name): "s.\(name: name)"
         case .filled(let name, let value): "COALESCE(s.\(name: name), \(value: value))"

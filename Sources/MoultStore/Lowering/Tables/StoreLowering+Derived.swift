@@ -5,7 +5,7 @@ import MoultSQLite
 extension StoreLowering {
     /// Returns the statements that compute derived attributes whose stored values cannot be kept. These are new
     /// attributes, those with a changed derivation, and those that depend on other rows if such rows are removed.
-    func derivedUpdates() -> [StoreScript.Statement] {
+    package func derivedUpdates() -> [StoreScript.Statement] {
         let rowsLeave = mapping.entityMappings.contains { $0.destinationEntityName == nil || $0.policy != nil }
         return derivedAttributes.compactMap { entity, attribute in
             let isStale = rowsLeave && attribute.derivation.map { $0.dependsOnOtherRows } == true
@@ -113,7 +113,7 @@ extension StoreLayout {
     private static let now = "((julianday('now') - 2451910.5) * 86400.0)"
 
     /// Returns the SQL of a known derivation for a row `t` of the entity's table, in `main`.
-    func expression(for shape: DerivationShape, in entity: EntityDescription) -> String? {
+    package func expression(for shape: DerivationShape, in entity: EntityDescription) -> String? {
         switch shape {
         case .now: return Self.now
         case .count(let relationship):

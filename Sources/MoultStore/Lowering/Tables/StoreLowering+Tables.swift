@@ -3,8 +3,8 @@ import MoultPlan
 import MoultSQLite
 
 /// The change of an entity table of the destination.
-struct TableChange {
-    enum Kind: Hashable {
+package struct TableChange {
+    package enum Kind: Hashable {
         /// Neither the text nor any value changes.
         case untouched
         /// The table is kept. It may be altered, these columns get new values, and rows with these source entity
@@ -15,11 +15,11 @@ struct TableChange {
     }
 
     /// Rows of a source table that become rows of the destination table.
-    struct Fill: Hashable {
-        let source: String
-        let columns: [Assignment]
+    package struct Fill: Hashable {
+        package let source: String
+        package let columns: [Assignment]
         /// The condition for the rows `s`; nil for all.
-        let condition: SQLText?
+        package let condition: SQLText?
         /// The number added to the keys of the rows.
         let shift: Int64
         let entities: [String]
@@ -28,22 +28,22 @@ struct TableChange {
         var isWhole: Bool { condition == nil && shift == 0 }
     }
 
-    struct Assignment: Hashable {
+    package struct Assignment: Hashable {
         let column: String
-        let source: ColumnSource
+        package let source: ColumnSource
 
         var keepsColumn: Bool { source == .column(column) }
         /// The condition for the rows that get another value; nil if all of them do.
         var limit: SQLText? { if case .filled(column, _) = source { "s.\(name: column) IS NULL" } else { nil } }
     }
 
-    let table: EntityTable
+    package let table: EntityTable
     let way: StoreLowering.Way
-    let contributions: [StoreLowering.RowSource]
+    package let contributions: [StoreLowering.RowSource]
     /// The order columns without an order in the source, each with the key column that identifies its lists.
-    let ordersToMake: [(order: String, key: String)]
+    package let ordersToMake: [(order: String, key: String)]
 
-    var kind: Kind { way.kind }
+    package var kind: Kind { way.kind }
     var alteration: ColumnAlteration { way.alteration }
     var reason: RebuildReason? { way.reason }
 }
