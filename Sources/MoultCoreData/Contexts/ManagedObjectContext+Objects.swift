@@ -176,7 +176,7 @@ extension ManagedObjectContext {
     }
 
     /// Keeps an error that could not be thrown where it occurred. The next save throws it.
-    func note(_ error: any Error) { state.withLock { $0.notedErrors.append(error) } }
+    package func note(_ error: any Error) { state.withLock { $0.notedErrors.append(error) } }
 }
 
 extension EntityDescription {

@@ -36,7 +36,7 @@ package struct AttributeConversion {
     }
 
     /// - Throws: `wrongType`.
-    func attributeValue(_ value: Any?) throws -> AttributeValue? {
+    package func attributeValue(_ value: Any?) throws -> AttributeValue? {
         guard let given = value, !(given is NSNull) else { return nil }
         if let value = given as? AttributeValue { return value.fitted(to: type) }
         let value = takesFoundationClasses && transformer == nil ? plainValue(given) : given

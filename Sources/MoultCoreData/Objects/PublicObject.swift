@@ -52,7 +52,7 @@ package enum ObjectGroup {
     /// The results of a fetched property.
     case list
 
-    init(_ relationship: RelationshipDescription) { self = relationship.isOrdered ? .orderedSet : .set }
+    package init(_ relationship: RelationshipDescription) { self = relationship.isOrdered ? .orderedSet : .set }
 }
 
 extension PublicObject {

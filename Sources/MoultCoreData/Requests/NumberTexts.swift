@@ -4,7 +4,7 @@ import MoultObjects
 extension ObjectFetch {
     /// Returns the fetch with numbers in place of the texts that its predicate compares with attributes of numbers, as
     /// in `age == '30'`. In Core Data's store the type of the attribute decides what a constant is.
-    func readingNumbers(in model: ManagedObjectModel) -> ObjectFetch {
+    package func readingNumbers(in model: ManagedObjectModel) -> ObjectFetch {
         guard let predicate, let entity = model.entity(entityName) else { return self }
         var fetch = self
         fetch.predicate = predicate.readingNumbers { $0.isNumber(of: entity, in: model) }
