@@ -177,6 +177,8 @@ extension LifeRun {
 
     /// A call that does some units, and pauses or comes to the end.
     private func call(to target: Int, _ units: Int, _ last: Snapshot, _ answers: [Answer]) throws -> Snapshot? {
+        // A call that died goes on at the next one.
+        defer { if disk.hasDied { paused = target } }
         var options = MigrationOptions.sequential
         options.keysPerPiece = 3
         options.maximumAttempts = .max
