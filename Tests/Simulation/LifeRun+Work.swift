@@ -252,9 +252,10 @@ extension LifeRun {
         guard !names.isEmpty else { return Work { nil } }
         let name = names[place % names.count]
         return Work {
-            guard let backup = try StoreKeeper(self.store).backups().backups.first(where: { $0.name == name }) else {
-                throw LifeFailure(kind: "backup lost", words: name)
-            }
+            let listed = try StoreKeeper(self.store).backups().backups.filter { $0.name == name }
+            guard let backup = listed.first else { throw LifeFailure(kind: "backup lost", words: name) }
+            // A move that died may have left it at both places.
+            guard listed.count == 1 else { return nil }
             let path = "\(backup.folder)/manifest.json"
             let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
             try self.system.write(Array(bytes.prefix(bytes.count / 2)), to: path, .own)

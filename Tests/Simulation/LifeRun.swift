@@ -63,8 +63,8 @@ final class LifeRun {
     var highest: [String: Int] = [:]
     /// The number of the last transaction of history that was given, by the store.
     private var lastTransaction: Int?
-    /// The files of external data that the store's rows name, and the others.
-    private var (namedFiles, unnamedFiles) = (Set<String>(), Set<String>())
+    /// The files of external data that the store's rows name.
+    private var namedFiles: Set<String> = []
     var app: (any Program)?
     /// The version and the path with which the app opened the store.
     var appVersion = 0
@@ -327,7 +327,7 @@ final class LifeRun {
     private func settle(
         _ candidates: [Snapshot], copied: [Snapshot], isDone: Bool, isDamageAllowed: Bool
     ) throws {
-        let (before, last) = (now, lastTransaction)
+        let (before, last, named) = (now, lastTransaction, namedFiles)
         do {
             now = try identify(store, among: candidates, "the store")
             if case .rollBack = action, let last, let given = lastTransaction, given < last {
@@ -341,7 +341,7 @@ final class LifeRun {
         }
         try noteKeys(after: before)
         try noteBackups(among: [before, now] + candidates + copied, isDone: isDone)
-        try noteFiles(isDone && !before.isDeferred && !now.isDeferred)
+        if isDone, !before.isDeferred, !now.isDeferred { try checkFiles(namedBefore: named) }
         try checkRights()
     }
 
@@ -480,20 +480,19 @@ final class LifeRun {
     }
 
     /// A verb that drops rows, or puts others in their place, accounts for their files of external data.
-    private func noteFiles(_ isDone: Bool) throws {
-        let folder = Self.support(of: store) + "/_EXTERNAL_DATA"
-        let files = try system.exists(folder) ? Set(system.list(folder).filter { $0.utf8.count == 36 }) : []
-        let unnamed = files.subtracting(namedFiles)
-        let isAccounting =
-            switch action {
-            case .rollBack, .downgrade: true
-            case .migrate(_, let way, _): [.plain, .normalised, .container].contains(way)
-            default: false
-            }
-        if isDone, isAccounting, let left = unnamed.subtracting(unnamedFiles).min() {
-            throw LifeFailure(kind: "file left", words: "no row names \(left) any more")
+    private func checkFiles(namedBefore: Set<String>) throws {
+        switch action {
+        case .rollBack, .downgrade: break
+        case .migrate(_, let way, _): guard [.plain, .normalised, .container].contains(way) else { return }
+        default: return
         }
-        unnamedFiles = unnamed
+        let folder = Self.support(of: store) + "/_EXTERNAL_DATA"
+        guard
+            let left = try namedBefore.subtracting(namedFiles).sorted().first(where: { name in
+                try system.exists("\(folder)/\(name)")
+            })
+        else { return }
+        throw LifeFailure(kind: "file left", words: "no row names \(left) any more")
     }
 
     /// Nothing that is made from a store can be read by more people than the store.
