@@ -59,10 +59,15 @@ def wrong(root):
     if numbers != list(range(1, len(faults) + 1)):
         yield f"faults: the numbers are {numbers}"
     for patches in [[fault] for fault in faults] + [faults]:
-        checked = subprocess.run(
-            ["git", "apply", "--check", *(fault.path for fault in patches)], cwd=root, stderr=subprocess.PIPE, text=True)
-        if checked.returncode:
-            yield f"faults: {patches[0].name if len(patches) == 1 else 'all'}: {checked.stderr.strip()}"
+        with tempfile.TemporaryDirectory() as folder:
+            for file in {file for fault in patches for file in fault.files if (root / file).exists()}:
+                (pathlib.Path(folder) / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(root / file, pathlib.Path(folder) / file)
+            # Not --check, which looks at each patch alone.
+            applied = subprocess.run(
+                ["git", "apply", *(fault.path for fault in patches)], cwd=folder, stderr=subprocess.PIPE, text=True)
+        if applied.returncode:
+            yield f"faults: {patches[0].name if len(patches) == 1 else 'all'}: {applied.stderr.strip()}"
 
 
 def write(root, tree, mutant):
