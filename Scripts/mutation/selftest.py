@@ -5,6 +5,7 @@ import io
 import pathlib
 import tempfile
 
+import faults
 import points
 import trials
 
@@ -57,6 +58,18 @@ if runs d || { runs e && [ "$mutant" = 6 ]; }; then exit 1; fi
 exit 0
 """
 
+# Stands for the simulator: seed 3 fails always, seed 19 with the first fault, and the second one ends it at seed 2.
+SIMULATOR = r"""#!/bin/bash
+while [ "$1" != --seeds ]; do shift; done
+for seed in $(seq "${2%-*}" "${2#*-}"); do
+    if [ "$seed" = 3 ] || { [ "$seed" = 19 ] && [ "$MOULT_MUTANT" = 1 ]; }; then
+        echo "seed $seed FAILS at step 7: lost: in $TMPDIR/moult-simulate-5/field" && exit 1
+    fi
+    if [ "$seed" = 2 ] && [ "$MOULT_MUTANT" = 2 ]; then kill -SEGV $$; fi
+    echo "seed $seed: 40 steps hold"
+done
+"""
+
 
 def lines(found):
     changes = [(" ".join(point.original.split()), " ".join(point.mutated.split())) for point in found]
@@ -67,6 +80,7 @@ def check(script):
     text = (HERE / "Sample.swift").read_text()
     found = points.Source("Sample.swift", text).points
     wrong = list(finds(found)) + list(draws(script, found)) + list(writes(text, found)) + list(judges())
+    wrong += list(faults.wrong(script.ROOT)) + list(searches(script.ROOT))
     print("\n".join(wrong) if wrong else "mutants: its own cases hold")
     return int(bool(wrong))
 
@@ -145,3 +159,26 @@ def judges():
         # Of the second runs, only that with the long suites has something to do, for four that were not killed.
         if len((folder / "results.jsonl").read_text().splitlines()) != len(wanted) + 4:
             yield "mutants judges again what it has judged"
+
+
+def searches(root):
+    """Whether the search finds what the simulator shows, and stops."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "program").write_text(SIMULATOR)
+        (folder / "program").chmod(0o755)
+        known = faults.all_of(root)[:3]
+        asked = argparse.Namespace(jobs=2, timeout=1, minutes=0.03)
+        for _ in range(2):
+            search = faults.Search(folder, folder / "program", asked)
+            with contextlib.redirect_stdout(io.StringIO()):
+                search.search(known)
+        told = [(result["found"], result["seed"], result["what"].split(" in ")[0]) for result in search.results.values()]
+        wanted = [(True, 19, "lost:"), (True, 2, "ends with signal 11"), (False, None, "nothing")]
+        if told != wanted:
+            yield f"faults finds {told}"
+        if len((folder / "faults.jsonl").read_text().splitlines()) != len(wanted):
+            yield "faults searches again for what it knows"
+        faults.table(known, search.results, folder / "table.csv")
+        if len((folder / "table.csv").read_text().splitlines()) != 1 + len(wanted):
+            yield "faults writes another table"

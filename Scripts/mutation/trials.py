@@ -19,9 +19,12 @@ LIMITS = 'ulimit -c 0 && ulimit -v 12000000 && ulimit -f 4200000 && exec "$@"'
 BATCHES = [2, 5, 15, 40]
 
 
-def build(tree, log):
-    """Builds the tests, and returns what the compiler has printed if it fails. Warnings of mutants are no errors."""
-    command = ["swift", "build", "--build-tests", "-Xswiftc", "-gline-tables-only"]
+def build(tree, log, what=("--build-tests",)):
+    """Builds the tests, or something else; returns what the compiler has printed if it fails.
+
+    Warnings of mutants are no errors.
+    """
+    command = ["swift", "build", *what, "-Xswiftc", "-gline-tables-only"]
     command += os.environ.get("MOULT_BUILD_FLAGS", "").split()
     ended = subprocess.run(
         command, cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -119,11 +122,15 @@ class Run:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def is_over(self):
+        """Whether processes that run are to be ended."""
+        return self.ends
+
     def wait(self, process, end):
         """Waits for a process, and ends what it has started: whether it took too long."""
         options = os.WEXITED | os.WNOHANG | os.WNOWAIT
         while (has_ended := os.waitid(os.P_PID, process.pid, options)) is None and time.monotonic() < end:
-            if self.ends:
+            if self.is_over():
                 break
             time.sleep(0.02)
         # The process has not been waited for yet, so that the group is still its own.

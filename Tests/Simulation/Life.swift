@@ -91,6 +91,8 @@ struct Life: Codable, Sendable {
         case exportAndImport
         /// Another program writes a text that is not UTF-8.
         case spoilText(Int, attribute: Int)
+        /// The manifest of a known backup is cut in half, by the backup's place in the order of their names.
+        case spoilManifest(Int)
         /// Every face is asked about the store and its way to a version.
         case ask(to: Int)
         /// A second store, of another version, follows the store.

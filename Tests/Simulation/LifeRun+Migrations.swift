@@ -75,6 +75,7 @@ extension LifeRun {
         guard let last = states.last else { return Work { nil } }
         let answers = way == .stops ? history.answers : path.answers
         var refusals: Set<String> = app != nil || reader != nil ? ["locked"] : []
+        var mustBeRefused = false
         if now.isDeferred { refusals.insert("deferredWork") }
         // A mapping model that computes a value from others drops the value that was there.
         let hasMapping = ((now.version + 1)...target).contains { history.mappings[$0] != nil }
@@ -82,13 +83,21 @@ extension LifeRun {
         case .inPlace: refusals.formUnion(["unsupported", "dataConflict", "usage"])
         case .refusing:
             if hasMapping || last.loses(against: now, model(), model(target)) { refusals.insert("lossNotAccepted") }
+            if !hasMapping, target == now.version + 1, history.stages[target] == nil {
+                let gone = gone(in: last)
+                // An answer may say that the values go.
+                let dropped = Set(answers.filter { $0.is == .drop }.flatMap { [$0.property, $0.old] })
+                mustBeRefused =
+                    !gone.objects.isEmpty
+                    || gone.values.contains { !$0.key.contains(".") && !dropped.contains($0.key) }
+            }
         case .deferred, .budget: refusals.formUnion(["unsupported"])
         default: break
         }
         return Work(
             new: [.rehearsal, .into].contains(way) ? nil : last,
             between: way == .stops ? Array(states.dropLast()) : way == .deferred ? [last.deferred] : [],
-            refusals: refusals
+            refusals: refusals, mustBeRefused: mustBeRefused
         ) {
             try self.perform(way, to: target, last, answers)
         }
@@ -168,6 +177,8 @@ extension LifeRun {
 
     /// A call that does some units, and pauses or comes to the end.
     private func call(to target: Int, _ units: Int, _ last: Snapshot, _ answers: [Answer]) throws -> Snapshot? {
+        // A call that died goes on at the next one.
+        defer { if disk.hasDied { paused = target } }
         var options = MigrationOptions.sequential
         options.keysPerPiece = 3
         options.maximumAttempts = .max
@@ -186,31 +197,36 @@ extension LifeRun {
         }
     }
 
+    /// The objects, and the values of objects that stay, that the next version has no place for: by entity, and by
+    /// attribute.
+    private func gone(in last: Snapshot) -> (objects: [String: Int64], values: [String: Int64]) {
+        let (old, new) = (model(), model(last.version))
+        var (objects, values) = ([String: Int64](), [String: Int64]())
+        for (number, object) in now.world.objects {
+            guard last.world.objects[number] != nil else {
+                objects[old.entity(object.entity)?.name ?? "", default: 0] += 1
+                continue
+            }
+            let known = Set(new.lineage(object.entity).flatMap(\.attributes).map(\.id))
+            for attribute in old.lineage(object.entity).flatMap(\.attributes)
+            where !known.contains(attribute.id) && object.values[attribute.id] ?? "-" != "-" {
+                values[attribute.description.name, default: 0] += 1
+            }
+        }
+        return (objects, values)
+    }
+
     /// What a report says is lost is what the reference says is lost.
     private func check(_ report: MigrationReport, _ last: Snapshot) throws {
         guard last.version == now.version + 1, history.mappings[last.version] == nil,
             history.stages[last.version] == nil, report.outcome != .nothingToDo,
             !report.losses.contains(where: { $0.isPutOff })
         else { return }
-        let (old, new) = (model(), model(last.version))
-        var gone: [String: Int64] = [:]
-        for (number, object) in now.world.objects where last.world.objects[number] == nil {
-            gone[old.entity(object.entity)?.name ?? "", default: 0] += 1
-        }
+        let (gone, values) = gone(in: last)
         var said: [String: Int64] = [:]
         for loss in report.losses where loss.kind == .rows { said[loss.entityName, default: 0] += loss.count ?? 0 }
         if gone != said.filter({ $0.value != 0 }) {
             throw LifeFailure(kind: "losses differ", words: "objects: \(said) are said, and \(gone) are gone")
-        }
-        var values: [String: Int64] = [:]
-        for (number, object) in now.world.objects where last.world.objects[number] != nil {
-            let known = Set(new.lineage(object.entity).flatMap(\.attributes).map(\.id))
-            for declaring in old.lineage(object.entity) {
-                for attribute in declaring.attributes
-                where !known.contains(attribute.id) && object.values[attribute.id] ?? "-" != "-" {
-                    values[attribute.description.name, default: 0] += 1
-                }
-            }
         }
         var saidValues: [String: Int64] = [:]
         for loss in report.losses where loss.kind == .values && loss.reason != .unexplained {

@@ -111,6 +111,7 @@ extension LifeRun {
             }
         case .exportAndImport: return exporting()
         case .spoilText(let number, let attribute): return spoiling(number, attribute)
+        case .spoilManifest(let place): return spoilingManifest(place)
         case .ask(let target): return asking(target)
         case .mirror(let act): return try mirroring(act)
         }
@@ -161,8 +162,9 @@ extension LifeRun {
                 keys = try program.save(made, in: self.now.world, of: model)
             } catch {
                 // A program that another one has overtaken opens the store again.
+                let isCertain = self.saysNothingIsSaved(error, program)
                 if isBehind || self.disk.hasMet { self.leave() }
-                throw error
+                throw isCertain ? NothingSaved(cause: error) : error
             }
             if isBehind {
                 // What is there already is not written.
@@ -179,6 +181,14 @@ extension LifeRun {
             }
             return after
         }
+    }
+
+    /// Whether the error of a failed write says that the store has none of the changes.
+    private func saysNothingIsSaved(_ error: any Error, _ program: any Program) -> Bool {
+        guard program is ObjectsProgram, !disk.hasDied, armed == .inputOutputOnce || armed == .inputOutputOn,
+            disk.hasMet, let error = error as? MigrationError
+        else { return false }
+        return !error.message.hasPrefix("The disk failed while changes were committed.")
     }
 
     private func isSame(_ one: Snapshot, as other: Snapshot) -> Bool {
@@ -237,15 +247,42 @@ extension LifeRun {
         }
     }
 
+    private func spoilingManifest(_ place: Int) -> Work {
+        let names = backups.keys.sorted()
+        guard !names.isEmpty else { return Work { nil } }
+        let name = names[place % names.count]
+        return Work {
+            let listed = try StoreKeeper(self.store).backups().backups.filter { $0.name == name }
+            guard let backup = listed.first else { throw LifeFailure(kind: "backup lost", words: name) }
+            // A move that died may have left it at both places.
+            guard listed.count == 1 else { return nil }
+            let path = "\(backup.folder)/manifest.json"
+            let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
+            try self.system.write(Array(bytes.prefix(bytes.count / 2)), to: path, .own)
+            self.backups[name] = nil
+            self.spoilt.insert(name)
+            // What it alone knows of entities that have gone is lost with it.
+            self.given = self.given.filter { self.model().entity($0.key) != nil }
+            return nil
+        }
+    }
+
     // MARK: - Ways back
 
     private func rollingBack(_ place: Int?) -> Work {
-        let names = backups.keys.sorted()
+        let names = (Array(backups.keys) + spoilt).sorted()
         let name = place.flatMap { names.isEmpty ? nil : names[$0 % names.count] }
+        if let name, spoilt.contains(name) {
+            return Work(refusals: locks.union(["backupInvalid"]), mustBeRefused: true) {
+                _ = try self.keeper().rollback(to: name)
+                return nil
+            }
+        }
         let states = name.flatMap { backups[$0] }.map { [$0] } ?? names.compactMap { backups[$0] }
         return Work(
             new: states.first, between: Array(states.dropFirst()),
             refusals: locks.union(["backupNotFound"] + (now.isDeferred || place == nil ? ["deferredWork"] : []))
+                .union(place == nil && !spoilt.isEmpty ? ["backupInvalid"] : [])
         ) {
             do {
                 let report = try self.keeper().rollback(to: name)
@@ -274,7 +311,8 @@ extension LifeRun {
     }
 
     private func downgrading() throws -> Work {
-        guard now.version > 0, !now.isDeferred else { return Work { nil } }
+        guard now.version > 0 else { return Work { nil } }
+        if now.isDeferred { return rehearsingDowngrade() }
         // An entity that goes back into a hierarchy gets other keys there.
         let (new, old) = (model(), model(now.version - 1))
         let isMoved = new.entities.contains { old.entity($0.id) != nil && old.root(of: $0.id) != new.root(of: $0.id) }
@@ -301,6 +339,38 @@ extension LifeRun {
             case .leftovers: throw LifeFailure(kind: "leftovers", words: "of work that was not deferred")
             case .none, .backup, .impossible: return keptBy
             }
+        }
+    }
+
+    /// Asks for the way back while work is deferred: what only the newer version has is lost on it, which must be said.
+    private func rehearsingDowngrade() -> Work {
+        guard history.configuration == nil else { return Work { nil } }
+        let (new, old) = (model(), model(now.version - 1))
+        let known = Set(old.entities.flatMap(\.attributes).map(\.id))
+        func isLost(_ attribute: HistoryModel.Attribute, of object: HistoryWorld.Object) -> Bool {
+            let names = old.lineage(object.entity).flatMap(\.attributes).map(\.description.name)
+            guard !known.contains(attribute.id), !names.contains(attribute.description.name) else { return false }
+            return ![nil, "-", HistoryValues.text(attribute.description.defaultValue)].contains(
+                object.values[attribute.id])
+        }
+        let isLosing = now.world.objects.values.contains { object in
+            old.entity(object.entity) == nil
+                || new.lineage(object.entity).flatMap(\.attributes).contains { isLost($0, of: object) }
+        }
+        return Work(
+            refusals: locks.union([
+                "noPath", "cannotInfer", "question", "dataConflict", "unsupported", "deferredWork", "usage",
+            ])
+        ) {
+            let report = try self.keeper().downgrade(
+                to: self.name(self.now.version - 1), answers: { _ in try Answers(self.history.answers) },
+                isRehearsal: true)
+            switch report.way {
+            case .mapping, .leftovers:
+                if isLosing { throw LifeFailure(kind: "loss not said", words: "of the way back to \(report.to)") }
+            case .none, .backup, .impossible: break
+            }
+            return nil
         }
     }
 }

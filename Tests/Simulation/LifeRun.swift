@@ -21,6 +21,9 @@ struct LifeFailure: Error, CustomStringConvertible {
     var description: String { "step \(step): \(kind): \(words)" }
 }
 
+/// The error of a save that says that nothing is saved.
+struct NothingSaved: Error { let cause: any Error }
+
 /// A life while it is lived: the store on the simulated disk, the programs that have it open, and the reference beside
 /// it.
 final class LifeRun {
@@ -52,10 +55,16 @@ final class LifeRun {
     var backups: [String: Snapshot] = [:]
     /// The names of backups of a store that was known to be damaged when it was healed.
     private var damagedBackups: Set<String> = []
+    /// The names of backups whose manifests were cut.
+    var spoilt: Set<String> = []
     /// The highest key ever given in the table of a root entity, by the entity's number.
     var given: [Int: Int] = [:]
     /// The highest key by the store, of each root entity.
     var highest: [String: Int] = [:]
+    /// The number of the last transaction of history that was given, by the store.
+    private var lastTransaction: Int?
+    /// The files of external data that the store's rows name.
+    private var namedFiles: Set<String> = []
     var app: (any Program)?
     /// The version and the path with which the app opened the store.
     var appVersion = 0
@@ -73,6 +82,8 @@ final class LifeRun {
     private(set) var hasLostPower = false
     private var ahead: Int64 = 0
     private var action = Life.Action.close
+    /// What befalls the disk in the step.
+    private(set) var armed: Fault.Kind?
     /// Whether the store is damaged, was said to be, and has no backup.
     private(set) var hasEnded = false
 
@@ -99,7 +110,7 @@ final class LifeRun {
         try disk.attach()
         if history.isPlain { try checkClasses() }
         now.transactions = life.ground.hasHistory ? 0 : nil
-        try settle([now], copied: [], isDamageAllowed: false)
+        try settle([now], copied: [], isDone: false, isDamageAllowed: false)
     }
 
     /// SwiftData's classes have to be the models of the life.
@@ -175,6 +186,7 @@ final class LifeRun {
         }
         if fault?.kind.losesWrites == true, writesOwnFiles(step.action) { fault = nil }
         if case .move = step.action { try makePlace() }
+        armed = fault?.kind
         try disk.arm(fault, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
         let isListed = step.fault != nil
         let work = try work(step.action)
@@ -203,10 +215,11 @@ final class LifeRun {
         if mirror != nil || work.second != nil {
             try settleMirror(work, ending, isDamageAllowed: isNoticed)
         }
+        let isDone = if case .done = ending { !hit } else { false }
         let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
         try settle(
             isRestore ? [] : candidates, copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
-            isDamageAllowed: isNoticed)
+            isDone: isDone, isDamageAllowed: isNoticed)
         let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
         trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
@@ -272,6 +285,7 @@ final class LifeRun {
             }
             return (.done, [state ?? work.new ?? now])
         case .failure(let failure as LifeFailure): throw failure
+        case .failure(let error as NothingSaved): return (.failed(error.cause), [now])
         case .failure(let error) where hit: return (.failed(error), all)
         case .failure(let error as MigrationError):
             guard work.refusals.contains(error.code.description) else {
@@ -307,11 +321,18 @@ final class LifeRun {
 
     /// Finds which of the states that there may be the store has, and checks everything else that must hold.
     ///
-    /// - Parameter copied: other states that a backup may have.
-    private func settle(_ candidates: [Snapshot], copied: [Snapshot], isDamageAllowed: Bool) throws {
-        let before = now
+    /// - Parameters:
+    ///   - copied: other states that a backup may have.
+    ///   - isDone: whether the step ended well, and met no fault.
+    private func settle(
+        _ candidates: [Snapshot], copied: [Snapshot], isDone: Bool, isDamageAllowed: Bool
+    ) throws {
+        let (before, last, named) = (now, lastTransaction, namedFiles)
         do {
             now = try identify(store, among: candidates, "the store")
+            if case .rollBack = action, let last, let given = lastTransaction, given < last {
+                throw LifeFailure(kind: "law broken", words: "the transaction \(last) will be given again")
+            }
             // The states with and without deferred work have the same objects.
             if candidates.contains(where: \.isDeferred) { now.isDeferred = Migrator().hasDeferredWork(store) }
         } catch let failure as LifeFailure where isDamageAllowed {
@@ -319,7 +340,8 @@ final class LifeRun {
             try heal(failure)
         }
         try noteKeys(after: before)
-        try noteBackups(among: [before, now] + candidates + copied)
+        try noteBackups(among: [before, now] + candidates + copied, isDone: isDone)
+        if isDone, !before.isDeferred, !now.isDeferred { try checkFiles(namedBefore: named) }
         try checkRights()
     }
 
@@ -355,7 +377,10 @@ final class LifeRun {
                 }
                 var state = candidate
                 state.transactions = witness.transactions
-                if path == store { highest = witness.highest }
+                if path == store {
+                    (highest, lastTransaction) = (witness.highest, witness.lastTransaction)
+                    namedFiles = witness.namedFiles
+                }
                 return state
             } catch {
                 (kind, difference) = ("unreadable", "\(error)")
@@ -431,15 +456,43 @@ final class LifeRun {
         return entities.contains { $0.id != number && names.contains($0.name) }
     }
 
-    /// Every backup has a name only when it is whole, and holds a state that the store had.
-    private func noteBackups(among states: [Snapshot]) throws {
+    /// Every backup has a name only when it is whole, and holds a state that the store had. One whose manifest cannot
+    /// be read is there. The last of a version goes only if someone asks for it.
+    private func noteBackups(among states: [Snapshot], isDone: Bool = false) throws {
         let listed = try StoreKeeper(store).backups().backups
-        for backup in listed where backups[backup.name] == nil && !damagedBackups.contains(backup.name) {
+        for backup in listed
+        where backups[backup.name] == nil && !damagedBackups.union(spoilt).contains(backup.name) {
             if let error = backup.error { throw LifeFailure(kind: "backup broken", words: "\(error)") }
             backups[backup.name] = try identify(backup.store, among: states, "the backup \(backup.name)")
         }
         let names = Set(listed.map(\.name))
+        let isKeeping = if case .move = action { false } else { isDone && life.profile != .long }
+        if isKeeping, let lost = spoilt.subtracting(names).min() {
+            throw LifeFailure(kind: "backup lost", words: "\(lost), whose manifest cannot be read")
+        }
+        let isAsked = if case .prune = action { true } else { false }
+        for version in Set(backups.values.map(\.version)).sorted() where isKeeping && !isAsked {
+            guard !backups.contains(where: { $0.value.version == version && names.contains($0.key) }) else { continue }
+            throw LifeFailure(kind: "backup lost", words: "the last one of \(name(version))")
+        }
         backups = backups.filter { names.contains($0.key) }
+        spoilt.formIntersection(names)
+    }
+
+    /// A verb that drops rows, or puts others in their place, accounts for their files of external data.
+    private func checkFiles(namedBefore: Set<String>) throws {
+        switch action {
+        case .rollBack, .downgrade: break
+        case .migrate(_, let way, _): guard [.plain, .normalised, .container].contains(way) else { return }
+        default: return
+        }
+        let folder = Self.support(of: store) + "/_EXTERNAL_DATA"
+        guard
+            let left = try namedBefore.subtracting(namedFiles).sorted().first(where: { name in
+                try system.exists("\(folder)/\(name)")
+            })
+        else { return }
+        throw LifeFailure(kind: "file left", words: "no row names \(left) any more")
     }
 
     /// Nothing that is made from a store can be read by more people than the store.
@@ -471,7 +524,8 @@ final class LifeRun {
         }
         now = try identify(store, among: expected.map { [$0] } ?? [], "the store that was healed")
         // What was kept of the damaged store is nothing that anyone goes back to.
-        for kept in try StoreKeeper(store).backups().backups where backups[kept.name] == nil {
+        for kept in try StoreKeeper(store).backups().backups
+        where backups[kept.name] == nil && !spoilt.contains(kept.name) {
             try system.removeTree(Path.folder(of: kept.store))
         }
     }

@@ -83,6 +83,7 @@ struct LifeSchedule {
         let api = apis.randomElement(using: &random) ?? .objects
         let last = run.history.models.count - 1
         if run.now.isDeferred, isLikely(1, in: 3) { return .finish(isLikely(1, in: 2) ? nil : 1) }
+        if run.now.isDeferred, isLikely(1, in: 4) { return .downgrade }
         if run.mirror != nil {
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<45: return .save(api, changes(run))
@@ -124,13 +125,16 @@ struct LifeSchedule {
         case 90..<91: return hasCode ? .look(api) : spoiling(run)
         case 96..<100 where run.now.version < last && run.mirror == nil && !run.now.isDeferred:
             return .mirror(.start(to: min(last, run.now.version + step())))
+        case 94..<95 where !run.backups.isEmpty: return .spoilManifest(some(run))
         case 91..<93 where run.app != nil: return .close
         case 91..<94 where run.reader != nil: return .read(false)
         default: return .ask(to: min(last, run.now.version + step()))
         }
     }
 
-    private mutating func some(_ run: LifeRun) -> Int { Int.random(in: 0..<max(1, run.backups.count), using: &random) }
+    private mutating func some(_ run: LifeRun) -> Int {
+        Int.random(in: 0..<max(1, run.backups.count + run.spoilt.count), using: &random)
+    }
     private mutating func step() -> Int { isLikely(2, in: 3) ? 1 : Int.random(in: 2...4, using: &random) }
     private mutating func units() -> Int { [1, 3, 8, 30].randomElement(using: &random) ?? 8 }
 
@@ -150,7 +154,7 @@ struct LifeSchedule {
         ]
         switch action {
         case .save, .look, .open, .read, .spoilText, .trimHistory: break
-        case .close, .mirror(.visit): return nil
+        case .close, .mirror(.visit), .spoilManifest: return nil
         // What the disk writes wrong is noticed by Moult's own work alone.
         default: kinds += [.wrongBit, .wrongBit]
         }

@@ -103,9 +103,13 @@ enum HistoryValues {
         }
     }
 
-    /// What a program asks for, and what the column then holds. A NaN is refused, so no program asks for one.
+    /// What a program asks for, and what the column then holds: of a decimal with more digits than a REAL keeps, the
+    /// nearest number. A NaN is refused, so no program asks for one.
     static func asked(_ value: AttributeValue?) -> String { value?.witnessText ?? "-" }
     static func stored(_ text: String) -> String {
+        if text.hasPrefix("n:"), Int64(text.dropFirst(2)) == nil, let number = Double(text.dropFirst(2)) {
+            return "n:" + StoreWitness.plain("\(number)")
+        }
         guard text.hasPrefix("f:") || text.hasPrefix("d:"),
             let number = UInt64(text.dropFirst(2), radix: 16).map(Double.init(bitPattern:))
         else { return text }
@@ -172,7 +176,7 @@ enum HistoryValues {
         case .decimal:
             [
                 "0", "12.5", "-99999.99", "123456789012345", "0.000000000000001", "9007199254740993",
-                "9223372036854775807", "-9223372036854775808",
+                "9223372036854775807", "-9223372036854775808", "33.33333333333333333333",
             ].map(AttributeValue.decimal)
         case .double:
             [

@@ -16,6 +16,10 @@ struct StoreWitness {
     private(set) var complaints: [String] = []
     /// The transactions of its persistent history; nil where it keeps none.
     private(set) var transactions: Int?
+    /// The number of the last transaction that was given, by `Z_PRIMARYKEY`; nil where it does not say.
+    private(set) var lastTransaction: Int?
+    /// The files of external data that rows name.
+    private(set) var namedFiles: Set<String> = []
 
     private let file: SQLiteFile
     private let model: HistoryModel
@@ -61,6 +65,7 @@ struct StoreWitness {
             guard let number = row["Z_ENT"]?.integer, let name = row["Z_NAME"]?.text else { continue }
             (numbers[name], names[number]) = (number, name)
             if row["Z_SUPER"]?.integer == 0, number < 16_001 { highest[name] = Int(row["Z_MAX"]?.integer ?? -1) }
+            if name == "TRANSACTION", number > 16_000 { lastTransaction = row["Z_MAX"]?.integer.map(Int.init) }
         }
         for entity in model.entities {
             guard numbers[entity.name] != nil else { throw WitnessFailure("\(entity.name) has no number") }
@@ -253,7 +258,7 @@ struct StoreWitness {
 
 extension StoreWitness {
     /// The value of a column by the letter of the format; `?` where it is none of the attribute's type.
-    private func text(_ value: SQLiteFile.Value, _ attribute: AttributeDescription) throws -> String {
+    private mutating func text(_ value: SQLiteFile.Value, _ attribute: AttributeDescription) throws -> String {
         func bits(_ number: Double) -> String {
             let digits = String((number + 0).bitPattern, radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
@@ -277,7 +282,9 @@ extension StoreWitness {
             guard attribute.allowsExternalBinaryDataStorage else { return "x:" + bytes.hexadecimal }
             if bytes.first == 1 { return "x:" + Array(bytes.dropFirst()).hexadecimal }
             guard bytes.first == 2, bytes.count == 38 else { return "?" }
-            let path = "\(support)/_EXTERNAL_DATA/\(String(decoding: bytes[1..<37], as: UTF8.self))"
+            let name = String(decoding: bytes[1..<37], as: UTF8.self)
+            namedFiles.insert(name)
+            let path = "\(support)/_EXTERNAL_DATA/\(name)"
             guard let data = FileManager.default.contents(atPath: path) else { return "? no file" }
             return "x:" + [UInt8](data).hexadecimal
         default: return "?"
