@@ -83,7 +83,9 @@ import Testing
     /// Core Data checks the class of a value alone. The expected values are those of `NSNumber.int16Value`,
     /// `int32Value` and `boolValue`.
     @Test func `A number of another kind becomes one of the attribute's kind`() throws {
-        let model = Library.model { person, _ in person.properties.append(Library.attribute("large", .integer64)) }
+        let model = Library.model { person, _ in
+            person.properties += [Library.attribute("large", .integer64), Library.attribute("share", .double)]
+        }
         let context = try Library.container(model, at: url).viewContext
         let ann = Library.person("Ann", in: context)
         let numbers: [(NSNumber, Int16)] = [
@@ -99,6 +101,15 @@ import Testing
             ann.setValue(NSNumber(value: number), forKey: "isActive")
             #expect(ann.isActive == flag, "\(number)")
         }
+        for flag in [true, false] {
+            ann.setValue(flag, forKey: "share")
+            #expect(ann.value(forKey: "share") as? Double == (flag ? 1 : 0))
+        }
+        // No `Double` has all of these digits.
+        for whole in [9_007_199_254_740_993, -9_007_199_254_740_993] as [Int64] {
+            ann.setValue(NSDecimalNumber(string: "\(whole).5"), forKey: "large")
+            #expect(ann.value(forKey: "large") as? Int64 == whole)
+        }
         for number in [Int64.max, Int64.max - 1, Int64.min] {
             ann.setValue(NSNumber(value: number), forKey: "large")
             #expect(ann.value(forKey: "large") as? Int64 == number)
@@ -108,6 +119,24 @@ import Testing
         try context.save()
         let sql = "SELECT ZAGE, ZISACTIVE, ZLARGE FROM ZPERSON; SELECT ZPAGES FROM ZPOST"
         #expect(try SQLiteShell.rows(sql, of: url) == ["12|0|-9223372036854775808", "7"])
+    }
+
+    /// Foundation bridges nil to the empty value of these types; of a date, as of others, there is none.
+    @Test func `A missing value is empty where Foundation has an empty value`() async throws {
+        let context = try Library.container(Unset.model(), at: url).viewContext
+        let object = Unset(context: context)
+        (object.name, object.photo, object.balance) = ("Ann", Data([1]), 2.5)
+        #expect(object.photo == Data([1]) && object.balance == 2.5 && object.tags == [:])
+        try context.save()
+        context.delete(object)
+        try context.save()
+        #expect(object.name == "" && object.photo == Data() && object.balance == 0 && object.tags == [:])
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let context = try Library.container(Unset.model()).viewContext
+            _ = Unset(context: context).born
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("Unset.born: The property has no value."))
     }
 
     final class Refusing: ValueTransformer {
@@ -225,5 +254,18 @@ import Testing
         person.sourceExpression = usual
         #expect(manager.destinationInstances(forEntityMappingName: "none", sourceInstances: nil).isEmpty)
         #expect(manager.sourceContext.persistentStoreCoordinator?.persistentStores.isEmpty == true)
+    }
+}
+
+/// A person whose properties are not optional, as Xcode's generator writes them for attributes that are not.
+final class Unset: NSManagedObject {
+    @Managed var name: String
+    @Managed var photo: Data
+    @Managed var balance: Decimal
+    @Managed var tags: [String: Int]
+    @Managed var born: Date
+
+    static func model() -> NSManagedObjectModel {
+        Library.model { person, _ in person.managedObjectClassName = NSStringFromClass(Unset.self) }
     }
 }

@@ -128,6 +128,17 @@ import Testing
         #expect(try rows.sql("SELECT ZTITLE, ZPARENT IS NULL FROM ZROW ORDER BY 1") == ["c|1", "kid|0"])
     }
 
+    @Test func `A row that comes back is no longer gone`() throws {
+        let row = try rows.saved("a")
+        context.refresh(row, mergeChanges: false)
+        _ = try rows.sql("UPDATE ZROW SET Z_PK = -Z_PK")
+        #expect(row.title == nil && row.isDeleted)
+        _ = try rows.sql("UPDATE ZROW SET Z_PK = -Z_PK")
+        #expect(!row.isDeleted && row.title == "a")
+        context.refresh(row, mergeChanges: false)
+        #expect(!row.isDeleted)
+    }
+
     /// `object(with:)`: "This method always returns an object", also for a row that does not exist.
     @Test func `An identity always gives an object`() throws {
         let row = Row(context: context)
@@ -144,6 +155,69 @@ import Testing
         }
         try context.save()
         #expect(try rows.sql("SELECT ZTITLE FROM ZROW") == ["a"])
+    }
+
+    // MARK: - Stores that are gone
+
+    private var coordinator: NSPersistentStoreCoordinator { rows.container.persistentStoreCoordinator }
+
+    @Test func `A store that comes back gives its objects back`() throws {
+        let (row, second) = (try rows.saved("a"), try rows.saved("b"))
+        for one in [row, second] { context.refresh(one, mergeChanges: false) }
+        try coordinator.remove(coordinator.persistentStores[0])
+        #expect(row.title == nil && row.isDeleted)
+        second.title = "q"
+        #expect(second.title == "q" && second.isDeleted)
+        try coordinator.addPersistentStore(type: .sqlite, at: rows.url)
+        #expect(!row.isDeleted && row.title == "a")
+        context.refresh(row, mergeChanges: false)
+        #expect(!row.isDeleted && second.title == "b" && !second.isDeleted)
+        second.n = 6
+        try context.save()
+        #expect(try rows.sql("SELECT ZTITLE, ZN FROM ZROW ORDER BY 1") == ["a|3", "b|6"])
+    }
+
+    /// The rules need the children.
+    @Test func `A deletion whose rules cannot be read makes the save fail`() throws {
+        try rows.saved("kid", in: rows.saved("parent"))
+        let other = rows.other()
+        let parent = try #require(try rows.fetch("parent", in: other))
+        try coordinator.remove(coordinator.persistentStores[0])
+        other.performAndWait { other.delete(parent) }
+        other.processPendingChanges()
+        let error = #expect(throws: NSError.self) { try other.save() }
+        #expect(error?.code == NSManagedObjectReferentialIntegrityError && parent.isDeleted)
+        other.rollback()
+        #expect(!parent.isDeleted && !other.hasChanges)
+        #expect(try rows.sql("SELECT count(*) FROM ZROW") == ["2"])
+    }
+
+    @Test func `A list that was not read can be set after its store was destroyed`() throws {
+        try rows.saved("kid", in: rows.saved("parent"))
+        try rows.saved("single")
+        let other = rows.other()
+        let parent = try #require(try rows.fetch("parent", in: other))
+        let single = try #require(try rows.fetch("single", in: other))
+        try coordinator.destroyPersistentStore(at: rows.url, type: .sqlite)
+        parent.children = [single]
+        #expect(parent.children == [single] && parent.title == "parent" && !parent.isDeleted)
+        parent.mutableSetValue(forKey: "children").removeAllObjects()
+        #expect(parent.children == [] && !other.hasChanges)
+        try other.save()
+    }
+
+    @Test func `An ordered list that was not read can be added to after its store was destroyed`() throws {
+        let url = rows.url.deletingLastPathComponent().appendingPathComponent("Library.sqlite")
+        let container = try Library.container(at: url)
+        Library.person("Ann", in: container.viewContext)
+        Post(context: container.viewContext).title = "a"
+        try container.viewContext.save()
+        let other = container.newBackgroundContext()
+        let ann = try #require(try other.fetch(NSFetchRequest<Person>(entityName: "Person")).first)
+        let post = try #require(try other.fetch(NSFetchRequest<Post>(entityName: "Post")).first)
+        try container.persistentStoreCoordinator.destroyPersistentStore(at: url, type: .sqlite)
+        ann.mutableOrderedSetValue(forKey: "favourites").add(post)
+        #expect(ann.favourites == NSOrderedSet(object: post) && ann.name == "Ann" && !other.hasChanges)
     }
 
     // MARK: - Deleted destinations
@@ -204,5 +278,37 @@ import Testing
         #expect(row.title == "q" && row.parent === parent && !context.hasChanges)
         try context.save()
         #expect(try rows.sql("SELECT ZTITLE, ZPARENT FROM ZROW ORDER BY 1") == ["a|", "parent|"])
+    }
+
+    @Test func `An object that has left its context is no destination`() throws {
+        let reset = try rows.saved("reset")
+        context.reset()
+        var other: NSManagedObjectContext? = rows.other()
+        let left = try #require(try other.map { try rows.fetch("reset", in: $0) } ?? nil)
+        other = nil
+        #expect(left.managedObjectContext == nil)
+        let kid = try rows.saved("kid")
+        for object in [reset, left] {
+            kid.parent = object
+            kid.children = [object]
+            kid.mutableSetValue(forKey: "children").add(object)
+            #expect(kid.parent == nil && kid.children == [])
+        }
+        try context.save()
+        #expect(try rows.sql("SELECT ZTITLE, ZPARENT FROM ZROW ORDER BY 1") == ["kid|", "reset|"])
+    }
+
+    @Test func `An object that has left its context is neither deleted nor inserted again`() throws {
+        let (row, stays) = (try rows.saved("a"), try rows.saved("b"))
+        context.delete(row)
+        try context.save()
+        context.insert(row)
+        #expect(row.managedObjectContext == nil && !context.hasChanges)
+        context.reset()
+        context.delete(stays)
+        context.insert(stays)
+        #expect(stays.managedObjectContext == nil && !context.hasChanges)
+        try context.save()
+        #expect(try rows.sql("SELECT ZTITLE FROM ZROW") == ["b"])
     }
 }

@@ -230,6 +230,27 @@ import Testing
         #expect(people.map(\.name) == ["Ann"] && people.first?.photo?.count == 200_000)
     }
 
+    /// `NSPersistentStoreCoordinatorStoresDidChange`: posted by a coordinator whose stores have changed.
+    @Test func `Each coordinator that loses a store says so`() throws {
+        let containers = [try Library.container(at: url), try Library.container(at: url)]
+        let coordinators = containers.map(\.persistentStoreCoordinator)
+        let stores = coordinators.map { $0.persistentStores[0] }
+        let changes = coordinators.map { Notes(.NSPersistentStoreCoordinatorStoresDidChange, of: $0) }
+        let removals = stores.map { Notes(.NSPersistentStoreCoordinatorWillRemoveStore, of: $0) }
+        let link = place("Link.sqlite")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: url)
+        #expect(coordinators.compactMap { $0.persistentStore(for: link) } == stores)
+        #expect(throws: NSError.self) { try coordinators[0].destroyPersistentStore(at: link, type: .binary) }
+        #expect(throws: NSError.self) { try coordinators[0].remove(stores[1]) }
+        #expect(removals.map(\.list.count) == [0, 0])
+        try coordinators[0].destroyPersistentStore(at: link, type: .sqlite)
+        #expect(removals.map(\.list.count) == [1, 1])
+        for (change, store) in zip(changes, stores) {
+            let lost = change.list.map { $0.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore] }
+            #expect(lost == [[store]])
+        }
+    }
+
     /// A session of Apple's developer conference, *Making Apps with Core Data*: stores at the same name below
     /// `/dev/null` are one store.
     @Test func `A store at a name below the null device is shared in memory`() throws {

@@ -98,6 +98,10 @@ import Testing
         #expect(try found("age BETWEEN {'15', '25'}") == ["Bob"])
         #expect(try found("balance == '1.5' OR posts.@count == '1' OR ANY posts.pages == '7'") == ["Ann"])
         #expect(try found("isActive == '1' AND name != '30'") == ["Ann", "Bob"])
+        #expect(try found("SUBQUERY(posts, $post, $post.pages == '0').@count == '1'") == ["Ann"])
+        #expect(try found("SUBQUERY(posts, $post, $post.author.age == '30' AND age == '30').@count > 0") == ["Ann"])
+        #expect(try found("SUBQUERY(posts, $post, $post.title == '').@count == '1'") == ["Ann"])
+        #expect(try found("TERNARY(age == '20', 1, 0) == 1") == ["Bob"])
         #expect(try found("age == 'thirty'") == [])
         #expect(try found("age == '30 '") == [])
         #expect(throws: (any Error).self) { try found("age < 'thirty'") }

@@ -161,6 +161,8 @@ package enum NumberReading {
 
     /// Returns the number without its fraction, or the nearest integer that fits; 0 for not a number.
     static func whole(_ value: Any) -> Int64? {
+        // A `Double` has fewer digits.
+        if let number = value as? Decimal, let whole = Int64("\(number)".prefix { $0 != "." }) { return whole }
         guard let number = double(value) else { return nil }
         if number.isNaN { return 0 }
         return Int64(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max)

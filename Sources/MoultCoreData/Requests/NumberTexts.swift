@@ -7,26 +7,33 @@ extension ObjectFetch {
     package func readingNumbers(in model: ManagedObjectModel) -> ObjectFetch {
         guard let predicate, let entity = model.entity(entityName) else { return self }
         var fetch = self
-        fetch.predicate = predicate.readingNumbers { $0.isNumber(of: entity, in: model) }
+        fetch.predicate = predicate.readingNumbers([:]) { path in path.isNumber(of: entity, in: model) }
         return fetch
     }
 }
 
 extension MoultModel.Predicate {
-    fileprivate func readingNumbers(_ isNumber: (MoultModel.Expression) -> Bool) -> MoultModel.Predicate {
+    /// - Parameters:
+    ///   - variables: the paths of the collections that the variables of subqueries stand for.
+    ///   - isNumber: returns whether a path from the evaluated object leads to numbers.
+    fileprivate func readingNumbers(
+        _ variables: [String: String], _ isNumber: (String) -> Bool
+    ) -> MoultModel.Predicate {
         switch self {
         case .constant: return self
-        case .and(let parts): return .and(parts.map { $0.readingNumbers(isNumber) })
-        case .or(let parts): return .or(parts.map { $0.readingNumbers(isNumber) })
-        case .not(let part): return .not(part.readingNumbers(isNumber))
+        case .and(let parts): return .and(parts.map { $0.readingNumbers(variables, isNumber) })
+        case .or(let parts): return .or(parts.map { $0.readingNumbers(variables, isNumber) })
+        case .not(let part): return .not(part.readingNumbers(variables, isNumber))
         case .comparison(var comparison):
+            comparison.left = comparison.left.readingNumbers(variables, isNumber)
+            comparison.right = comparison.right.readingNumbers(variables, isNumber)
             switch comparison.operator {
-            case .matches, .like, .beginsWith, .endsWith, .contains: return self
+            case .matches, .like, .beginsWith, .endsWith, .contains: return .comparison(comparison)
             default: break
             }
-            if isNumber(comparison.left) {
+            if comparison.left.path(variables).map(isNumber) ?? false {
                 comparison.right = comparison.right.readAsNumber
-            } else if isNumber(comparison.right) {
+            } else if comparison.right.path(variables).map(isNumber) ?? false {
                 comparison.left = comparison.left.readAsNumber
             }
             return .comparison(comparison)
@@ -34,12 +41,11 @@ extension MoultModel.Predicate {
     }
 }
 
-extension MoultModel.Expression {
-    /// Whether the expression is the key path of an attribute of numbers, or of a count.
+extension String {
+    /// Whether this is the key path of an attribute of numbers, or of a count.
     fileprivate func isNumber(of entity: EntityDescription, in model: ManagedObjectModel) -> Bool {
-        guard case .keyPath(let path, of: .evaluatedObject) = self else { return false }
         var here = entity
-        var keys = path.split(separator: ".")[...]
+        var keys = split(separator: ".")[...]
         while let key = keys.first {
             if key == "@count" { return true }
             if !key.hasPrefix("@") {
@@ -53,6 +59,29 @@ extension MoultModel.Expression {
             keys.removeFirst()
         }
         return false
+    }
+}
+
+extension MoultModel.Expression {
+    /// Returns the expression with the predicates of its subqueries and choices read in the same way.
+    fileprivate func readingNumbers(
+        _ variables: [String: String], _ isNumber: (String) -> Bool
+    ) -> MoultModel.Expression {
+        replacing { part in
+            switch part {
+            case .subquery(let collection, let variable, let predicate):
+                var inner = variables
+                inner[variable] = collection.path(variables)
+                return .subquery(
+                    collection.readingNumbers(variables, isNumber), variable: variable,
+                    predicate.readingNumbers(inner, isNumber))
+            case .conditional(let predicate, let first, let second):
+                return .conditional(
+                    predicate.readingNumbers(variables, isNumber), first.readingNumbers(variables, isNumber),
+                    second.readingNumbers(variables, isNumber))
+            default: return nil
+            }
+        }
     }
 
     /// The constant, or the list of constants, with numbers in place of the texts that are numbers.

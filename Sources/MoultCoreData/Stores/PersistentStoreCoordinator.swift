@@ -52,9 +52,9 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         }
     }
 
-    /// Returns the open store at a URL; nil if there is none.
+    /// Returns the open store at a URL, also one that leads there by symbolic links; nil if there is none.
     public func persistentStore(for url: URL) -> PersistentStore? {
-        persistentStores.first { $0.url?.standardizedFileURL == url.standardizedFileURL }
+        persistentStores.first { $0.url?.resolvingSymlinksInPath() == url.resolvingSymlinksInPath() }
     }
 
     /// Returns the location of a store; `/dev/null` for a store in memory.

@@ -3,8 +3,8 @@ import MoultCoreData
 
 /// A property stored by the model, like `@NSManaged` on Apple's platforms. Its key is its own name, or the given one.
 ///
-/// A missing value reads as nil, 0, false, an empty string, or an empty set. For any other type a missing value ends
-/// the program, as with `@NSManaged`. `MoultNSCoreData` calls this wrapper `Managed`.
+/// A missing value reads as nil, 0, false, an empty string, empty data, or an empty collection. For any other type,
+/// such as a date, a missing value ends the program, as with `@NSManaged`. `MoultNSCoreData` calls this wrapper `Managed`.
 @propertyWrapper public struct NSManaged<Value> {
     private var key: String?
 
@@ -126,15 +126,8 @@ enum TypedValue {
     /// Returns the default for a missing value.
     private static func empty<Value>(_ type: Value.Type) -> Value? {
         if let optional = type as? any OptionalValue.Type { return optional.none as? Value }
-        switch type {
-        case is any FixedWidthInteger.Type: return NSNumber(value: 0) as? Value
-        case is Double.Type: return 0.0 as? Value
-        case is Float.Type: return Float(0) as? Value
-        case is Bool.Type: return false as? Value
-        case is String.Type: return "" as? Value
-        default:
-            return (type as? any ObjectSet.Type)?.make([]) as? Value ?? NSSet() as? Value ?? NSOrderedSet() as? Value
-        }
+        if type is any FixedWidthInteger.Type { return NSNumber(value: 0) as? Value }
+        return (type as? any EmptyForNil.Type)?.init() as? Value ?? NSSet() as? Value ?? NSOrderedSet() as? Value
     }
 
     private static func wrapped(_ type: any Any.Type) -> any Any.Type {
@@ -162,3 +155,18 @@ extension Set: ObjectSet {
 extension Array: ObjectSet {
     fileprivate static func make(_ objects: [Any]) -> Any { objects.compactMap { $0 as? Element } }
 }
+
+/// A type to which Foundation bridges nil as a value.
+private protocol EmptyForNil {
+    init()
+}
+
+extension Double: EmptyForNil {}
+extension Float: EmptyForNil {}
+extension Bool: EmptyForNil {}
+extension Decimal: EmptyForNil {}
+extension String: EmptyForNil {}
+extension Data: EmptyForNil {}
+extension Set: EmptyForNil {}
+extension Array: EmptyForNil {}
+extension Dictionary: EmptyForNil {}

@@ -41,8 +41,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     var isTouched = false
     /// Whether the object was deleted before its first save, and the context has not processed that yet.
     var isLeaving = false
-    /// Whether the row of the object was gone when a value was read or set.
-    private var isInaccessible = false
+    /// Whether the row of the object was gone when a value was last read or set.
+    private var wasInaccessible = false
     /// The values that were set while the object was deleted or its row was gone, by key. No save writes them.
     private var late: [String: Any?] = [:]
     /// The keys between ``willChangeValue(forKey:)`` and ``didChangeValue(forKey:)``.
@@ -258,15 +258,20 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         }
         let given = value.flatMap(Self.storedObjects) ?? []
         let present = given.filter { !$0.isLost(to: object) }
-        guard present.count < given.count, case .relationship(let relationship, _)? = object.shape[key] else {
-            throw error
-        }
-        try access {
-            if relationship.isToMany {
-                try object.setToMany(key, present)
-            } else {
-                try object.setToOne(key, nil)
+        do {
+            guard present.count < given.count, case .relationship(let relationship, _)? = object.shape[key] else {
+                throw error
             }
+            try access {
+                if relationship.isToMany {
+                    try object.setToMany(key, present)
+                } else {
+                    try object.setToOne(key, nil)
+                }
+            }
+        } catch let error where isHandledLoss(error) && isInaccessible {
+            // The objects were read, but not a list that changes with the value, and its store is gone.
+            late.updateValue(try lateForm(value, key, of: object), forKey: key)
         }
     }
 
@@ -285,7 +290,20 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
     /// Whether the object can be changed: it is not deleted, and has a context and a row.
     private var isThere: Bool {
-        context != nil && storedObject?.isChangeable == true && !(isInaccessible && storedObject?.isFault == true)
+        context != nil && storedObject?.isChangeable == true && !isInaccessible
+    }
+
+    /// Whether the row of the object was gone when a value was last read or set, and still is. An object that was read
+    /// has its row as long as its store is open.
+    private var isInaccessible: Bool {
+        guard wasInaccessible, let storedObject, !storedObject.isDetached else { return false }
+        if storedObject.isFault {
+            wasInaccessible = (try? access {}) == nil
+        } else {
+            let open = context?.persistentStoreCoordinator?.objects
+            wasInaccessible = storedObject.id.store.map { open?.store($0) == nil } ?? false
+        }
+        return wasInaccessible
     }
 
     /// Returns the values that were set while the object was deleted, and forgets them.
@@ -355,7 +373,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         guard let error = error as? MigrationError, error.code == .objectGone || context == nil,
             formerContext?.shouldHandleInaccessibleFault(self, for: objectID, triggeredByProperty: nil) ?? true
         else { return false }
-        isInaccessible = context != nil && storedObject?.isDetached == false
+        wasInaccessible = context != nil && storedObject?.isDetached == false
         return true
     }
 

@@ -146,6 +146,8 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
             var changes: [AnyHashable: Any] = [:]
             var hadChanges = false
             try cocoaErrors(in: self) {
+                // Throws what kept the pending changes from being processed.
+                try base.processPendingChanges()
                 try saved {
                     hadChanges = hasChanges
                     changes = [
@@ -221,10 +223,11 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     /// Whether there are changes to save, or an object was deleted before its first save.
     var hasUnannouncedChanges: Bool { hasChanges || touched.contains(where: \.isLeaving) }
 
-    /// Applies delete rules, and posts the changes since the last call.
+    /// Applies delete rules, and posts the changes since the last call. Rules that cannot be applied, because the store
+    /// cannot be read, are applied later; until then, ``save()`` throws the error.
     open func processPendingChanges() {
         base.turn.withLock {
-            orRaise("NSManagedObjectContext.processPendingChanges()") { try base.processPendingChanges() }
+            try? base.processPendingChanges()
             let (inserted, deleted) = (insertedObjects, deletedObjects)
             // An object that was never saved is not among the deleted ones.
             let left = touched.filter { $0.isLeaving && announced.inserted.contains($0) }
@@ -278,14 +281,14 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     // MARK: - Objects
 
     /// Adds an object that was created without a context, or takes back its deletion, as far as its delete rules have
-    /// changed nothing else.
+    /// changed nothing else. Does nothing to an object whose deletion was saved, or whose context was reset or is gone.
     open func insert(_ object: NSManagedObject) {
         if let stored = object.storedObject {
             if orRaise("NSManagedObjectContext.insert(_:)", { try base.withLock { try $0.insertAgain(stored) } }) {
                 object.isLeaving = false
                 note(object)
                 for (key, value) in object.takeLate() { object.setValue(value, forKey: key) }
-            } else if object.managedObjectContext !== self {
+            } else if let other = object.managedObjectContext, other !== self {
                 raise("NSManagedObjectContext.insert(_:)", "The object is in another context already.")
             }
         } else if let detached = object.detached, let entity = detached.entity {
@@ -297,9 +300,9 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     }
 
     /// Marks an object for deletion at the next save, along with the objects that its delete rules cascade to. Does
-    /// nothing to an object whose deletion was saved.
+    /// nothing to an object whose deletion was saved, or whose context was reset or is gone.
     open func delete(_ object: NSManagedObject) {
-        if object.formerContext === self, object.storedObject?.hasLeft == true { return }
+        if let stored = object.storedObject, stored.context == nil { return }
         _ = object.takeLate()
         orRaise("NSManagedObjectContext.delete(_:)") {
             let stored = try stored(object)

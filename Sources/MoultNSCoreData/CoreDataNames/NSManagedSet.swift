@@ -181,7 +181,7 @@ public struct NSManagedOrderedSet: Sequence {
 
 extension NSManagedObject {
     /// Changes the stored object, passing it the other object; nil if they are not in the same context, or one of them
-    /// is deleted or gone.
+    /// is deleted or gone, or its store.
     fileprivate func changed(_ other: NSManagedObject?, by body: (Object, Object) throws -> Void) -> Void? {
         guard let storedObject, let other = other?.storedObject, let shared = storedObject.context,
             shared === other.context
@@ -191,7 +191,10 @@ extension NSManagedObject {
             do {
                 return try access { try body(storedObject, other) }
             } catch {
-                guard storedObject.isLost(to: storedObject) || other.isLost(to: storedObject) else { throw error }
+                let isGone = (error as? MigrationError)?.code == .objectGone
+                guard isGone || storedObject.isLost(to: storedObject) || other.isLost(to: storedObject) else {
+                    throw error
+                }
                 return nil
             }
         }

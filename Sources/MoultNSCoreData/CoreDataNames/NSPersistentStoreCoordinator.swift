@@ -167,18 +167,32 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// Closes a store.
     open func remove(_ store: NSPersistentStore) throws {
-        try removing(store) { try base.remove(store.base) }
+        try Self.removing(isOpen(store) ? [store] : []) { try base.remove(store.base) }
     }
 
-    /// Runs `body`, which removes a store, between the notifications about it. For no store, it only runs `body`.
-    private func removing(_ store: NSPersistentStore?, _ body: () throws -> Void) throws {
-        guard let store else { return try cocoaErrors(body) }
-        _ = metadata(for: store)
-        NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: store)
-        post(.NSPersistentStoreCoordinatorStoresWillChange, [NSRemovedPersistentStoresKey: [store]])
+    /// Runs `body`, which removes stores, between the notifications of their coordinators about them.
+    private static func removing(_ stores: [NSPersistentStore], _ body: () throws -> Void) throws {
+        for store in stores {
+            _ = store.metadata
+            NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: store)
+            store.coordinator?.post(
+                .NSPersistentStoreCoordinatorStoresWillChange, [NSRemovedPersistentStoresKey: [store]])
+        }
         try cocoaErrors(body)
-        store.writes = nil
-        post(.NSPersistentStoreCoordinatorStoresDidChange, [NSRemovedPersistentStoresKey: [store]])
+        for store in stores {
+            store.writes = nil
+            store.coordinator?.post(
+                .NSPersistentStoreCoordinatorStoresDidChange, [NSRemovedPersistentStoresKey: [store]])
+        }
+    }
+
+    /// Runs `body`, which destroys or replaces the store at a URL, between the notifications of the coordinators that
+    /// have it open.
+    private func changing(
+        _ url: URL, _ type: NSPersistentStore.StoreType, _ body: (PersistentStore.StoreType) throws -> Void
+    ) throws {
+        let type = try cocoaErrors { try type.moult() }
+        try Self.removing(Self.newestFirst.compactMap { $0.persistentStore(for: url) }) { try body(type) }
     }
 
     private func post(_ name: Notification.Name, _ info: [AnyHashable: Any]) {
@@ -312,8 +326,8 @@ extension NSPersistentStoreCoordinator {
     public func destroyPersistentStore(
         at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
     ) throws {
-        try removing(persistentStore(for: url)) {
-            try PersistentStoreCoordinator.destroy(url, try type.moult(), Self.moult(options), leavingFile: true)
+        try changing(url, type) { type in
+            try PersistentStoreCoordinator.destroy(url, type, Self.moult(options), leavingFile: true)
         }
     }
 
@@ -329,9 +343,9 @@ extension NSPersistentStoreCoordinator {
         at destination: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom source: URL,
         sourceOptions: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType
     ) throws {
-        try removing(persistentStore(for: destination)) {
+        try changing(destination, type) { type in
             try PersistentStoreCoordinator.replacePersistentStore(
-                at: destination, withPersistentStoreFrom: source, type: try type.moult())
+                at: destination, withPersistentStoreFrom: source, type: type)
         }
     }
 

@@ -271,17 +271,12 @@ extension Object {
         }
     }
 
-    /// Whether the object was deleted and saved, here or elsewhere, or rolled back before its first save. An object
-    /// that left its context by a reset does not count.
-    package var hasLeft: Bool {
-        kind.lock.withLock { state.contains(.detached) && !state.contains(.reset) }
-    }
-
-    /// Whether no relationship of an object in the same context can lead to this one: it is deleted there, it has left
-    /// the context, or its row is gone.
+    /// Whether no relationship of an object can lead to this one: it has left its context, the context is gone, or it is
+    /// in the same context, and is deleted or has no row.
     package func isLost(to other: Object) -> Bool {
         kind.lock.withLock {
-            guard kind.context === other.kind.context, !state.contains(.reset) else { return false }
+            guard let context else { return true }
+            guard context === other.kind.context else { return false }
             guard isChangeable else { return true }
             do { try fire() } catch { return (error as? MigrationError)?.code == .objectGone }
             return false

@@ -117,7 +117,9 @@ public indirect enum Expression: Sendable, Hashable {
     }
 
     /// Returns the path from the evaluated object; nil if the expression is not such a path.
-    private func path(_ variables: [String: String]) -> String? {
+    ///
+    /// - Parameter variables: the paths of the collections that the variables of subqueries stand for.
+    package func path(_ variables: [String: String]) -> String? {
         switch self {
         case .keyPath(let path, of: .evaluatedObject): path
         case .keyPath(let path, let base): base.path(variables).map { "\($0).\(path)" }
