@@ -14,6 +14,8 @@ final class ChangeRecorder {
 
     /// Receives each step; called under the lock of the context's tree.
     let register: (ChangeStep) -> Void
+    /// Removes every registered step.
+    private let removeSteps: () -> Void
     /// Whether recording is paused, as it is during merges and saves.
     var isPaused = false
     /// The permanent identities that have replaced temporary ones since recording began. Steps use the identities that
@@ -24,7 +26,9 @@ final class ChangeRecorder {
     private var origins: [Origin] = []
     private var places: [ObjectIdentifier: Int] = [:]
 
-    init(_ register: @escaping (ChangeStep) -> Void) { self.register = register }
+    init(_ register: @escaping (ChangeStep) -> Void, _ removeSteps: @escaping () -> Void) {
+        (self.register, self.removeSteps) = (register, removeSteps)
+    }
 
     /// Records the values of an object; called before each change to it.
     func note(_ object: Object) {
@@ -60,6 +64,12 @@ final class ChangeRecorder {
         origins = []
         places = [:]
         permanent = [:]
+    }
+
+    /// Forgets the changes, and every step too.
+    func withdraw() {
+        forget()
+        removeSteps()
     }
 
     /// Returns the changes since the last step, and begins a new step; nil if nothing changed.
@@ -146,11 +156,13 @@ extension Object {
 extension ObjectContext {
     /// Records every change for undo; nil ends the recording.
     ///
-    /// - Parameter register: receives each group of changes, which ``takeBack(_:)`` undoes.
-    package func recordChanges(_ register: ((ChangeStep) -> Void)?) {
+    /// - Parameters:
+    ///   - register: receives each group of changes, which ``takeBack(_:)`` undoes.
+    ///   - removeSteps: called when the contents of a store were replaced, in which no earlier change may be undone.
+    package func recordChanges(_ register: ((ChangeStep) -> Void)?, removeSteps: @escaping () -> Void = {}) {
         lock.withLock {
             takeChangeStep()
-            recorder = register.map(ChangeRecorder.init)
+            recorder = register.map { ChangeRecorder($0, removeSteps) }
         }
     }
 
