@@ -23,6 +23,7 @@ extension ObjectContext {
             forgetUnchanged()
             guard !changed.isEmpty else { return (SavedChanges(), []) }
             try checkRows()
+            try leaveOutDeleted()
             try validate()
             guard let parent else {
                 let saved = try withoutRecording { try saveToStores() }
@@ -65,7 +66,8 @@ extension ObjectContext {
     }
 
     /// Removes objects that no longer have changes from the list.
-    private func forgetUnchanged() {
+    func forgetUnchanged() {
+        discarded = 0
         // The list is empty while the objects are removed, so that no other code finds it half done.
         var objects = changed
         changed = []
@@ -87,6 +89,36 @@ extension ObjectContext {
             }
         }
         if !found.isEmpty { throw ValidationErrors(violations: found) }
+    }
+
+    /// Leaves out of the relationships that have changed what is deleted here, and what a parent has deleted or does not
+    /// find: no save writes a link to it. Reads what a save into a parent needs before it changes anything there.
+    private func leaveOutDeleted() throws {
+        guard parent != nil || hasDiscardedNew || changed.contains(where: { $0.state.contains(.deleted) }) else {
+            return
+        }
+        let gained = changed.filter { !$0.state.contains(.deleted) }.flatMap { object in
+            object.gainedDestinations.map { (object: object, link: $0.link, ids: $0.ids) }
+        }
+        let gone = try goneDestinations(among: gained.reduce(into: []) { $0.formUnion($1.ids) })
+        hasDiscardedNew = false
+        guard !gone.isEmpty else { return }
+        try withoutRecording {
+            for (object, link, ids) in gained {
+                let lost = gone.intersection(ids)
+                if !lost.isEmpty { try object.loseDestinations(lost, of: link.name) }
+            }
+        }
+    }
+
+    private func goneDestinations(among ids: Set<ObjectID>) throws -> Set<ObjectID> {
+        let own = ids.filter { id in
+            registry[id]?.object?.state.contains(.deleted) ?? (id.isTemporary && parent == nil)
+        }
+        guard let parent else { return own }
+        try parent.settle()
+        let others = ids.filter { !own.contains($0) && registry[$0]?.object?.state.contains(.inserted) != true }
+        return own.union(try parent.missing(among: others))
     }
 
     // MARK: - Stores
@@ -289,6 +321,16 @@ extension Object {
 
     /// The values that a save writes for a changed object. A list stored at the other end is written there.
     fileprivate var updatedValues: [(position: Int, value: ObjectValue)] { changedPositions(kind.ownPersistent) }
+
+    /// The destinations that its relationships have gained, except in lists that are stored at the other ends.
+    fileprivate var gainedDestinations: [(link: RelationshipLink, ids: Set<ObjectID>)] {
+        changedPositions(kind.relationships).compactMap { position, _ in
+            guard let link = kind.links[position], !link.isKeptByInverse else { return nil }
+            var ids = Set(destinationIDs(link))
+            if !committed.isEmpty, case .toMany(let before)? = committed[position] { ids.subtract(before) }
+            return ids.isEmpty ? nil : (link, ids)
+        }
+    }
 
     /// Whether the object differs from the store.
     fileprivate var differsFromStore: Bool { !deltas.isEmpty || !changedPositions(kind.persistent).isEmpty }

@@ -187,6 +187,7 @@ extension ObjectContext {
         try lock.withLock {
             try settle()
             var leaving: [Object] = []
+            var gained: [(object: Object, link: RelationshipLink, ids: Set<ObjectID>)] = []
             let upserts = step.changes.reversed().compactMap { change in
                 change.reversal == .insertion && !change.object.isThere ? recorder?.takeUpsert(of: change.object) : nil
             }
@@ -194,12 +195,19 @@ extension ObjectContext {
             // An object that the step changed and that no longer exists was deleted elsewhere.
             for change in changes where change.object.isThere || change.after == nil {
                 if let values = change.before {
-                    try change.object.take(values, over: change.object.isThere ? change.after : nil, in: self)
+                    let object = change.object
+                    gained += try object.take(values, over: object.isThere ? change.after : nil, in: self)
+                        .map { (object, $0.link, $0.ids) }
                 } else {
                     leaving.append(change.object)
                 }
             }
             try remove(leaving)
+            // What was deleted elsewhere, or later without undo, cannot be led to again.
+            let gone = try missing(among: gained.reduce(into: []) { $0.formUnion($1.ids) })
+            for (object, link, ids) in gained where object.isThere && !gone.isDisjoint(with: ids) {
+                try object.loseDestinations(gone.intersection(ids), of: link.name)
+            }
             forgetEqualChanges()
             takeChangeStep()
             return changes.map { ($0.object, $0.reversal) }
@@ -255,14 +263,18 @@ extension ObjectContext {
 
 extension Object {
     /// Sets these values where they differ from `others`.
-    fileprivate func take(_ target: PositionedValues, over others: PositionedValues?, in context: ObjectContext) throws
-    {
+    ///
+    /// - Returns: the destinations that relationships have gained.
+    fileprivate func take(
+        _ target: PositionedValues, over others: PositionedValues?, in context: ObjectContext
+    ) throws -> [(link: RelationshipLink, ids: Set<ObjectID>)] {
         if !isThere {
             kind.recorder?.note(self)
             if state.contains(.detached) { attach(in: context) } else { state.remove(.deleted) }
         } else if state.contains(.fault) {
-            guard try context.loaded(identity) != nil else { return }
+            guard try context.loaded(identity) != nil else { return [] }
         }
+        var gained: [(link: RelationshipLink, ids: Set<ObjectID>)] = []
         var isChanged = false
         for position in kind.persistent + kind.transient {
             guard let value = target[position].map({ kind.recorder?.current($0) ?? $0 }), values[position] != value,
@@ -270,15 +282,23 @@ extension Object {
             else { continue }
             if let link = kind.links[position], link.isToMany { _ = try list(link) }
             kind.recorder?.noteList(of: self, at: position)
-            put(value, at: position)
+            if let link = kind.links[position] {
+                let before = Set(destinationIDs(link))
+                put(value, at: position)
+                gained.append((link, Set(destinationIDs(link)).subtracting(before)))
+            } else {
+                put(value, at: position)
+            }
             isChanged = true
         }
         if isChanged || state.contains(.inserted) { noteUpdate() }
+        return gained
     }
 
     /// Returns to its context as a new object, under its earlier identity.
     func attach(in context: ObjectContext) {
-        state = .inserted
+        // It may still have its place among the changed objects.
+        state = state.intersection(.listed).union(.inserted)
         committed = []
         deltas = [:]
         version = 0

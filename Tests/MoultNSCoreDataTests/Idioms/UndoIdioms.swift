@@ -25,6 +25,23 @@ final class CachedPost: NSManagedObject {
         manager.endUndoGrouping()
     }
 
+    @Test("context.undo() of a relationship to an object that was deleted elsewhere")
+    func destinationGone() throws {
+        let (ann, post) = (Library.person("Ann", in: context), Post(context: context))
+        post.author = ann
+        try context.save()
+        context.automaticallyMergesChangesFromParent = true
+        grouped { post.author = nil }
+        try context.save()
+        let other = container.newBackgroundContext()
+        other.delete(other.object(with: ann.objectID))
+        try other.save()
+        context.undo()
+        #expect(post.author == nil)
+        try context.save()
+        #expect(!context.hasChanges)
+    }
+
     private func names() throws -> [String] {
         let request = NSFetchRequest<Person>(entityName: "Person")
         request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
