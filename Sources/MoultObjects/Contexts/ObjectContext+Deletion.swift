@@ -101,6 +101,7 @@ extension ObjectContext {
             throw error
         }
         try nullify(deleted)
+        if tracksEvents { for object in deleted { noteInEvent(object) } }
         for object in deleted where object.state.contains(.inserted) { discard(object) }
     }
 

@@ -28,6 +28,8 @@ package final class ObjectContext: @unchecked Sendable {
     var assignedStores: [ObjectID: ObjectStore] = [:]
     /// The temporary identities that the app has seen, each with the identity that its object has now.
     var seenIDs: [ObjectID: ObjectID] = [:]
+    /// The number of them above which those of objects that are gone are forgotten.
+    var seenLimit = ObjectContext.leastSeen
     /// The objects that the last fetch prefetched.
     var prefetched: [Object] = []
     var walked = WalkedObjects()

@@ -213,6 +213,18 @@ struct ContextTests {
         #expect(try names(context.fetch(fetch)) == ["a"])
     }
 
+    @Test func `of many temporary identities, only those of objects in memory are kept`() throws {
+        let office = try Office()
+        let kept = try office.person("kept")
+        let temporary = kept.seenID
+        try office.context.save()
+        for _ in 0...ObjectContext.leastSeen { _ = try office.context.insert("Label").seenID }
+        office.context.rollback()
+        #expect(try office.context.fetch(ObjectFetch(entityName: "Person")).count == 1)
+        #expect(office.context.seenIDs == [temporary: kept.id])
+        #expect(try office.context.object(with: temporary) === kept)
+    }
+
     @Test func `contexts may be used from several threads`() async throws {
         let office = try Office()
         let coordinator = office.coordinator
