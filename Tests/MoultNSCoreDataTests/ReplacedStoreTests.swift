@@ -157,6 +157,20 @@ import Testing
         #expect(row.n == 4 && !context.hasChanges)
     }
 
+    @Test func `A deletion that was undone before is not written into the backup`() throws {
+        let row = try rows.saved("a")
+        try backUp()
+        let manager = grouped { context.delete(row) }
+        try context.save()
+        manager.undo()
+        #expect(row.isInserted)
+        try restore()
+        expectRefused(context)
+        context.rollback()
+        try rows.saved("b")
+        #expect(try rows.sql("SELECT ZTITLE FROM ZROW ORDER BY 1") == ["a", "b"])
+    }
+
     @Test func `The undo of a deletion adds no second row to the backup`() throws {
         let row = try rows.saved("a")
         try backUp()

@@ -195,7 +195,8 @@ extension ObjectContext {
         for object in registry.values.compactMap(\.object) where object.identity.store == store {
             if !object.isPending {
                 object.becomeFault()
-            } else if !object.state.contains(.inserted) {
+            } else if !object.state.contains(.inserted) || object.version < 0 {
+                // A new object is of no contents, unless it is one whose deletion was undone.
                 object.isOfReplacedRow = true
             }
         }

@@ -295,13 +295,14 @@ extension Object {
         return gained
     }
 
-    /// Returns to its context as a new object, under its earlier identity.
+    /// Returns to its context as a new object, under its earlier identity. It has no version, unless the store had its
+    /// row: then a negative one.
     func attach(in context: ObjectContext) {
         // It may still have its place among the changed objects.
         state = state.intersection(.listed).union(.inserted)
         committed = []
         deltas = [:]
-        version = 0
+        version = identity.isTemporary ? 0 : -1
         context.register(self)
         noteUpdate()
     }
