@@ -217,13 +217,6 @@ extension ObjectContext {
         return object
     }
 
-    /// Returns the identities of objects that are deleted, have left the context, or have no row.
-    func missing(among ids: Set<ObjectID>) throws -> Set<ObjectID> {
-        let objects = try ids.map { (id: $0, object: try object(with: $0, always: true)) }
-        try fill(faultsAmong: objects.map(\.object))
-        return Set(objects.filter { !$0.object.state.isDisjoint(with: [.fault, .deleted, .detached]) }.map(\.id))
-    }
-
     /// Gives new objects the identities under which they will be saved.
     package func obtainPermanentIDs(for objects: [Object]) throws {
         try lock.withLock {

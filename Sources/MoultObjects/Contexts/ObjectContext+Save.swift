@@ -23,19 +23,29 @@ extension ObjectContext {
             forgetUnchanged()
             guard !changed.isEmpty else { return (SavedChanges(), []) }
             try checkRows()
-            try leaveOutDeleted()
-            try validate()
-            guard let parent else {
-                let saved = try withoutRecording { try saveToStores() }
-                mergeElsewhere(saved)
-                return (saved, observers.bodies + coordinator.saveObservers)
+            let leftOut = try leaveOutDeleted()
+            do {
+                try validate()
+                return try write()
+            } catch {
+                // What was set stays, in case the deletion is taken back.
+                withoutRecording { for (object, position, value) in leftOut { object.put(value, at: position) } }
+                throw error
             }
-            let saved = try withoutRecording { try save(into: parent) }
-            for other in parent.children.compactMap(\.object) where other !== self { other.mergeIfAutomatic(saved) }
-            return (saved, observers.bodies)
         }
         if !saved.0.isEmpty { for observer in saved.1 { observer(saved.0) } }
         return saved.0
+    }
+
+    private func write() throws -> (SavedChanges, [SaveObservers.Observer]) {
+        guard let parent else {
+            let saved = try withoutRecording { try saveToStores() }
+            mergeElsewhere(saved)
+            return (saved, observers.bodies + coordinator.saveObservers)
+        }
+        let saved = try withoutRecording { try save(into: parent) }
+        for other in parent.children.compactMap(\.object) where other !== self { other.mergeIfAutomatic(saved) }
+        return (saved, observers.bodies)
     }
 
     /// - Throws: `objectGone` if an object was changed in a store whose contents were destroyed or replaced since.
@@ -89,36 +99,6 @@ extension ObjectContext {
             }
         }
         if !found.isEmpty { throw ValidationErrors(violations: found) }
-    }
-
-    /// Leaves out of the relationships that have changed what is deleted here, and what a parent has deleted or does not
-    /// find: no save writes a link to it. Reads what a save into a parent needs before it changes anything there.
-    private func leaveOutDeleted() throws {
-        guard parent != nil || hasDiscardedNew || changed.contains(where: { $0.state.contains(.deleted) }) else {
-            return
-        }
-        let gained = changed.filter { !$0.state.contains(.deleted) }.flatMap { object in
-            object.gainedDestinations.map { (object: object, link: $0.link, ids: $0.ids) }
-        }
-        let gone = try goneDestinations(among: gained.reduce(into: []) { $0.formUnion($1.ids) })
-        hasDiscardedNew = false
-        guard !gone.isEmpty else { return }
-        try withoutRecording {
-            for (object, link, ids) in gained {
-                let lost = gone.intersection(ids)
-                if !lost.isEmpty { try object.loseDestinations(lost, of: link.name) }
-            }
-        }
-    }
-
-    private func goneDestinations(among ids: Set<ObjectID>) throws -> Set<ObjectID> {
-        let own = ids.filter { id in
-            registry[id]?.object?.state.contains(.deleted) ?? (id.isTemporary && parent == nil)
-        }
-        guard let parent else { return own }
-        try parent.settle()
-        let others = ids.filter { !own.contains($0) && registry[$0]?.object?.state.contains(.inserted) != true }
-        return own.union(try parent.missing(among: others))
     }
 
     // MARK: - Stores
@@ -321,16 +301,6 @@ extension Object {
 
     /// The values that a save writes for a changed object. A list stored at the other end is written there.
     fileprivate var updatedValues: [(position: Int, value: ObjectValue)] { changedPositions(kind.ownPersistent) }
-
-    /// The destinations that its relationships have gained, except in lists that are stored at the other ends.
-    fileprivate var gainedDestinations: [(link: RelationshipLink, ids: Set<ObjectID>)] {
-        changedPositions(kind.relationships).compactMap { position, _ in
-            guard let link = kind.links[position], !link.isKeptByInverse else { return nil }
-            var ids = Set(destinationIDs(link))
-            if !committed.isEmpty, case .toMany(let before)? = committed[position] { ids.subtract(before) }
-            return ids.isEmpty ? nil : (link, ids)
-        }
-    }
 
     /// Whether the object differs from the store.
     fileprivate var differsFromStore: Bool { !deltas.isEmpty || !changedPositions(kind.persistent).isEmpty }

@@ -113,6 +113,20 @@ struct DeletingTests {
         #expect(try office.sql(rows) == "Ada|\nBob|\n0")
     }
 
+    @Test func `a save that fails leaves a relationship to a deleted object as it was set`() throws {
+        let office = try Office()
+        let (ada, label) = (try office.person("Ada"), try office.insert("Label", "red"))
+        try office.context.save()
+        try ada.setToOne("mainLabel", label)
+        try office.context.delete(label)
+        let nameless = try office.context.insert("Person")
+        #expect(throws: ValidationErrors.self) { try office.context.save() }
+        #expect(try office.context.insertAgain(label) && ada.toOneID("mainLabel") == label.id)
+        try nameless.setAttribute("name", .string("Bob"))
+        try office.context.save()
+        #expect(try office.sql("SELECT ZNAME, ZMAINLABEL FROM ZPERSON ORDER BY 1") == "Ada|\(label.id.key)\nBob|")
+    }
+
     @Test func `a refresh that takes a deletion back restores the other ends too, in their order`() throws {
         let office = try Office()
         let team = try office.insert("Team", "Blue")
