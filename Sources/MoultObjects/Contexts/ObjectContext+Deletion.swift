@@ -162,6 +162,7 @@ extension ObjectContext {
         registry[object.identity] = nil
         assignedStores[object.identity] = nil
         if object.identity.isTemporary { hasDiscardedNew = true }
+        if tracksEvents, object.state.contains(.inserted) { noteInEvent(object) }
         let isListed = object.state.contains(.listed)
         object.detach()
         guard isListed else { return }

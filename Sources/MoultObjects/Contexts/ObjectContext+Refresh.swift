@@ -11,8 +11,10 @@ extension ObjectContext {
             changed = []
             pendingDeletions = []
             assignedStores = [:]
-            for object in objects where !object.state.contains(.detached) {
-                if object.state.contains(.inserted) {
+            for object in objects {
+                if object.state.contains(.detached) {
+                    object.state.remove(.listed)
+                } else if object.state.contains(.inserted) {
                     registry[object.identity] = nil
                     object.detach()
                 } else {
@@ -37,6 +39,7 @@ extension ObjectContext {
             prefetched = []
             registry = [:]
             for kind in kinds.values { kind.deadObjects = 0 }
+            for object in unsaved { object.state.remove(.listed) }
             for object in objects {
                 object.detach()
                 object.state.formUnion([.fault, .reset])

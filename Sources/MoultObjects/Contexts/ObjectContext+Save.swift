@@ -29,7 +29,11 @@ extension ObjectContext {
                 return try write()
             } catch {
                 // What was set stays, in case the deletion is taken back.
-                withoutRecording { for (object, position, value) in leftOut { object.put(value, at: position) } }
+                withoutRecording {
+                    for (object, position, value) in leftOut where object.state.isDisjoint(with: [.fault, .detached]) {
+                        object.put(value, at: position)
+                    }
+                }
                 throw error
             }
         }

@@ -235,6 +235,20 @@ final class CachedPost: NSManagedObject {
         #expect(post.events == [.undoDeletion, .undoUpdate, .rollback])
     }
 
+    @Test("the redo of an insertion is announced as an insertion")
+    func announcedInsertion() throws {
+        let notes = Notes(.NSManagedObjectContextObjectsDidChange, of: context)
+        grouped { Library.person("Ann", in: context) }
+        context.processPendingChanges()
+        let ann = try #require(context.insertedObjects.first)
+        context.undo()
+        context.processPendingChanges()
+        context.redo()
+        context.processPendingChanges()
+        let inserted = notes.list.compactMap { $0.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject> }
+        #expect(inserted == [[ann], [ann]])
+    }
+
     @Test("undo is announced as a change of objects")
     func announced() throws {
         let ann = Library.person("Ann", in: context)

@@ -178,6 +178,13 @@ struct DeletingTests {
         try office.context.save()
         #expect(try office.sql("SELECT ZNAME FROM ZPERSON ORDER BY 1") == "P0\nP1\nP2")
         #expect(!office.context.hasChanges && office.context.changed.isEmpty)
+        let late = try (0..<3).map { try office.person("L\($0)") }
+        try office.context.delete(late[0])
+        #expect(!late[0].isInserted)
+        office.context.rollback()
+        #expect(try late[1].isDetached && office.context.insertAgain(late[0]))
+        try office.context.save()
+        #expect(try office.sql("SELECT ZNAME FROM ZPERSON ORDER BY 1") == "L0\nP0\nP1\nP2")
     }
 
     @Test func `many deletions at once are followed together`() throws {
