@@ -91,7 +91,7 @@ package final class OpenStoreRegistry: Sendable {
 /// The file of a closed store at one moment. It is equal to the one at a later moment only if nobody has written,
 /// destroyed or replaced the file in between.
 package struct StoreFile: Equatable {
-    /// What identifies the file and its last change; empty if there is none.
+    /// The identity of the file, its size and the time of its last change; empty if there is no file.
     private let numbers: [Int64]
     private let replacements: Int
 
