@@ -46,6 +46,57 @@ import Testing
         #expect(ann.entity.name == "Person" && ann.value(forKey: "name") == nil)
     }
 
+    @Test func `A relationship that is set again makes the object dirty, and writes no row`() throws {
+        let context = try Library.container(at: url).viewContext
+        let ann = Library.person("Ann", in: context)
+        let post = Post(context: context)
+        post.author = ann
+        try context.save()
+        let sql = "SELECT Z_OPT FROM ZPERSON UNION ALL SELECT Z_OPT FROM ZPOST"
+        let before = try SQLiteShell.rows(sql, of: url)
+        post.author = ann
+        #expect(context.updatedObjects == [post] && !post.hasPersistentChangedValues)
+        try context.save()
+        ann.posts = ann.posts
+        #expect(context.updatedObjects == [ann] && !ann.hasPersistentChangedValues)
+        try context.save()
+        #expect(try !context.hasChanges && SQLiteShell.rows(sql, of: url) == before)
+    }
+
+    /// `NSManagedObjectContextObjectsDidChange`: the objects that were changed, by the end of each event.
+    @Test func `Each event announces what it has changed, and nothing of the events before`() throws {
+        let context = try Library.container(at: url).viewContext
+        let (ann, bob) = (Library.person("Ann", in: context), Library.person("Bob", in: context))
+        let post = Post(context: context)
+        post.author = ann
+        try context.save()
+        let notes = Notes(.NSManagedObjectContextObjectsDidChange, of: context)
+        func last() -> [Set<NSManagedObject>] {
+            [NSInsertedObjectsKey, NSUpdatedObjectsKey, NSDeletedObjectsKey].map {
+                notes.list.last?.userInfo?[$0] as? Set<NSManagedObject> ?? []
+            }
+        }
+        context.performAndWait { bob.age = 1 }
+        #expect(last() == [[], [bob], []])
+        let cid = context.performAndWait { Library.person("Cid", in: context) }
+        #expect(last() == [[cid], [], []])
+        context.performAndWait { cid.age = 2 }
+        #expect(last() == [[], [cid], []])
+        context.performAndWait { context.delete(ann) }
+        #expect(last() == [[], [], [ann, post]])
+        context.performAndWait { bob.age = 2 }
+        #expect(last() == [[], [bob], []])
+        context.refresh(ann, mergeChanges: false)
+        context.performAndWait { context.delete(ann) }
+        #expect(last()[2] == [ann])
+        // A rule deletes what was never saved.
+        context.performAndWait { Post(context: context).author = cid }
+        context.performAndWait { context.delete(cid) }
+        #expect(last() == [[], [], [cid]])
+        try context.save()
+        #expect(try SQLiteShell.rows("SELECT ZNAME, ZAGE FROM ZPERSON", of: url) == ["Bob|2"])
+    }
+
     /// `NSManagedObject.h`: `hasChanges` is a simple dirty flag; a value that is the stored one is none of the persistent
     /// changed values.
     @Test func `A value that is set again makes the object dirty, and writes no row`() throws {

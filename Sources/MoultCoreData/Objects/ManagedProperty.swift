@@ -48,7 +48,7 @@ extension ManagedObject: ManagedPropertyElement {
     ///
     /// - Throws: `usage` for an object of another context, `wrongType` for one of another entity.
     public static func writeElement(_ value: ManagedObject?, _ key: String, of object: ManagedObject) throws {
-        try object.change { try $0.setToOne(key, value?.object) }
+        try object.change { try $0.setToOne(key, value?.object, touches: true) }
     }
 
     fileprivate func cast<Class: ManagedObject>(
@@ -90,7 +90,7 @@ extension Array: ManagedProperty where Element: ManagedObject {
     ///
     /// - Throws: `usage` for an object of another context, `wrongType` for one of another entity.
     public static func write(_ value: [Element], _ key: String, of object: ManagedObject) throws {
-        try object.change { try $0.setToMany(key, value.map(\.object)) }
+        try object.change { try $0.setToMany(key, value.map(\.object), touches: true) }
     }
     /// The empty array.
     public static var missing: [Element] { [] }

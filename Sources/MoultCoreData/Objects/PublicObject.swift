@@ -133,9 +133,9 @@ extension PublicObject {
         case .relationship(let relationship, _)?:
             let destinations = try destinations(value, key, of: object)
             if relationship.isToMany {
-                try object.setToMany(key, destinations)
+                try object.setToMany(key, destinations, touches: true)
             } else {
-                try object.setToOne(key, destinations.first)
+                try object.setToOne(key, destinations.first, touches: true)
             }
         case nil:
             try setComposite(value, key, of: object)

@@ -113,8 +113,9 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     }
 
     private func add(_ loader: StoreLoader) throws -> PersistentStore {
+        let file = loader.url.map { StoreFile($0.path) }
         let store = try loader.open()
-        try objects.add(store.store)
+        try objects.add(store.store, from: file)
         stores.withLock { $0.append(store) }
         do {
             if let task = loader.migration.afterMigration { try runTask(task, on: store) }
@@ -142,7 +143,8 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
 
     // MARK: - Removing
 
-    /// Closes a store. Objects already read from it keep their values but cannot be saved.
+    /// Closes a store. Objects already read from it keep their values but cannot be saved, unless the store is added
+    /// again as it is.
     ///
     /// - Throws: `usage` for a store of another coordinator.
     public func remove(_ store: PersistentStore) throws {
@@ -151,6 +153,8 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
             try objects.remove(store.store)
             stores.withLock { $0.removeAll { $0 === store } }
             store.close()
+            // Closing may write.
+            objects.noteRemoval(of: store.store)
         }
     }
 

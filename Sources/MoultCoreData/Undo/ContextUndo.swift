@@ -23,7 +23,8 @@ package final class ContextUndo {
         checkpoints = NotificationCenter.default.addObserver(
             forName: .NSUndoManagerCheckpoint, object: manager, queue: nil
         ) { [weak context] _ in context?.takeChangeStep() }
-        context.recordChanges { [weak self] step in self?.register(step) }
+        context.recordChanges(
+            { [weak self] step in self?.register(step) }, removeSteps: { [weak self] in self?.forget() })
     }
 
     deinit {
@@ -41,7 +42,7 @@ package final class ContextUndo {
         }
     }
 
-    /// Removes the context's actions from the manager, for example after a rollback.
+    /// Removes the context's actions from the manager, for example after a rollback, or once a store was replaced.
     package func forget() {
         nonisolated(unsafe) let undo = self
         usingUndoManager { undo.manager.removeAllActions(withTarget: undo) }

@@ -153,11 +153,11 @@ final class ObjectBacking: BackingData {
     }
 
     func setToOne(_ key: String, _ model: (any PersistentModel)?) {
-        change(key) { try object.setToOne(key, try model.map(graph.object)) }
+        change(key) { try object.setToOne(key, try model.map(graph.object), touches: true) }
     }
 
     func setToMany(_ key: String, _ models: [any PersistentModel]?) {
-        change(key) { try object.setToMany(key, try (models ?? []).map(graph.object)) }
+        change(key) { try object.setToMany(key, try (models ?? []).map(graph.object), touches: true) }
     }
 
     func refuse(_ key: String, _ error: MigrationError) {

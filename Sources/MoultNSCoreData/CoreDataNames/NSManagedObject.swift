@@ -412,7 +412,8 @@ extension NSManagedObject {
     /// The object's entity.
     public var entity: NSEntityDescription {
         if let detached = detached?.entity { return detached }
-        let name = objectID.entityName
+        // The context keeps every identity that an app has seen.
+        let name = storedObject?.entityName ?? objectID.entityName
         if let entity = formerContext?.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name] {
             return entity
         }

@@ -228,16 +228,20 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
     open func processPendingChanges() {
         base.turn.withLock {
             try? base.processPendingChanges()
-            let (inserted, deleted) = (insertedObjects, deletedObjects)
+            // Only what the event has changed: a context may hold many changes, and process them often.
+            let changed = base.publicObjects(\.changedInEvent).union(touched)
+            let inserted = changed.filter(\.isInserted)
+            let deleted = changed.filter { $0.storedObject?.isDeleted == true }
             // An object that was never saved is not among the deleted ones.
             let left = touched.filter { $0.isLeaving && announced.inserted.contains($0) }
-            let (newlyInserted, newlyDeleted) = (
-                inserted.subtracting(announced.inserted), deleted.subtracting(announced.deleted).union(left)
-            )
-            let changed: Set<NSManagedObject> = base.publicObjects(\.changedInEvent)
-            let updated = changed.union(touched).filter { !$0.isLeaving }.subtracting(newlyInserted)
-                .subtracting(deleted)
-            announced = (inserted, deleted)
+            let newlyInserted = inserted.filter { !announced.inserted.contains($0) }
+            let newlyDeleted = deleted.filter { !announced.deleted.contains($0) }.union(left)
+            let updated = changed.filter { !$0.isLeaving && $0.storedObject?.isDetached != true }
+                .subtracting(newlyInserted).subtracting(deleted)
+            announced.inserted.subtract(changed)
+            announced.inserted.formUnion(inserted)
+            announced.deleted.subtract(changed)
+            announced.deleted.formUnion(deleted)
             var changes: [AnyHashable: Any] = [:]
             if !newlyInserted.isEmpty { changes[NSInsertedObjectsKey] = newlyInserted }
             if !updated.isEmpty { changes[NSUpdatedObjectsKey] = updated }
@@ -374,6 +378,7 @@ open class NSManagedObjectContext: NSObject, PublicContext, @unchecked Sendable 
         orRaise("NSManagedObjectContext.refresh(_:mergeChanges:)") {
             try base.withLock { try $0.refreshIfThere(stored, mergingChanges: mergeChanges) }
         }
+        if !stored.isDeleted { base.turn.withLock { _ = announced.deleted.remove(object) } }
         if becomesFault { object.didTurnIntoFault() }
         announce([NSRefreshedObjectsKey: Set([object])])
     }

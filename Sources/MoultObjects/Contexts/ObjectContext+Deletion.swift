@@ -42,9 +42,14 @@ extension ObjectContext {
             } else {
                 return false
             }
-            for case let link? in object.kind.links { try relate(object, by: link) }
+            try relate(object)
             return true
         }
+    }
+
+    /// Relates an object again to those that it leads to, as far as they are still there and related to no other.
+    func relate(_ object: Object) throws {
+        for case let link? in object.kind.links { try relate(object, by: link) }
     }
 
     /// Restores the other ends of a relationship.
@@ -56,6 +61,7 @@ extension ObjectContext {
             if !isThere { lost.insert(id) }
             guard isThere, let inverse = link.inverseName else { continue }
             try other?.link(object.identity, to: inverse, in: self)
+            try other?.restorePlace(of: object.identity, in: inverse)
         }
         if !lost.isEmpty { try object.loseDestinations(lost, of: link.name) }
     }
@@ -95,6 +101,7 @@ extension ObjectContext {
             throw error
         }
         try nullify(deleted)
+        if tracksEvents { for object in deleted { noteInEvent(object) } }
         for object in deleted where object.state.contains(.inserted) { discard(object) }
     }
 
@@ -149,12 +156,19 @@ extension ObjectContext {
         }
     }
 
-    /// Removes an object from the context for good.
+    /// Removes an object from the context for good. Its place among the changed objects is kept until many have left, so
+    /// that none of them is searched for.
     func discard(_ object: Object) {
         registry[object.identity] = nil
         assignedStores[object.identity] = nil
+        if object.identity.isTemporary { hasDiscardedNew = true }
+        if tracksEvents, object.state.contains(.inserted) { noteInEvent(object) }
+        let isListed = object.state.contains(.listed)
         object.detach()
-        changed.removeAll { $0 === object }
+        guard isListed else { return }
+        object.state.insert(.listed)
+        discarded += 1
+        if discarded > changed.count / 2 { forgetUnchanged() }
     }
 }
 
@@ -184,7 +198,16 @@ extension Object {
         }
     }
 
-    fileprivate func loseDestinations(_ ids: Set<ObjectID>, of name: String) throws {
+    /// Moves a destination back to its committed place in an ordered relationship, if the others are as committed.
+    fileprivate func restorePlace(of id: ObjectID, in name: String) throws {
+        guard let link = kind.links[try kind.position(of: name)], link.isOrdered, !committed.isEmpty,
+            case .toMany(let ids)? = values[link.position], case .toMany(let before)? = committed[link.position],
+            before.contains(id), ids.filter({ $0 != id }) == before.filter({ $0 != id })
+        else { return }
+        replaceList(link, before)
+    }
+
+    func loseDestinations(_ ids: Set<ObjectID>, of name: String) throws {
         guard let link = kind.links[try kind.position(of: name)] else { return }
         if link.isToMany {
             try exclude(ids, from: name)

@@ -145,7 +145,13 @@ extension ObjectContext {
     func forgetIdle() {
         walked.forget()
         forgetDead(from: 4_096)
+        guard seenIDs.count > seenLimit else { return }
+        seenIDs = seenIDs.filter { registry[$0.value]?.object != nil }
+        seenLimit = max(Self.leastSeen, 2 * seenIDs.count)
     }
+
+    /// The number of temporary identities that are kept at least, also of objects that are no longer in memory.
+    static let leastSeen = 10_000
 
     /// Removes dead entries if they are more than half of the registry. Each keeps its object's memory allocated.
     private func forgetDead(from least: Int = 0) {

@@ -12,7 +12,9 @@ extension ObjectContext {
             pendingDeletions = []
             assignedStores = [:]
             for object in objects {
-                if object.state.contains(.inserted) {
+                if object.state.contains(.detached) {
+                    object.state.remove(.listed)
+                } else if object.state.contains(.inserted) {
                     registry[object.identity] = nil
                     object.detach()
                 } else {
@@ -37,6 +39,7 @@ extension ObjectContext {
             prefetched = []
             registry = [:]
             for kind in kinds.values { kind.deadObjects = 0 }
+            for object in unsaved { object.state.remove(.listed) }
             for object in objects {
                 object.detach()
                 object.state.formUnion([.fault, .reset])
@@ -56,8 +59,7 @@ extension ObjectContext {
             guard object.kind.context === self, object.state.isDisjoint(with: [.detached, .inserted]) else { return }
             guard object.isPending else { return object.becomeFault() }
             guard mergingChanges else {
-                if object.state.contains(.deleted) { object.state.remove(.deleted) }
-                try withoutRecording { try object.takeBack(object.kind.relationships, in: self) }
+                try withoutRecording { try discardChanges(of: object) }
                 object.becomeFault()
                 return
             }
@@ -67,6 +69,15 @@ extension ObjectContext {
             }
             try withoutRecording { try object.rebase(onto: stored, in: self) { _, isOurs, _ in isOurs } }
         }
+    }
+
+    /// Takes back what changes of an object have changed at the other ends of its relationships.
+    private func discardChanges(of object: Object) throws {
+        let wasDeleted = object.state.remove(.deleted) != nil
+        // What it led to in other contents is not restored.
+        if object.isOfReplacedRow { return try leaveRelationships(object) }
+        try object.takeBack(object.kind.relationships, in: self)
+        if wasDeleted { try relate(object) }
     }
 
     /// Reads the unchanged objects that are in memory again, from the store or the parent. An object whose row is gone
@@ -151,16 +162,20 @@ extension ObjectContext {
 
     /// Removes an object whose row is gone from the context, and from the relationships of objects with changes.
     func drop(_ object: Object) throws {
-        if !object.state.contains(.fault) {
-            for case let link? in object.kind.links {
-                guard let inverse = link.inverseName else { continue }
-                for case let other? in object.destinationIDs(link).map({ registry[$0]?.object })
-                where !other.state.contains(.fault) && other.isPending && !other.state.contains(.deleted) {
-                    try other.unlink(object.identity, from: inverse, in: self)
-                }
+        try leaveRelationships(object)
+        discard(object)
+    }
+
+    /// Removes an object from the relationships of objects with changes.
+    private func leaveRelationships(_ object: Object) throws {
+        if object.state.contains(.fault) { return }
+        for case let link? in object.kind.links {
+            guard let inverse = link.inverseName else { continue }
+            for case let other? in object.destinationIDs(link).map({ registry[$0]?.object })
+            where !other.state.contains(.fault) && other.isPending && !other.state.contains(.deleted) {
+                try other.unlink(object.identity, from: inverse, in: self)
             }
         }
-        discard(object)
     }
 
     /// Makes unchanged objects that refer to deleted ones read their relationships again.

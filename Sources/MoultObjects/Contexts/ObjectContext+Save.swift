@@ -23,18 +23,33 @@ extension ObjectContext {
             forgetUnchanged()
             guard !changed.isEmpty else { return (SavedChanges(), []) }
             try checkRows()
-            try validate()
-            guard let parent else {
-                let saved = try withoutRecording { try saveToStores() }
-                mergeElsewhere(saved)
-                return (saved, observers.bodies + coordinator.saveObservers)
+            let leftOut = try leaveOutDeleted()
+            do {
+                try validate()
+                return try write()
+            } catch {
+                // What was set stays, in case the deletion is taken back.
+                withoutRecording {
+                    for (object, position, value) in leftOut where object.state.isDisjoint(with: [.fault, .detached]) {
+                        object.put(value, at: position)
+                    }
+                }
+                throw error
             }
-            let saved = try withoutRecording { try save(into: parent) }
-            for other in parent.children.compactMap(\.object) where other !== self { other.mergeIfAutomatic(saved) }
-            return (saved, observers.bodies)
         }
         if !saved.0.isEmpty { for observer in saved.1 { observer(saved.0) } }
         return saved.0
+    }
+
+    private func write() throws -> (SavedChanges, [SaveObservers.Observer]) {
+        guard let parent else {
+            let saved = try withoutRecording { try saveToStores() }
+            mergeElsewhere(saved)
+            return (saved, observers.bodies + coordinator.saveObservers)
+        }
+        let saved = try withoutRecording { try save(into: parent) }
+        for other in parent.children.compactMap(\.object) where other !== self { other.mergeIfAutomatic(saved) }
+        return (saved, observers.bodies)
     }
 
     /// - Throws: `objectGone` if an object was changed in a store whose contents were destroyed or replaced since.
@@ -65,7 +80,8 @@ extension ObjectContext {
     }
 
     /// Removes objects that no longer have changes from the list.
-    private func forgetUnchanged() {
+    func forgetUnchanged() {
+        discarded = 0
         // The list is empty while the objects are removed, so that no other code finds it half done.
         var objects = changed
         changed = []

@@ -18,12 +18,18 @@ package final class ObjectContext: @unchecked Sendable {
     var registrations = 0
     /// The objects with changes, in the order of their first change; some may no longer have any.
     var changed: [Object] = []
+    /// At most as many of them have left the context.
+    var discarded = 0
+    /// Whether a new object has left since the last save, to which a relationship without inverse may lead.
+    var hasDiscardedNew = false
     /// Deleted objects whose delete rules have not been followed yet.
     var pendingDeletions: [Object] = []
     /// The stores in which new objects are to be saved, for objects assigned to a store.
     var assignedStores: [ObjectID: ObjectStore] = [:]
     /// The temporary identities that the app has seen, each with the identity that its object has now.
     var seenIDs: [ObjectID: ObjectID] = [:]
+    /// The number of them above which those of objects that are gone are forgotten.
+    var seenLimit = ObjectContext.leastSeen
     /// The objects that the last fetch prefetched.
     var prefetched: [Object] = []
     var walked = WalkedObjects()
@@ -244,7 +250,9 @@ extension ObjectContext {
         return saved
     }
 
+    /// Inserts an object that a child context has inserted, unless an earlier save that failed has done so.
     private func take(new object: Object, _ kind: ObjectKind) {
+        if let known = registry[object.identity]?.object, known.isInserted { return }
         let own = Object(new: object.identity, kind)
         register(own)
         own.noteUpdate()

@@ -18,6 +18,8 @@ package final class ObjectCoordinator: @unchecked Sendable {
     private var retiredStores: [ObjectStore] = []
     /// The identifiers of the stores whose contents were destroyed or replaced while they were open here.
     private var replaced: Set<UUID> = []
+    /// The files of the stores that were removed, as they were left.
+    private var left: [UUID: StoreFile] = [:]
     private var shapes: [String: EntityShape] = [:]
     private var observers = SaveObservers()
     private var contexts: [WeakReference<ObjectContext>] = []
@@ -54,9 +56,11 @@ package final class ObjectCoordinator: @unchecked Sendable {
 
     /// Adds an open store. From now on, only this coordinator may use it.
     ///
+    /// - Parameter file: the store's file before it was opened. If the store was removed from this coordinator, and the
+    ///   file is no longer as it was left, contexts take its contents for other ones.
     /// - Throws: `usage` if a store with the same identifier is open already, or if the store was opened with another
     ///   model.
-    package func add(_ store: ObjectStore) throws {
+    package func add(_ store: ObjectStore, from file: StoreFile? = nil) throws {
         try lock.withLock {
             guard self.store(store.identifier) == nil else {
                 throw MigrationError(
@@ -73,7 +77,8 @@ package final class ObjectCoordinator: @unchecked Sendable {
             }
             openStores.append(store)
             store.coordinator = self
-            guard replaced.remove(store.identifier) != nil else { return }
+            let isChanged = left.removeValue(forKey: store.identifier).map { $0 != file } ?? false
+            guard replaced.remove(store.identifier) != nil || isChanged else { return }
             for context in liveContexts { context.forgetRows(of: store.identifier) }
         }
     }
@@ -99,6 +104,11 @@ package final class ObjectCoordinator: @unchecked Sendable {
     /// Notes that the contents of a closed store were destroyed or replaced. If a store with this identifier is added
     /// later, contexts read its rows again, and refuse to save what they had changed in the old ones.
     package func noteReplacement(of identifier: UUID) { lock.withLock { _ = replaced.insert(identifier) } }
+
+    /// Notes the file of a store that was removed and closed.
+    package func noteRemoval(of store: ObjectStore) {
+        lock.withLock { if !store.path.isEmpty { left[store.identifier] = StoreFile(store.path, on: store.system) } }
+    }
 
     /// Removes a store. Its objects that are not faults keep their values but cannot be saved.
     package func remove(_ store: ObjectStore) throws {
@@ -177,15 +187,16 @@ extension ObjectContext {
     fileprivate var holdsChanges: Bool { hasChanges || children.contains { $0.object?.holdsChanges ?? false } }
 
     /// Makes the context read the rows of a store again, whose contents were replaced. Changes of the old rows stay, but
-    /// cannot be saved unless the object is refreshed.
+    /// cannot be saved, and what was recorded for undo is forgotten.
     fileprivate func forgetRows(of store: UUID) {
-        recorder?.forget()
+        recorder?.withdraw()
         walked.forget()
         prefetched = []
         for object in registry.values.compactMap(\.object) where object.identity.store == store {
             if !object.isPending {
                 object.becomeFault()
-            } else if !object.state.contains(.inserted) {
+            } else if !object.state.contains(.inserted) || object.version < 0 {
+                // A new object is of no contents, unless it is one whose deletion was undone.
                 object.isOfReplacedRow = true
             }
         }

@@ -76,9 +76,15 @@ struct PendingChanges {
         let order = try SortOrder(fetch.sort, values)
         let isOrdered = !reachesOthers && !context.source.isSpread(fetch)
         guard isOrdered else { return try order.sorted(stored + fresh) }
-        var result = stored
-        for id in try order.sorted(fresh) { result.insert(id, at: try order.place(of: id, in: result)) }
-        return result
+        var (result, rest) = ([ObjectID](), stored[...])
+        result.reserveCapacity(stored.count + fresh.count)
+        for id in try order.sorted(fresh) {
+            let place = try order.place(of: id, in: rest)
+            result += rest[..<place]
+            result.append(id)
+            rest = rest[place...]
+        }
+        return result + rest
     }
 
     private func slice(_ ids: [ObjectID]) -> [ObjectID] {
@@ -112,9 +118,9 @@ private struct SortOrder {
     func sorted(_ ids: [ObjectID]) throws -> [ObjectID] { try ids.map(keyed).sorted { precedes($0, $1) }.map(\.id) }
 
     /// Returns the index at which to insert an identity into a sorted list.
-    func place(of id: ObjectID, in ids: [ObjectID]) throws -> Int {
+    func place(of id: ObjectID, in ids: ArraySlice<ObjectID>) throws -> Int {
         let new = try keyed(id)
-        var (low, high) = (0, ids.count)
+        var (low, high) = (ids.startIndex, ids.endIndex)
         while low < high {
             let middle = low + (high - low) / 2
             if precedes(new, try keyed(ids[middle])) { high = middle } else { low = middle + 1 }

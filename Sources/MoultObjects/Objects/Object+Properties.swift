@@ -183,14 +183,16 @@ extension Object {
     /// Sets the destination, and updates the inverse. A one-to-one relationship takes the destination away from another
     /// object.
     ///
+    /// - Parameter touches: as for an attribute.
     /// - Throws: `wrongType` for an object of another entity, `usage` for a deleted object or one of another context,
     ///   `externalRelationship` for one of another store.
-    package func setToOne(_ name: String, _ object: Object?) throws {
+    package func setToOne(_ name: String, _ object: Object?, touches: Bool = false) throws {
         try kind.lock.withLock {
             let link = try kind.link(name, isToMany: false)
             let context = try prepareChange()
             if let object { try context.check(object, for: link, of: self) }
             try setDestination(link, object?.identity, in: context)
+            if touches { noteUpdate() }
         }
     }
 
@@ -213,10 +215,13 @@ extension Object {
     }
 
     /// Replaces the destinations with these objects, in this order if the relationship is ordered.
-    package func setToMany(_ name: String, _ objects: [Object]) throws {
+    ///
+    /// - Parameter touches: as for an attribute.
+    package func setToMany(_ name: String, _ objects: [Object], touches: Bool = false) throws {
         try changeList(name) { link, context in
             for object in objects { try context.check(object, for: link, of: self) }
             try setList(link, objects.map(\.identity), in: context)
+            if touches { noteUpdate() }
         }
     }
 

@@ -7,7 +7,7 @@ extension Object {
             if kind.links[position]?.isToMany == true { continue }
             committed[position] = stored.values[position]
         }
-        version = stored.version
+        takeVersion(of: stored)
     }
 
     /// Sets the committed values to the store's current ones, and decides for each property whose value stays.
@@ -30,7 +30,7 @@ extension Object {
             if link.isKeptByInverse || kind.transient.contains(position) { continue }
             try rebase(link, onto: stored, in: context, keepsOurs)
         }
-        version = stored.version
+        takeVersion(of: stored)
     }
 
     private func rebaseAttribute(_ position: Int, _ theirs: ObjectValue?, _ keepsOurs: (Int, Bool, Bool) -> Bool) {

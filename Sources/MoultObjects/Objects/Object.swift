@@ -150,7 +150,7 @@ package final class Object {
             values[position] = kind.links[position] == nil ? .attribute(nil) : kind.newValues[position]
         }
         committed = values
-        version = snapshot.version
+        takeVersion(of: snapshot)
         state.subtract([.fault, .ahead])
         state.insert(.unread)
         batch = nil
@@ -174,6 +174,10 @@ package final class Object {
         get { version == .min }
         set { version = newValue ? .min : 0 }
     }
+
+    /// Takes the version of the row, unless the object was changed over a row of other contents: only what discards the
+    /// change may let it be saved again.
+    func takeVersion(of stored: ObjectSnapshot) { if !isOfReplacedRow { version = stored.version } }
 
     /// Sets some values of a fault, which stays a fault.
     func setPartialValues(_ snapshot: ObjectSnapshot) {

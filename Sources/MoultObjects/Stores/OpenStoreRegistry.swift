@@ -1,3 +1,4 @@
+import MoultBasics
 import Synchronization
 
 /// The registry of the files that this process has open as stores.
@@ -32,6 +33,8 @@ package final class OpenStoreRegistry: Sendable {
     }
 
     private let holders = Mutex<[String: [ObjectIdentifier: Holder]]>([:])
+    /// The number of times that this process has destroyed or replaced the store at a path.
+    private let replacements = Mutex<[String: Int]>([:])
 
     package func contains(_ path: String) -> Bool { holders.withLock { $0[path] != nil } }
 
@@ -59,8 +62,11 @@ package final class OpenStoreRegistry: Sendable {
             for store in suspended where (try? store.resume()) == nil { store.discard() }
             throw error
         }
+        replacements.withLock { $0[path, default: 0] += 1 }
         for store in suspended { store.discard() }
     }
+
+    fileprivate func replacements(at path: String) -> Int { replacements.withLock { $0[path] ?? 0 } }
 
     /// The entry of one store, removed when it is deallocated.
     package final class Entry: Sendable {
@@ -79,5 +85,26 @@ package final class OpenStoreRegistry: Sendable {
                 if holders[path]?.isEmpty ?? false { holders[path] = nil }
             }
         }
+    }
+}
+
+/// The file of a closed store at one moment. It is equal to the one at a later moment only if nobody has written,
+/// destroyed or replaced the file in between.
+package struct StoreFile: Equatable {
+    /// The identity of the file, its size and the time of its last change; empty if there is no file.
+    private let numbers: [Int64]
+    private let replacements: Int
+
+    package init(_ path: String, on system: any System = POSIXSystem()) {
+        let path = (try? system.resolve(path)) ?? path
+        let status = try? system.status(of: path)
+        numbers =
+            status.map {
+                [
+                    Int64(bitPattern: $0.device), Int64(bitPattern: $0.inode), $0.size, $0.modified.seconds,
+                    Int64($0.modified.nanoseconds),
+                ]
+            } ?? []
+        replacements = OpenStoreRegistry.shared.replacements(at: path)
     }
 }

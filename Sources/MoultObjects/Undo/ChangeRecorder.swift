@@ -14,6 +14,8 @@ final class ChangeRecorder {
 
     /// Receives each step; called under the lock of the context's tree.
     let register: (ChangeStep) -> Void
+    /// Removes every registered step.
+    private let removeSteps: () -> Void
     /// Whether recording is paused, as it is during merges and saves.
     var isPaused = false
     /// The permanent identities that have replaced temporary ones since recording began. Steps use the identities that
@@ -24,7 +26,9 @@ final class ChangeRecorder {
     private var origins: [Origin] = []
     private var places: [ObjectIdentifier: Int] = [:]
 
-    init(_ register: @escaping (ChangeStep) -> Void) { self.register = register }
+    init(_ register: @escaping (ChangeStep) -> Void, _ removeSteps: @escaping () -> Void) {
+        (self.register, self.removeSteps) = (register, removeSteps)
+    }
 
     /// Records the values of an object; called before each change to it.
     func note(_ object: Object) {
@@ -60,6 +64,12 @@ final class ChangeRecorder {
         origins = []
         places = [:]
         permanent = [:]
+    }
+
+    /// Forgets the changes, and every step too.
+    func withdraw() {
+        forget()
+        removeSteps()
     }
 
     /// Returns the changes since the last step, and begins a new step; nil if nothing changed.
@@ -146,11 +156,13 @@ extension Object {
 extension ObjectContext {
     /// Records every change for undo; nil ends the recording.
     ///
-    /// - Parameter register: receives each group of changes, which ``takeBack(_:)`` undoes.
-    package func recordChanges(_ register: ((ChangeStep) -> Void)?) {
+    /// - Parameters:
+    ///   - register: receives each group of changes, which ``takeBack(_:)`` undoes.
+    ///   - removeSteps: called when the contents of a store were replaced, in which no earlier change may be undone.
+    package func recordChanges(_ register: ((ChangeStep) -> Void)?, removeSteps: @escaping () -> Void = {}) {
         lock.withLock {
             takeChangeStep()
-            recorder = register.map(ChangeRecorder.init)
+            recorder = register.map { ChangeRecorder($0, removeSteps) }
         }
     }
 
@@ -175,6 +187,7 @@ extension ObjectContext {
         try lock.withLock {
             try settle()
             var leaving: [Object] = []
+            var gained: [(object: Object, link: RelationshipLink, ids: Set<ObjectID>)] = []
             let upserts = step.changes.reversed().compactMap { change in
                 change.reversal == .insertion && !change.object.isThere ? recorder?.takeUpsert(of: change.object) : nil
             }
@@ -182,12 +195,19 @@ extension ObjectContext {
             // An object that the step changed and that no longer exists was deleted elsewhere.
             for change in changes where change.object.isThere || change.after == nil {
                 if let values = change.before {
-                    try change.object.take(values, over: change.object.isThere ? change.after : nil, in: self)
+                    let object = change.object
+                    gained += try object.take(values, over: object.isThere ? change.after : nil, in: self)
+                        .map { (object, $0.link, $0.ids) }
                 } else {
                     leaving.append(change.object)
                 }
             }
             try remove(leaving)
+            // What was deleted elsewhere, or later without undo, cannot be led to again.
+            let gone = try missing(among: gained.reduce(into: []) { $0.formUnion($1.ids) })
+            for (object, link, ids) in gained where object.isThere && !gone.isDisjoint(with: ids) {
+                try object.loseDestinations(gone.intersection(ids), of: link.name)
+            }
             forgetEqualChanges()
             takeChangeStep()
             return changes.map { ($0.object, $0.reversal) }
@@ -243,14 +263,18 @@ extension ObjectContext {
 
 extension Object {
     /// Sets these values where they differ from `others`.
-    fileprivate func take(_ target: PositionedValues, over others: PositionedValues?, in context: ObjectContext) throws
-    {
+    ///
+    /// - Returns: the destinations that relationships have gained.
+    fileprivate func take(
+        _ target: PositionedValues, over others: PositionedValues?, in context: ObjectContext
+    ) throws -> [(link: RelationshipLink, ids: Set<ObjectID>)] {
         if !isThere {
             kind.recorder?.note(self)
             if state.contains(.detached) { attach(in: context) } else { state.remove(.deleted) }
         } else if state.contains(.fault) {
-            guard try context.loaded(identity) != nil else { return }
+            guard try context.loaded(identity) != nil else { return [] }
         }
+        var gained: [(link: RelationshipLink, ids: Set<ObjectID>)] = []
         var isChanged = false
         for position in kind.persistent + kind.transient {
             guard let value = target[position].map({ kind.recorder?.current($0) ?? $0 }), values[position] != value,
@@ -258,18 +282,27 @@ extension Object {
             else { continue }
             if let link = kind.links[position], link.isToMany { _ = try list(link) }
             kind.recorder?.noteList(of: self, at: position)
-            put(value, at: position)
+            if let link = kind.links[position] {
+                let before = Set(destinationIDs(link))
+                put(value, at: position)
+                gained.append((link, Set(destinationIDs(link)).subtracting(before)))
+            } else {
+                put(value, at: position)
+            }
             isChanged = true
         }
         if isChanged || state.contains(.inserted) { noteUpdate() }
+        return gained
     }
 
-    /// Returns to its context as a new object, under its earlier identity.
+    /// Returns to its context as a new object, under its earlier identity. It has no version, unless the store had its
+    /// row: then a negative one.
     func attach(in context: ObjectContext) {
-        state = .inserted
+        // It may still have its place among the changed objects.
+        state = state.intersection(.listed).union(.inserted)
         committed = []
         deltas = [:]
-        version = 0
+        version = identity.isTemporary ? 0 : -1
         context.register(self)
         noteUpdate()
     }

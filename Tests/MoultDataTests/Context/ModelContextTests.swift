@@ -78,6 +78,10 @@ import Testing
         #expect(book.hasChanges && context.hasChanges && context.changedModelsArray.count == 1)
         try context.save()
         #expect(!book.hasChanges && !context.hasChanges && context.changedModelsArray.isEmpty)
+        book.shelf = book.shelf
+        #expect(book.hasChanges && context.changedModelsArray.count == 1)
+        try context.save()
+        #expect(!book.hasChanges && !context.hasChanges)
     }
 
     @Test func `a deleted model keeps what it held`() throws {

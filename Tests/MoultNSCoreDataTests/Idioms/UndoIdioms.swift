@@ -25,6 +25,23 @@ final class CachedPost: NSManagedObject {
         manager.endUndoGrouping()
     }
 
+    @Test("context.undo() of a relationship to an object that was deleted elsewhere")
+    func destinationGone() throws {
+        let (ann, post) = (Library.person("Ann", in: context), Post(context: context))
+        post.author = ann
+        try context.save()
+        context.automaticallyMergesChangesFromParent = true
+        grouped { post.author = nil }
+        try context.save()
+        let other = container.newBackgroundContext()
+        other.delete(other.object(with: ann.objectID))
+        try other.save()
+        context.undo()
+        #expect(post.author == nil)
+        try context.save()
+        #expect(!context.hasChanges)
+    }
+
     private func names() throws -> [String] {
         let request = NSFetchRequest<Person>(entityName: "Person")
         request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
@@ -216,6 +233,20 @@ final class CachedPost: NSManagedObject {
         post.title = "Other"
         context.rollback()
         #expect(post.events == [.undoDeletion, .undoUpdate, .rollback])
+    }
+
+    @Test("the redo of an insertion is announced as an insertion")
+    func announcedInsertion() throws {
+        let notes = Notes(.NSManagedObjectContextObjectsDidChange, of: context)
+        grouped { Library.person("Ann", in: context) }
+        context.processPendingChanges()
+        let ann = try #require(context.insertedObjects.first)
+        context.undo()
+        context.processPendingChanges()
+        context.redo()
+        context.processPendingChanges()
+        let inserted = notes.list.compactMap { $0.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject> }
+        #expect(inserted == [[ann], [ann]])
     }
 
     @Test("undo is announced as a change of objects")

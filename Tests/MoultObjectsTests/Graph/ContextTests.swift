@@ -59,6 +59,49 @@ struct ContextTests {
             try office.sql("SELECT ZNAME, ZOWNER FROM ZTASK ORDER BY 1") == "T1|\nT2|\(bob.id.key)\nT3|\(ada.id.key)")
     }
 
+    @Test func `a child leaves out what its parent has deleted, and saves its own objects once`() throws {
+        let office = try Office()
+        let people = try ["Ada", "Bob"].map { try office.person($0) }
+        try office.context.save()
+        let child = ObjectContext(parent: office.context)
+        let seen = try people.map { try child.existingObject(with: $0.id) }
+        // One deletion is saved, the other is pending.
+        try office.context.delete(people[0])
+        try office.context.save()
+        try office.context.delete(people[1])
+        let tasks = try seen.enumerated().map { number, owner in
+            let task = try child.insert("Task")
+            try task.setAttribute("name", .string("T\(number)"))
+            try task.setToOne("owner", owner)
+            return task
+        }
+        try child.save()
+        #expect(office.context.insertedObjects.count == 2)
+        #expect(try tasks.map { try $0.toOneID("owner") } == [nil, nil])
+        try office.context.save()
+        let rows = "SELECT ZNAME, ZOWNER FROM ZTASK ORDER BY 1; SELECT count(*) FROM ZPERSON"
+        #expect(try office.sql(rows) == "T0|\nT1|\n0")
+    }
+
+    @Test func `a child's save that fails leaves nothing in its parent`() throws {
+        let office = try Office()
+        let labels = try ["old", "new"].map { try office.insert("Label", $0) }
+        try office.context.save()
+        let child = ObjectContext(parent: office.context)
+        let seen = try labels.map { try child.existingObject(with: $0.id) }
+        let ruled = try child.insert("Ruled")
+        try ruled.setAttribute("required", .string("x"))
+        try ruled.setToMany("few", [seen[1]])
+        try ruled.setToOne("one", seen[0])
+        try office.context.delete(labels[0])
+        #expect(throws: ValidationErrors.self) { try child.save() }
+        #expect(office.context.insertedObjects.isEmpty && ruled.isInserted)
+        try ruled.setToOne("one", seen[1])
+        try child.save()
+        try office.context.save()
+        #expect(try office.sql("SELECT count(*), max(ZONE) FROM ZRULED") == "1|\(labels[1].id.key)")
+    }
+
     @Test func `saves are told to observers and merged where that is asked for`() throws {
         let office = try Office()
         let (ada, bob) = (try office.person("Ada"), try office.person("Bob"))
@@ -168,6 +211,18 @@ struct ContextTests {
         #expect(throws: MigrationError.self) { try coordinator.add(stores[0]) }
         try coordinator.remove(stores[2])
         #expect(try names(context.fetch(fetch)) == ["a"])
+    }
+
+    @Test func `of many temporary identities, only those of objects in memory are kept`() throws {
+        let office = try Office()
+        let kept = try office.person("kept")
+        let temporary = kept.seenID
+        try office.context.save()
+        for _ in 0...ObjectContext.leastSeen { _ = try office.context.insert("Label").seenID }
+        office.context.rollback()
+        #expect(try office.context.fetch(ObjectFetch(entityName: "Person")).count == 1)
+        #expect(office.context.seenIDs == [temporary: kept.id])
+        #expect(try office.context.object(with: temporary) === kept)
     }
 
     @Test func `contexts may be used from several threads`() async throws {

@@ -97,6 +97,53 @@ struct DeletingTests {
         #expect(try office.sql("SELECT ZNAME FROM ZPERSON") == "Ada")
     }
 
+    @Test func `a relationship without an inverse to an object that is deleted later is saved without it`() throws {
+        let office = try Office()
+        let (ada, bob) = (try office.person("Ada"), try office.person("Bob"))
+        let label = try office.insert("Label", "saved")
+        try office.context.save()
+        let new = try office.insert("Label", "new")
+        try ada.setToOne("mainLabel", label)
+        try bob.setToMany("favourites", [label, new])
+        try office.context.delete(label)
+        try office.context.delete(new)
+        try office.context.save()
+        #expect(try ada.toOneID("mainLabel") == nil && bob.toManyIDs("favourites").isEmpty)
+        let rows = "SELECT ZNAME, ZMAINLABEL FROM ZPERSON ORDER BY 1; SELECT count(*) FROM ZLABEL"
+        #expect(try office.sql(rows) == "Ada|\nBob|\n0")
+    }
+
+    @Test func `a save that fails leaves a relationship to a deleted object as it was set`() throws {
+        let office = try Office()
+        let (ada, label) = (try office.person("Ada"), try office.insert("Label", "red"))
+        try office.context.save()
+        try ada.setToOne("mainLabel", label)
+        try office.context.delete(label)
+        let nameless = try office.context.insert("Person")
+        #expect(throws: ValidationErrors.self) { try office.context.save() }
+        #expect(try office.context.insertAgain(label) && ada.toOneID("mainLabel") == label.id)
+        try nameless.setAttribute("name", .string("Bob"))
+        try office.context.save()
+        #expect(try office.sql("SELECT ZNAME, ZMAINLABEL FROM ZPERSON ORDER BY 1") == "Ada|\(label.id.key)\nBob|")
+    }
+
+    @Test func `a refresh that takes a deletion back restores the other ends too, in their order`() throws {
+        let office = try Office()
+        let team = try office.insert("Team", "Blue")
+        let people = try ["A", "B", "C"].map { try office.person($0) }
+        try team.setToMany("members", people)
+        try people[0].setToMany("friends", [people[1]])
+        try office.context.save()
+        try office.context.delete(people[1])
+        #expect(try names(team.toMany("members")) == ["A", "C"] && people[0].toMany("friends").isEmpty)
+        try office.context.refresh(people[1], mergingChanges: false)
+        #expect(try !people[1].isDeleted && people[1].toOneID("team") == team.id)
+        #expect(try names(team.toMany("members")) == ["A", "B", "C"] && names(people[0].toMany("friends")) == ["B"])
+        try office.context.save()
+        let rows = "SELECT ZNAME FROM ZPERSON WHERE ZTEAM IS NOT NULL ORDER BY Z_FOK_TEAM"
+        #expect(try office.sql("\(rows); SELECT count(*) FROM Z_3FRIENDS") == "A\nB\nC\n2")
+    }
+
     @Test func `a rollback brings back what was deleted, with its relationships`() throws {
         let office = try Office()
         let ada = try office.person("Ada")
@@ -110,6 +157,34 @@ struct DeletingTests {
         #expect(try names(ada.toMany("tasks")) == ["wash"] && task.toOne("owner") === ada)
         try office.context.save()
         #expect(try office.sql("SELECT count(*) FROM ZPERSON; SELECT count(*) FROM ZTASK") == "1\n1")
+    }
+
+    @Test func `new objects that are deleted leave the changed ones, and those inserted again are saved once`() throws {
+        let office = try Office()
+        let people = try (0..<100).map { try office.person("P\($0)") }
+        for person in people.dropFirst(2) {
+            try office.context.delete(person)
+            #expect(!person.isInserted)
+        }
+        #expect(office.context.changed.count < 8 && office.context.insertedObjects.count == 2)
+        try office.context.delete(people[1])
+        #expect(!people[1].isInserted)
+        for person in people[1...3] { #expect(try office.context.insertAgain(person)) }
+        for _ in 0..<2 {
+            try office.context.delete(people[3])
+            #expect(try !people[3].isInserted && office.context.insertAgain(people[3]))
+        }
+        try office.context.delete(people[3])
+        try office.context.save()
+        #expect(try office.sql("SELECT ZNAME FROM ZPERSON ORDER BY 1") == "P0\nP1\nP2")
+        #expect(!office.context.hasChanges && office.context.changed.isEmpty)
+        let late = try (0..<3).map { try office.person("L\($0)") }
+        try office.context.delete(late[0])
+        #expect(!late[0].isInserted)
+        office.context.rollback()
+        #expect(try late[1].isDetached && office.context.insertAgain(late[0]))
+        try office.context.save()
+        #expect(try office.sql("SELECT ZNAME FROM ZPERSON ORDER BY 1") == "L0\nP0\nP1\nP2")
     }
 
     @Test func `many deletions at once are followed together`() throws {
