@@ -1,4 +1,5 @@
 import CSQLite
+import MoultBasics
 
 /// An open file of a ``WatchedVFS``, in the memory that SQLite allocates for a file: this header, followed by the file
 /// of the VFS below.
@@ -224,39 +225,45 @@ struct WatchedFile {
     }
 }
 
-/// Digests of the blocks that SQLite has written to a file since the last verification.
+/// The blocks that SQLite has written to a file since the last verification, with their bytes.
 ///
 /// A block is a page of a database, or a header or a page in a WAL. Verifying early bounds the memory (``isFull``).
 struct WrittenBlocks {
     private struct Block {
-        let count: Int32
-        let digest: Int
+        let count: Int
+        /// Where its bytes begin in `written`.
+        let place: Int
     }
 
     private var blocks: [Int64: Block] = [:]
+    private var written: [UInt8] = []
     private var end: Int64 = 0
     /// The size of every block, if all have the same size and begin at a multiple of it, as the pages of a database do.
     /// 0 if there is no block yet; nil for any other blocks.
-    private var pageSize: Int32? = 0
+    private var pageSize: Int? = 0
     private var differs = false
 
-    /// At most two mebibytes of digests, enough for 64 MB of pages.
-    var isFull: Bool { blocks.count >= 16_384 }
+    var isFull: Bool { written.count >= 2 << 20 }
 
     /// Whether a write would cover part of a block not yet verified, and so must wait for the verification.
     func overlaps(_ count: Int32, at offset: Int64) -> Bool {
+        let count = Int(count)
         guard offset < end, blocks[offset]?.count != count, !isPage(count, at: offset) else { return false }
         return blocks.contains { $0.key < offset + Int64(count) && offset < $0.key + Int64($0.value.count) }
     }
 
-    private func isPage(_ count: Int32, at offset: Int64) -> Bool {
+    private func isPage(_ count: Int, at offset: Int64) -> Bool {
         count > 0 && offset % Int64(count) == 0 && (pageSize == 0 || pageSize == count)
     }
 
     mutating func note(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
-        let count = Int32(bytes.count)
-        pageSize = isPage(count, at: offset) ? count : nil
-        blocks[offset] = Block(count: count, digest: Self.digest(bytes))
+        pageSize = isPage(bytes.count, at: offset) ? bytes.count : nil
+        if let block = blocks[offset], block.count == bytes.count {
+            written.withUnsafeMutableBytes { $0[block.place..<(block.place + block.count)].copyBytes(from: bytes) }
+        } else {
+            blocks[offset] = Block(count: bytes.count, place: written.count)
+            written.append(contentsOf: bytes)
+        }
         end = max(end, offset + Int64(bytes.count))
     }
 
@@ -271,17 +278,22 @@ struct WrittenBlocks {
     ///
     /// - Returns: SQLite's result code if a read fails.
     mutating func prove(_ read: (UnsafeMutableRawPointer?, Int32, Int64) -> Int32) -> Int32 {
-        var bytes = [UInt8](repeating: 0, count: Int(blocks.values.map(\.count).max() ?? 0))
+        var bytes = [UInt8](repeating: 0, count: blocks.values.map(\.count).max() ?? 0)
         for (offset, block) in blocks.sorted(by: { $0.key < $1.key }) {
-            let (result, digest) = bytes.withUnsafeMutableBytes { buffer in
-                let result = read(buffer.baseAddress, block.count, offset)
-                return (result, Self.digest(UnsafeRawBufferPointer(rebasing: buffer[..<Int(block.count)])))
+            let (result, isEqual) = bytes.withUnsafeMutableBytes { buffer in
+                let result = read(buffer.baseAddress, Int32(block.count), offset)
+                let isEqual = written.withUnsafeBytes { written in
+                    guard let one = buffer.baseAddress, let other = written.baseAddress else { return true }
+                    return memcmp(one, other + block.place, block.count) == 0
+                }
+                return (result, isEqual)
             }
-            // SQLite reads zeros beyond the end of the file, so the digests differ.
+            // SQLite reads zeros beyond the end of the file.
             guard result == SQLITE_OK || result == IOError.shortRead else { return result }
-            if digest != block.digest { differs = true }
+            if result == IOError.shortRead || !isEqual { differs = true }
         }
         (blocks, end, pageSize) = ([:], 0, 0)
+        written.removeAll(keepingCapacity: true)
         return SQLITE_OK
     }
 
@@ -289,11 +301,5 @@ struct WrittenBlocks {
     mutating func takeDifference() -> Bool {
         defer { differs = false }
         return differs
-    }
-
-    private static func digest(_ bytes: UnsafeRawBufferPointer) -> Int {
-        var hasher = Hasher()
-        hasher.combine(bytes: bytes)
-        return hasher.finalize()
     }
 }
