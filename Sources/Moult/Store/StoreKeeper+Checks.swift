@@ -4,7 +4,7 @@ import MoultModel
 import MoultObjects
 import MoultSession
 
-// What a container does not need: the status, moves, exports, the quarantine, repairs and checks of a store.
+// The use cases beyond those of a container: the status, moves, exports, the quarantine, repairs and checks of a store.
 
 extension StoreKeeper {
     /// Returns the status of the store relative to the versions of the model.

@@ -6,7 +6,7 @@
     /// A conflict over one object that was changed both in the context and elsewhere.
     open class NSMergeConflict: NSObject, @unchecked Sendable {
         package let conflict: ManagedObjectMergeError.Conflict
-        /// What MoultNSCoreData keeps of the objects.
+        /// The objects, as MoultNSCoreData keeps them.
         package let held: AnyObject
 
         package init(_ conflict: ManagedObjectMergeError.Conflict, holding held: AnyObject) {
@@ -20,7 +20,7 @@
     /// A conflict over objects that would have the same values for a uniqueness constraint.
     open class NSConstraintConflict: NSObject, @unchecked Sendable {
         package let conflict: ManagedObjectMergeError.Conflict
-        /// What MoultNSCoreData keeps of the objects.
+        /// The objects, as MoultNSCoreData keeps them.
         package let held: AnyObject
 
         package init(_ conflict: ManagedObjectMergeError.Conflict, holding held: AnyObject) {

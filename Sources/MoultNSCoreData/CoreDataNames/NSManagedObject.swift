@@ -30,7 +30,7 @@ public struct NSSnapshotEventType: OptionSet, Sendable {
 /// If Core Data would raise an exception (for a key that the entity does not have, a value of the wrong type), the
 /// program ends with the reason. A subclass declares its properties with ``NSManaged``.
 ///
-/// What is set on a deleted object stays in memory, and is dropped with it. A relationship that is set to a deleted
+/// A value that is set on a deleted object stays in memory, and is dropped with it. A relationship that is set to a deleted
 /// object, or to one whose row no longer exists, leaves it out, so that no save writes a link to a row that goes.
 open class NSManagedObject: NSObject, NSFetchRequestResult {
     package private(set) var storedObject: Object?

@@ -24,6 +24,7 @@ public let NSRollbackMergePolicy = NSMergePolicy.rollback
 
 /// The object of a conflict, which the save may change.
 private final class HeldObject {
+    /// The object needs its context.
     let context: NSManagedObjectContext?
     let source: NSManagedObject?
 
@@ -56,6 +57,7 @@ extension NSMergeConflict {
 
 /// The objects of a conflict. The save gives them other identities, and deletes those that give way.
 private final class HeldObjects {
+    /// The objects need their context.
     let context: NSManagedObjectContext?
     let stored: NSManagedObject?
     let objects: [NSManagedObject]

@@ -74,7 +74,7 @@ extension ObjectContext {
     /// Takes back what changes of an object have changed at the other ends of its relationships.
     private func discardChanges(of object: Object) throws {
         let wasDeleted = object.state.remove(.deleted) != nil
-        // What it led to in other contents is not restored.
+        // Relationships from other contents are not restored.
         if object.isOfReplacedRow { return try leaveRelationships(object) }
         try object.takeBack(object.kind.relationships, in: self)
         if wasDeleted { try relate(object) }

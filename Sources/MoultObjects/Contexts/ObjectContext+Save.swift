@@ -28,7 +28,7 @@ extension ObjectContext {
                 try validate()
                 return try write()
             } catch {
-                // What was set stays, in case the deletion is taken back.
+                // Put the values back, in case the deletion is taken back.
                 withoutRecording {
                     for (object, position, value) in leftOut where object.state.isDisjoint(with: [.fault, .detached]) {
                         object.put(value, at: position)

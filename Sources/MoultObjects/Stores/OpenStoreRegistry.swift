@@ -88,8 +88,8 @@ package final class OpenStoreRegistry: Sendable {
     }
 }
 
-/// The file of a closed store at one moment. It is equal to the one at a later moment only if nobody has written,
-/// destroyed or replaced the file in between.
+/// The file of a closed store at one moment. It is equal to the one at a later moment only if the file was not written,
+/// destroyed or replaced in between.
 package struct StoreFile: Equatable {
     /// The identity of the file, its size and the time of its last change; empty if there is no file.
     private let numbers: [Int64]
