@@ -230,71 +230,99 @@ struct WatchedFile {
 /// A block is a page of a database, or a header or a page in a WAL. Verifying early bounds the memory (``isFull``).
 struct WrittenBlocks {
     private struct Block {
+        let offset: Int64
         let count: Int
         /// Where its bytes begin in `written`.
         let place: Int
+
+        var end: Int64 { offset + Int64(count) }
     }
 
-    private var blocks: [Int64: Block] = [:]
+    /// In file order; none overlaps another.
+    private var blocks: [Block] = []
     private var written: [UInt8] = []
-    private var end: Int64 = 0
-    /// The size of every block, if all have the same size and begin at a multiple of it, as the pages of a database do.
-    /// 0 if there is no block yet; nil for any other blocks.
-    private var pageSize: Int? = 0
     private var differs = false
 
     var isFull: Bool { written.count >= 2 << 20 }
 
     /// Whether a write would cover part of a block not yet verified, and so must wait for the verification.
     func overlaps(_ count: Int32, at offset: Int64) -> Bool {
-        let count = Int(count)
-        guard offset < end, blocks[offset]?.count != count, !isPage(count, at: offset) else { return false }
-        return blocks.contains { $0.key < offset + Int64(count) && offset < $0.key + Int64($0.value.count) }
+        let (index, end) = (index(of: offset), offset + Int64(count))
+        if index < blocks.count, blocks[index].offset < end {
+            return blocks[index].offset != offset || blocks[index].end != end
+        }
+        return index > 0 && blocks[index - 1].end > offset
     }
 
-    private func isPage(_ count: Int, at offset: Int64) -> Bool {
-        count > 0 && offset % Int64(count) == 0 && (pageSize == 0 || pageSize == count)
-    }
-
+    /// Notes a write that ``overlaps(_:at:)`` no other.
     mutating func note(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
-        pageSize = isPage(bytes.count, at: offset) ? bytes.count : nil
-        if let block = blocks[offset], block.count == bytes.count {
-            written.withUnsafeMutableBytes { $0[block.place..<(block.place + block.count)].copyBytes(from: bytes) }
+        let index = index(of: offset)
+        if index < blocks.count, blocks[index].offset == offset {
+            let place = blocks[index].place
+            written.withUnsafeMutableBytes { $0[place..<(place + bytes.count)].copyBytes(from: bytes) }
         } else {
-            blocks[offset] = Block(count: bytes.count, place: written.count)
+            blocks.insert(Block(offset: offset, count: bytes.count, place: written.count), at: index)
             written.append(contentsOf: bytes)
         }
-        end = max(end, offset + Int64(bytes.count))
+    }
+
+    /// Returns the number of blocks before an offset.
+    private func index(of offset: Int64) -> Int {
+        guard let last = blocks.last, last.offset >= offset else { return blocks.count }
+        var (lower, upper) = (0, blocks.count)
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            if blocks[middle].offset < offset { lower = middle + 1 } else { upper = middle }
+        }
+        return lower
     }
 
     /// Forgets the blocks beyond the new end of the file.
     mutating func truncate(to size: Int64) {
-        guard size < end else { return }
-        blocks = blocks.filter { $0.key + Int64($0.value.count) <= size }
-        end = size
+        while let last = blocks.last, last.end > size { blocks.removeLast() }
     }
 
     /// Reads every block back in file order, notes any difference, and forgets the blocks.
     ///
     /// - Returns: SQLite's result code if a read fails.
     mutating func prove(_ read: (UnsafeMutableRawPointer?, Int32, Int64) -> Int32) -> Int32 {
-        var bytes = [UInt8](repeating: 0, count: blocks.values.map(\.count).max() ?? 0)
-        for (offset, block) in blocks.sorted(by: { $0.key < $1.key }) {
-            let (result, isEqual) = bytes.withUnsafeMutableBytes { buffer in
-                let result = read(buffer.baseAddress, Int32(block.count), offset)
-                let isEqual = written.withUnsafeBytes { written in
-                    guard let one = buffer.baseAddress, let other = written.baseAddress else { return true }
-                    return memcmp(one, other + block.place, block.count) == 0
-                }
-                return (result, isEqual)
+        var rest = blocks[...]
+        var bytes = [UInt8](repeating: 0, count: Self.readSize)
+        while let first = rest.first {
+            // Blocks that follow each other are read together.
+            var (end, count) = (first.offset, 0)
+            for block in rest {
+                guard block.offset == end, count == 0 || block.end - first.offset <= Int64(Self.readSize) else { break }
+                (end, count) = (block.end, count + 1)
             }
+            let size = Int(end - first.offset)
+            if bytes.count < size { bytes = [UInt8](repeating: 0, count: size) }
+            let result = bytes.withUnsafeMutableBytes { read($0.baseAddress, Int32(size), first.offset) }
             // SQLite reads zeros beyond the end of the file.
             guard result == SQLITE_OK || result == IOError.shortRead else { return result }
-            if result == IOError.shortRead || !isEqual { differs = true }
+            if result == IOError.shortRead || !areEqual(rest.prefix(count), bytes) { differs = true }
+            rest = rest.dropFirst(count)
         }
-        (blocks, end, pageSize) = ([:], 0, 0)
+        blocks.removeAll(keepingCapacity: true)
         written.removeAll(keepingCapacity: true)
         return SQLITE_OK
+    }
+
+    /// The bytes of one read; a page has at most 65,536.
+    private static let readSize = 1 << 18
+
+    /// Compares blocks that follow each other with the bytes read from the first one's offset on.
+    private func areEqual(_ blocks: ArraySlice<Block>, _ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            written.withUnsafeBytes { written in
+                guard let read = bytes.baseAddress, let noted = written.baseAddress, let first = blocks.first else {
+                    return blocks.isEmpty
+                }
+                return blocks.allSatisfy { block in
+                    memcmp(read + Int(block.offset - first.offset), noted + block.place, block.count) == 0
+                }
+            }
+        }
     }
 
     /// Returns whether a verification has found a block that differs from the written bytes since the last call.

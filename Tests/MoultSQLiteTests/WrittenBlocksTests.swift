@@ -1,0 +1,108 @@
+import TestSupport
+import Testing
+
+@testable import MoultSQLite
+
+/// The blocks that are read back, beside a file in memory and what was written to each byte of it.
+struct WrittenBlocksTests {
+    /// A file, the bytes that no proof has read yet, each with the end of its block, and the blocks under test.
+    private struct Trial {
+        var file: [UInt8] = []
+        var unread: [Int: Int] = [:]
+        var blocks = WrittenBlocks()
+        var reads = 0
+
+        mutating func write(_ bytes: [UInt8], at offset: Int) {
+            if blocks.overlaps(Int32(bytes.count), at: Int64(offset)) {
+                #expect(prove() == 0 && !blocks.takeDifference())
+            }
+            if file.count < offset + bytes.count {
+                file += [UInt8](repeating: 0, count: offset + bytes.count - file.count)
+            }
+            for (index, byte) in bytes.enumerated() {
+                (file[offset + index], unread[offset + index]) = (byte, offset + bytes.count)
+            }
+            bytes.withUnsafeBytes { blocks.note($0, at: Int64(offset)) }
+        }
+
+        mutating func truncate(to size: Int) {
+            file = Array(file.prefix(size))
+            unread = unread.filter { $0.value <= size }
+            blocks.truncate(to: Int64(size))
+        }
+
+        mutating func prove() -> Int32 {
+            unread = [:]
+            let file = file
+            var reads = 0
+            defer { self.reads += reads }
+            return blocks.prove { buffer, count, offset in
+                reads += 1
+                let bytes = Array(file.dropFirst(Int(offset)).prefix(Int(count)))
+                let zeros = [UInt8](repeating: 0, count: Int(count) - bytes.count)
+                buffer?.copyMemory(from: bytes + zeros, byteCount: Int(count))
+                return bytes.count < count ? IOError.shortRead : 0
+            }
+        }
+    }
+
+    /// Writes as a WAL and a database get them: frames behind each other, headers written again, pages in any order.
+    private func trial(_ random: inout SeededGenerator) -> Trial {
+        var trial = Trial()
+        let (isLog, page) = (Bool.random(using: &random), [16, 64].randomElement(using: &random) ?? 16)
+        for _ in 0..<Int.random(in: 1...60, using: &random) {
+            let number = Int.random(in: 0..<20, using: &random)
+            func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 1...255, using: &random) } }
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0: trial.truncate(to: Int.random(in: 0...trial.file.count, using: &random))
+            case 1: trial.write(bytes(Int.random(in: 1...40, using: &random)), at: number * 7)
+            case 2: #expect(trial.prove() == 0 && !trial.blocks.takeDifference())
+            case 3...11 where isLog: trial.write(bytes(24), at: 32 + number * (24 + page))
+            case _ where isLog: trial.write(bytes(page), at: 56 + number * (24 + page))
+            default: trial.write(bytes(page), at: number * page)
+            }
+        }
+        return trial
+    }
+
+    @Test func `what was written is found equal`() {
+        for seed in 0..<2000 as Range<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            var trial = trial(&random)
+            #expect(trial.prove() == 0)
+            #expect(!trial.blocks.takeDifference(), "seed \(seed)")
+        }
+    }
+
+    @Test func `each byte that differs is found`() {
+        for seed in 0..<2000 as Range<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            var trial = trial(&random)
+            guard let offset = trial.unread.keys.sorted().randomElement(using: &random) else { continue }
+            trial.file[offset] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            #expect(trial.prove() == 0)
+            #expect(trial.blocks.takeDifference() && !trial.blocks.takeDifference(), "seed \(seed), byte \(offset)")
+            #expect(trial.prove() == 0 && !trial.blocks.takeDifference(), "seed \(seed)")
+        }
+    }
+
+    @Test func `a file that is too short differs`() {
+        var trial = Trial()
+        trial.write([UInt8](repeating: 1, count: 64), at: 0)
+        trial.file.removeLast()
+        #expect(trial.prove() == 0 && trial.blocks.takeDifference())
+    }
+
+    @Test func `blocks that follow each other are read together`() {
+        var trial = Trial()
+        for page in (0..<100).reversed() { trial.write([UInt8](repeating: 7, count: 4096), at: page * 4096) }
+        #expect(trial.prove() == 0 && !trial.blocks.takeDifference())
+        #expect(trial.reads == 2)
+    }
+
+    @Test func `a read that fails ends the proof`() {
+        var blocks = WrittenBlocks()
+        [1, 2, 3].withUnsafeBytes { blocks.note($0, at: 0) }
+        #expect(blocks.prove { _, _, _ in IOError.read } == IOError.read)
+    }
+}
