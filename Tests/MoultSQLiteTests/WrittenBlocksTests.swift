@@ -14,7 +14,8 @@ struct WrittenBlocksTests {
 
         mutating func write(_ bytes: [UInt8], at offset: Int) {
             if blocks.overlaps(Int32(bytes.count), at: Int64(offset)) {
-                #expect(prove() == 0 && !blocks.takeDifference())
+                let outcome = prove()
+                #expect(outcome == .equal)
             }
             if file.count < offset + bytes.count {
                 file += [UInt8](repeating: 0, count: offset + bytes.count - file.count)
@@ -31,20 +32,23 @@ struct WrittenBlocksTests {
             blocks.truncate(to: Int64(size))
         }
 
-        mutating func prove() -> Int32 {
+        mutating func prove() -> Outcome {
             unread = [:]
             let file = file
             var reads = 0
             defer { self.reads += reads }
-            return blocks.prove { buffer, count, offset in
+            let result = blocks.prove { buffer, count, offset in
                 reads += 1
                 let bytes = Array(file.dropFirst(Int(offset)).prefix(Int(count)))
                 let zeros = [UInt8](repeating: 0, count: Int(count) - bytes.count)
                 buffer?.copyMemory(from: bytes + zeros, byteCount: Int(count))
                 return bytes.count < count ? IOError.shortRead : 0
             }
+            return result != 0 ? .failed : blocks.takeDifference() ? .different : .equal
         }
     }
+
+    private enum Outcome { case equal, different, failed }
 
     /// Writes as a WAL and a database get them: frames behind each other, headers written again, pages in any order.
     private func trial(_ random: inout SeededGenerator) -> Trial {
@@ -56,7 +60,9 @@ struct WrittenBlocksTests {
             switch Int.random(in: 0..<20, using: &random) {
             case 0: trial.truncate(to: Int.random(in: 0...trial.file.count, using: &random))
             case 1: trial.write(bytes(Int.random(in: 1...40, using: &random)), at: number * 7)
-            case 2: #expect(trial.prove() == 0 && !trial.blocks.takeDifference())
+            case 2:
+                let outcome = trial.prove()
+                #expect(outcome == .equal)
             case 3...11 where isLog: trial.write(bytes(24), at: 32 + number * (24 + page))
             case _ where isLog: trial.write(bytes(page), at: 56 + number * (24 + page))
             default: trial.write(bytes(page), at: number * page)
@@ -69,8 +75,8 @@ struct WrittenBlocksTests {
         for seed in 0..<2000 as Range<UInt64> {
             var random = SeededGenerator(seed: seed)
             var trial = trial(&random)
-            #expect(trial.prove() == 0)
-            #expect(!trial.blocks.takeDifference(), "seed \(seed)")
+            let outcome = trial.prove()
+            #expect(outcome == .equal, "seed \(seed)")
         }
     }
 
@@ -80,9 +86,8 @@ struct WrittenBlocksTests {
             var trial = trial(&random)
             guard let offset = trial.unread.keys.sorted().randomElement(using: &random) else { continue }
             trial.file[offset] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-            #expect(trial.prove() == 0)
-            #expect(trial.blocks.takeDifference() && !trial.blocks.takeDifference(), "seed \(seed), byte \(offset)")
-            #expect(trial.prove() == 0 && !trial.blocks.takeDifference(), "seed \(seed)")
+            let outcomes = [trial.prove(), trial.prove()]
+            #expect(outcomes == [.different, .equal], "seed \(seed), byte \(offset)")
         }
     }
 
@@ -90,19 +95,22 @@ struct WrittenBlocksTests {
         var trial = Trial()
         trial.write([UInt8](repeating: 1, count: 64), at: 0)
         trial.file.removeLast()
-        #expect(trial.prove() == 0 && trial.blocks.takeDifference())
+        let outcome = trial.prove()
+        #expect(outcome == .different)
     }
 
     @Test func `blocks that follow each other are read together`() {
         var trial = Trial()
         for page in (0..<100).reversed() { trial.write([UInt8](repeating: 7, count: 4096), at: page * 4096) }
-        #expect(trial.prove() == 0 && !trial.blocks.takeDifference())
+        let outcome = trial.prove()
+        #expect(outcome == .equal)
         #expect(trial.reads == 2)
     }
 
     @Test func `a read that fails ends the proof`() {
         var blocks = WrittenBlocks()
         [1, 2, 3].withUnsafeBytes { blocks.note($0, at: 0) }
-        #expect(blocks.prove { _, _, _ in IOError.read } == IOError.read)
+        let result = blocks.prove { _, _, _ in IOError.read }
+        #expect(result == IOError.read)
     }
 }
