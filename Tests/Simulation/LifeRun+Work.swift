@@ -240,9 +240,16 @@ extension LifeRun {
         return Work(new: after) {
             let file = try SQLiteFile(self.store, isWatched: true)
             defer { file.close() }
-            try file.rows(
-                "UPDATE \"\(table)\" SET \"Z\(column)\" = ? WHERE Z_PK = ?",
-                [.text(bytes), .integer(Int64(object.key))])
+            do {
+                try file.rows(
+                    "UPDATE \"\(table)\" SET \"Z\(column)\" = ? WHERE Z_PK = ?",
+                    [.text(bytes), .integer(Int64(object.key))])
+            } catch let failure as WitnessFailure {
+                // Without a WAL, no program can commit while another one reads.
+                let isExpected = try self.reader != nil && failure.isBusy && !file.isInWALMode
+                guard isExpected else { throw failure }
+                return self.now
+            }
             return nil
         }
     }

@@ -3,8 +3,10 @@ import CSQLite
 /// What the simulator's witness says is wrong.
 struct WitnessFailure: Error, CustomStringConvertible {
     let description: String
+    /// Whether another connection holds a lock.
+    let isBusy: Bool
 
-    init(_ description: String) { self.description = description }
+    init(_ description: String, isBusy: Bool = false) { (self.description, self.isBusy) = (description, isBusy) }
 }
 
 /// A database file as the sqlite3 C API reads it, with no code of Moult's.
@@ -43,6 +45,8 @@ final class SQLiteFile {
         sqlite3_close_v2(handle)
         handle = nil
     }
+
+    var isInWALMode: Bool { get throws { try rows("PRAGMA journal_mode").first?.first?.text == "wal" } }
 
     @discardableResult
     func rows(_ sql: String, _ values: [Value] = []) throws -> [[Value]] {
@@ -102,6 +106,7 @@ final class SQLiteFile {
 
     private func failure(_ sql: String) -> WitnessFailure {
         let message = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "unknown"
-        return WitnessFailure("SQLite: \(message): \(sql.prefix(120))")
+        return WitnessFailure(
+            "SQLite: \(message): \(sql.prefix(120))", isBusy: sqlite3_errcode(handle) == SQLITE_BUSY)
     }
 }
