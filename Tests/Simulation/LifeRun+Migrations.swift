@@ -97,7 +97,8 @@ extension LifeRun {
         return Work(
             new: [.rehearsal, .into].contains(way) ? nil : last,
             between: way == .stops ? Array(states.dropLast()) : way == .deferred ? [last.deferred] : [],
-            refusals: refusals, mustBeRefused: mustBeRefused
+            refusals: refusals, mustBeRefused: mustBeRefused,
+            settleOutput: way == .into ? { try self.settleNewFile(self.newFile(target), last) } : {}
         ) {
             try self.perform(way, to: target, last, answers)
         }
@@ -153,11 +154,12 @@ extension LifeRun {
             last.transactions = nil
             return last
         case .into:
-            let path = "\(field)/temporary/into \(target).sqlite"
-            defer { try? clear(path) }
+            let path = newFile(target)
             let report = try session(to: target, way, answers, into: path).run()
             try check(report, last)
-            if !disk.hasMet { _ = try identify(path, among: [last], "the new file") }
+            if try !disk.hasMet && !system.exists(path) {
+                throw LifeFailure(kind: "no new file", words: "at \(path)")
+            }
             return now
         default:
             let report = try session(to: target, way, answers).run()
@@ -167,6 +169,16 @@ extension LifeRun {
             let waits = way == .deferred && Migrator().hasDeferredWork(store)
             return waits ? last.deferred : last
         }
+    }
+
+    /// The path of the store that a migration to a version makes in place of changing this one.
+    private func newFile(_ target: Int) -> String { "\(field)/temporary/into \(target).sqlite" }
+
+    /// Examines and removes a store that has its path. What a run that died left beside it, the next run removes.
+    private func settleNewFile(_ path: String, _ last: Snapshot) throws {
+        guard try system.exists(path) else { return }
+        _ = try identify(path, among: [last], "the new file")
+        try clear(path)
     }
 
     func clear(_ path: String) throws {

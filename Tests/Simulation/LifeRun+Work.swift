@@ -306,15 +306,27 @@ extension LifeRun {
 
     private func exporting() -> Work {
         guard let name = backups.keys.sorted().last else { return Work { nil } }
-        return Work(refusals: locks) {
+        return Work(refusals: locks, settleOutput: importLeftArchive) {
             let keeper = self.keeper()
-            let path = "\(self.field)/temporary/exported \(self.backups.count).tar"
-            defer { _ = try? self.system.removeTree(path) }
-            try keeper.export(try keeper.backup(named: name), to: path)
+            try keeper.export(try keeper.backup(named: name), to: self.archive)
             if self.disk.hasMet { return nil }
-            _ = try keeper.importBackup(path, wasClosed: false)
+            _ = try keeper.importBackup(self.archive, wasClosed: false)
+            try self.system.removeTree(self.archive)
             return nil
         }
+    }
+
+    private var archive: String { "\(field)/temporary/exported.tar" }
+
+    /// Imports an archive that is still there after a fault, and removes it.
+    private func importLeftArchive() throws {
+        guard try system.exists(archive) else { return }
+        do {
+            _ = try keeper().importBackup(archive, wasClosed: false)
+        } catch {
+            throw LifeFailure(kind: "export broken", words: "\(error)")
+        }
+        try system.removeTree(archive)
     }
 
     private func downgrading() throws -> Work {

@@ -212,6 +212,7 @@ final class LifeRun {
             // What was restored and is not the backup has to be restored again, whatever is in its rows.
             (isNoticed, isRestore) = (true, (error as? MigrationError)?.message.contains("The restored store") == true)
         }
+        try work.settleOutput()
         if mirror != nil || work.second != nil {
             try settleMirror(work, ending, isDamageAllowed: isNoticed)
         }
@@ -267,6 +268,8 @@ final class LifeRun {
         var second: Mirror?
         /// Whether it ends the mirror.
         var endsMirror = false
+        /// Examines and removes what it has made at a path of its own: all of it is there, or nothing.
+        var settleOutput: () throws -> Void = {}
         /// Does it.
         ///
         /// - Returns: the state that the store must have now; nil for ``new``.
