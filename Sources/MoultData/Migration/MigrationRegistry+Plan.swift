@@ -24,13 +24,14 @@ extension MigrationRegistry {
     /// Adds the stages of a plan without faults, and their code.
     mutating func add(_ plan: ResolvedPlan) {
         for edge in plan.edges {
-            let mapping = mapping(edge, plan)
-            guard mapping != nil || edge.isCustom else { continue }
+            let (mapping, returned) = (mapping(edge, plan), plan.returnedAnswers[edge.older] ?? [])
+            guard mapping != nil || edge.isCustom || !returned.isEmpty else { continue }
             let name = plan.name(of: edge)
             var stage = RegisteredStage(
                 from: plan.name(of: edge.older), to: plan.name(of: edge.older + 1), name: name,
                 sentence: edge.sentence(name), mapping: mapping.map { .success($0) })
             stage.acceptedLosses = plan.acceptedLosses(of: edge, mapping)
+            stage.answers = returned
             stage.style = .plan(from: "\(plan.types[edge.older])", to: "\(plan.types[edge.older + 1])")
             let code = edge.code
             if let will = code.will { stage.before = [register(will, "willMigrate", name, plan.schemas[edge.older])] }

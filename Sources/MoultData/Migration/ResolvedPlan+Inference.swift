@@ -5,10 +5,10 @@ import MoultPlan
 extension ResolvedPlan {
     /// Infers the mapping of every edge, and reports what cannot be inferred.
     mutating func inferEdges() {
-        var history = RenamingHistory()
+        var (history, returning) = (RenamingHistory(), Returning())
         for edge in edges {
             do {
-                try infer(edge, &history)
+                try infer(edge, &history, &returning)
             } catch {
                 let fault = error as? MigrationError ?? MigrationError(.noPath, "\(error)", remedy: "")
                 report(fault.code.description, fault.place, "\(name(of: edge)): \(fault.message)", fault.remedy)
@@ -16,9 +16,24 @@ extension ResolvedPlan {
         }
     }
 
-    private mutating func infer(_ edge: PlanEdge, _ history: inout RenamingHistory) throws {
+    /// What earlier stages removed, and the first version after the last stage that runs by itself: stages are combined
+    /// only from there on.
+    private struct Returning {
+        var parts = ReturningParts()
+        var beginning = 0
+    }
+
+    private mutating func infer(
+        _ edge: PlanEdge, _ history: inout RenamingHistory, _ returning: inout Returning
+    ) throws {
         let (older, newer) = (versions[edge.older], versions[edge.older + 1])
-        let given = answers(about: edge)
+        var (given, returned) = (answers(about: edge), [Answer]())
+        if given.contains(where: { $0.is == .keep || $0.is == .drop }) {
+            let renames = try Answers(given.filter { $0.is == .rename || $0.is == .new })
+            let matching = try EntityMatching(from: older, to: newer, answers: renames, history: history)
+            returned = given.filter { returning.parts.isMeant(by: $0, matching) }
+            given.removeAll(where: returned.contains)
+        }
         let inference = try TransformInference(
             from: older, to: newer, edge.transforms, answers: given, history: history, asksAboutRenames: !edge.isCustom,
             judgesLater: edge.code.will != nil, drops: { [plan = self] in plan.isLeftToCode($0, edge) })
@@ -37,8 +52,42 @@ extension ResolvedPlan {
                 refusal.reason.rawValue, refusal.place, "\(name(of: edge)): \(refusal.message)",
                 [refusal.remedy, refusal.transformRemedy].compactMap(\.self).joined(separator: " "))
         }
-        if !edge.isLightweight || !given.isEmpty || acceptedLosses != .none { mappings[edge.older] = inference.mapping }
+        if !edge.isLightweight || !given.isEmpty || acceptedLosses != .none {
+            mappings[edge.older] = inference.mapping
+            returning.beginning = edge.older + 1
+        }
+        let questions = try returning.parts.questions(
+            along: inference.mapping, inference.correspondence, versions: versions)
+        settle(questions, edge, by: returned, from: returning.beginning)
         history = history.advanced(along: inference.correspondence)
+    }
+
+    /// Answers the questions about what returns, reports those without an answer, and the values that cannot be kept.
+    ///
+    /// - Parameter beginning: the position of the first version from which stages are combined. What an earlier version
+    ///   had is dropped.
+    private mutating func settle(
+        _ questions: [Question], _ edge: PlanEdge, by answers: [Answer], from beginning: Int
+    ) {
+        for question in questions {
+            guard let former = versions.firstIndex(where: { $0.name == question.from }), former >= beginning else {
+                continue
+            }
+            guard let given = answers.first(where: { $0.place == question.place }) else {
+                report(question, edge)
+                continue
+            }
+            guard let answer = question.answers.first(where: { $0.is == given.is }) else { continue }
+            returnedAnswers[edge.older, default: []].append(answer)
+        }
+        let known = returnedAnswers[edge.older] ?? []
+        for answer in answers where answer.is == .keep && !known.contains(where: { $0.place == answer.place }) {
+            report(
+                "question-returned", answer.place,
+                "\(name(of: edge)): \(answer.place) was removed by an earlier stage, and its old values cannot be kept.",
+                "Answer .dropped(\"\(answer.place)\", in: \(types[edge.older + 1]).self), or keep the values by the code of "
+                    + "custom stages.")
+        }
     }
 
     /// Returns the answers about the newer version of an edge.
@@ -51,9 +100,12 @@ extension ResolvedPlan {
         let evidence = question.candidates.map { "\($0.name): \($0.evidence.joined(separator: "; "))" }
         let words = question.answers.compactMap { $0.words(in: "\(types[edge.older + 1])") }
         let remedy =
-            question.kind == .rename
-            ? "Write @Attribute(originalName: …) if it is the same property, or answer in the plan: "
-            : "Set it in a .transform of \(question.entity), or answer in the plan: "
+            switch question.kind {
+            case .rename: "Write @Attribute(originalName: …) if it is the same property, or answer in the plan: "
+            case .returned: "Answer in the plan: "
+            case .conversion, .ambiguousIdentifier:
+                "Set it in a .transform of \(question.entity), or answer in the plan: "
+            }
         report(
             question.finding.code, question.place,
             "\(name(of: edge)): \(question.sentence) (\(evidence.joined(separator: ", ")))\(misnamed(question, edge))",

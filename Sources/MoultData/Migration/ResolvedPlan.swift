@@ -15,6 +15,8 @@ struct ResolvedPlan {
     var edges: [PlanEdge]
     /// The mappings by edge, where code or answers affect them; the engine infers the others.
     var mappings: [Int: ResolvedMapping] = [:]
+    /// The answers, by edge, about parts that an earlier edge removed and this one adds again.
+    var returnedAnswers: [Int: [Answer]] = [:]
     var faults: [Finding] = []
     /// The faults of a plan without stages. Such a plan can make a new store and open one of its newest version; any
     /// other store is refused with them.

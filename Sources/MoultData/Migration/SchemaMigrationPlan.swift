@@ -133,12 +133,14 @@ public struct MigrationAnswer: @unchecked Sendable {
         MigrationAnswer(place: place, version: version, verdict: .rename, old: old)
     }
 
-    /// The values are kept where a property's new type can hold every value of the old one.
+    /// The values are kept where a property's new type can hold every value of the old one, or where an earlier stage
+    /// removed the property or model and it returns in this version.
     public static func kept(_ place: String, in version: any VersionedSchema.Type) -> MigrationAnswer {
         MigrationAnswer(place: place, version: version, verdict: .keep, old: nil)
     }
 
-    /// The values of a property whose type changed are dropped, and the property starts with its default. In a custom
+    /// The values of a property whose type changed, or that an earlier stage removed, are dropped, and the property starts
+    /// with its default. In a custom
     /// stage, list the property in ``SchemaMigrationPlan/acceptedLosses`` too, because the stage's code exists to keep
     /// something.
     public static func dropped(_ place: String, in version: any VersionedSchema.Type) -> MigrationAnswer {

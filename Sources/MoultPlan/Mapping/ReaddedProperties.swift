@@ -11,6 +11,8 @@ struct ReaddedProperties {
     let end: ModelVersion
     let versions: [ModelVersion]
     let answers: Answers
+    /// The models of the versions that removed parts come from; empty if all come from `start`.
+    var origins: [ResolvedModel] = []
     private(set) var questions: [Question] = []
     private(set) var usedAnswers: Set<Answer> = []
 
@@ -107,11 +109,12 @@ extension ReaddedProperties {
         _ gone: ResolvedEntityMapping, version: Int, to entity: ResolvedEntity, at position: Int,
         into joined: inout ResolvedMapping
     ) throws(MigrationError) {
-        guard !entity.description.isAbstract, let sourceName = gone.sourceEntityName,
-            start[sourceName]?.description.isAbstract == false
+        let origin = origins.indices.contains(version) ? origins[version] : start
+        guard !entity.description.isAbstract, let source = gone.sourceEntityName.flatMap({ origin[$0] }),
+            !source.description.isAbstract
         else { return }
-        let restored = restored(gone, to: entity)
-        let canKeep = restored != nil && !mergesHierarchies(gone, entity, joined)
+        let restored = restored(gone, of: source, to: entity)
+        let canKeep = restored != nil && !mergesHierarchies(source.rootName, entity, joined)
         let verdict = try verdict(entity.name, nil, version: version, canKeep: canKeep)
         guard verdict == .keep, let restored else { return }
         joined.entityMappings[position] = restored
@@ -122,8 +125,9 @@ extension ReaddedProperties {
     }
 
     /// Returns the old mapping with the entity's current properties; nil if a required value would be missing.
-    private func restored(_ gone: ResolvedEntityMapping, to entity: ResolvedEntity) -> ResolvedEntityMapping? {
-        guard let source = gone.sourceEntityName.flatMap({ start[$0] }) else { return nil }
+    private func restored(
+        _ gone: ResolvedEntityMapping, of source: ResolvedEntity, to entity: ResolvedEntity
+    ) -> ResolvedEntityMapping? {
         var mapping = ResolvedEntityMapping(sourceEntityName: gone.sourceEntityName, destinationEntityName: entity.name)
         for attribute in entity.attributes.values where attribute.isStored && attribute.derivation == nil {
             var kept = AttributeSource.constant(attribute.defaultValue)
@@ -145,11 +149,8 @@ extension ReaddedProperties {
         return mapping
     }
 
-    private func mergesHierarchies(_ gone: ResolvedEntityMapping, _ entity: ResolvedEntity, _ joined: ResolvedMapping)
-        -> Bool
-    {
-        let root = gone.sourceEntityName.flatMap { start[$0] }?.rootName
-        return joined.entityMappings.contains { mapping in
+    private func mergesHierarchies(_ root: String, _ entity: ResolvedEntity, _ joined: ResolvedMapping) -> Bool {
+        joined.entityMappings.contains { mapping in
             guard let name = mapping.destinationEntityName, newer[name]?.rootName == entity.rootName,
                 let other = mapping.sourceEntityName.flatMap({ start[$0] }), !other.description.isAbstract
             else { return false }
@@ -248,5 +249,51 @@ extension RemovedProperties.Property {
         guard case .relationship(let description, let source, let destination) = value else { return self }
         guard let name = newNames[destination] else { return nil }
         return Self(version: version, value: .relationship(description, source, destination: name))
+    }
+}
+
+// MARK: - Along all versions
+
+/// The parts that return along the versions of a plan, at whichever version a store starts.
+package struct ReturningParts {
+    private var removedParts = RemovedProperties()
+    private var models: [ResolvedModel] = []
+
+    package init() {}
+
+    /// Whether an answer keeps or drops a part that an earlier edge removed and this one adds, and none that this edge
+    /// changes.
+    package func isMeant(by answer: Answer, _ edge: EntityMatching) -> Bool {
+        guard answer.is == .keep || answer.is == .drop else { return false }
+        let source = edge.entitySources[answer.entity]
+        guard let property = answer.property else {
+            return source == nil && removedParts.entities[answer.entity] != nil
+        }
+        return edge.propertySources[answer.entity]?[property] == nil
+            && source.flatMap { removedParts.properties[$0]?[property] } != nil
+    }
+
+    /// Adds the next edge. Nothing is combined over one without a mapping.
+    ///
+    /// - Returns: a question about each part that the edge adds and an earlier version had.
+    package mutating func questions(
+        along mapping: ResolvedMapping?, _ edge: EntityMatching, versions: [ModelVersion]
+    ) throws(MigrationError) -> [Question] {
+        let older = models.count
+        models.append(edge.source)
+        guard let mapping, versions.indices.contains(older + 1) else {
+            removedParts = RemovedProperties()
+            return []
+        }
+        var returning = ReaddedProperties(
+            start: edge.source, newer: edge.destination, end: versions[older + 1], versions: versions, answers: .none,
+            origins: models)
+        var joined = mapping
+        try returning.restore(from: removedParts, along: mapping, into: &joined)
+        let before = Dictionary(
+            edge.source.names.compactMap { name in edge.source[name].map { (name, $0.same) } },
+            uniquingKeysWith: { first, _ in first })
+        removedParts.pass(version: older, model: edge.source, before: before, edge: mapping)
+        return returning.questions
     }
 }

@@ -24,6 +24,7 @@ package struct MigrationPath: Sendable, Equatable {
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none, registered: [RegisteredStage] = [],
         stops: Bool = false
     ) throws(MigrationError) {
+        let answers = answers.joined(with: try Answers(registered.flatMap(\.answers)))
         for answer in answers.list { try versions.check(answer) }
         try versions.checkDirection(from: from, to: to)
         var walker = PathWalker(versions: versions, answers: answers)

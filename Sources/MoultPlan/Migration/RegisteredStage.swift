@@ -24,6 +24,8 @@ package struct RegisteredStage: Sendable, Hashable {
     package var after: [CodeStep]
     /// The accepted losses of the stage, of data that both versions have and no code reads.
     package var acceptedLosses = AcceptedLosses.none
+    /// The answers of the stage's plan about parts that earlier stages removed.
+    package var answers: [Answer] = []
     /// The form of the stage's code, for the remedy of a loss.
     package var style = Style.mapping
 
