@@ -131,7 +131,7 @@ struct KeyCounterTests {  // tier: long
         _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 7 WHERE Z_NAME = 'Place'")
         _ = try Migrator().rollback(store, to: backup, currentVersion: "2")
         // What was kept outlives the backups.
-        for other in try Migrator().backups(of: store).list() { try Migrator().backups(of: store).remove(other) }
+        try Self.removeBackups(of: store)
         try Self.migrate(store, versions, isInPlace: isInPlace)
         #expect(try Self.key("Place", store) == "7\n")
         #expect(try Self.key("Item", store) == "0\n")
@@ -166,6 +166,69 @@ struct KeyCounterTests {  // tier: long
         try Self.migrate(store, versions)
         _ = try Migrator().rollback(store, to: first, currentVersion: "2")
         #expect(try Self.key("Tag", store) == "8\n")
+    }
+
+    /// Versions in which an entity appears as `Tag` and is renamed twice.
+    private static func renaming() throws -> ModelVersions {
+        try ModelVersions(
+            "Item = name String", "Item = name String\nTag = name String",
+            "Item = name String\nPlace was=Tag = name String", "Item = name String\nSpot was=Place = name String")
+    }
+
+    private static let names = [2: "Tag", 3: "Place", 4: "Spot"]
+
+    /// The first of the versions, up to and including one.
+    private static func versions(upTo last: Int, of versions: ModelVersions) -> ModelVersions {
+        ModelVersions(versions: Array(versions.versions.prefix(last)))
+    }
+
+    private static func removeBackups(of store: String) throws {
+        for other in try Migrator().backups(of: store).list() { try Migrator().backups(of: store).remove(other) }
+    }
+
+    /// A rollback goes to a version without the entity, which comes back under each of its names.
+    @Test(arguments: [2, 3, 4], [2, 3, 4])
+    func `an entity that a rollback takes away comes back under another name`(gone: Int, back: Int) throws {
+        let versions = try Self.renaming()
+        let folder = try ScratchFolder()
+        let store = try Self.store(versions.versions[0], in: folder)
+        let backup = try #require(try Self.migrate(store, Self.versions(upTo: gone, of: versions)))
+        let (before, after) = (try #require(Self.names[gone]), try #require(Self.names[back]))
+        _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 7 WHERE Z_NAME = '\(before)'")
+        _ = try Migrator().rollback(store, to: backup, currentVersion: "\(gone)")
+        try Self.removeBackups(of: store)
+        try Self.migrate(store, Self.versions(upTo: back, of: versions), isInPlace: gone < back)
+        #expect(try Self.key(after, store) == "7\n")
+        #expect(try Self.key("Item", store) == "0\n")
+    }
+
+    /// The present state has the entity under no name.
+    @Test func `a backup with an entity under an earlier name has the keys given since`() throws {
+        let versions = try Self.renaming()
+        let folder = try ScratchFolder()
+        let store = try Self.store(versions.versions[0], in: folder)
+        let first = try #require(try Self.migrate(store, Self.versions(upTo: 2, of: versions)))
+        let second = try #require(try Self.migrate(store, versions))
+        _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 7 WHERE Z_NAME = 'Spot'")
+        _ = try Migrator().rollback(store, to: first, currentVersion: "4")
+        _ = try Migrator().rollback(store, to: second, currentVersion: "1")
+        #expect(try Self.key("Tag", store) == "7\n")
+        #expect(try Self.key("Item", store) == "0\n")
+    }
+
+    /// Only a backup has the counter when the rollback begins.
+    @Test func `an entity that a migration and then a rollback leave out comes back with its counter`() throws {
+        let versions = try ModelVersions(
+            "Item = name String", "Item = name String\nTag = name String", "Item = name String, note String")
+        let folder = try ScratchFolder()
+        let store = try Self.store(versions.versions[0], in: folder)
+        let first = try #require(try Self.migrate(store, Self.versions(upTo: 2, of: versions)))
+        _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 7 WHERE Z_NAME = 'Tag'")
+        try Self.migrate(store, versions)
+        _ = try Migrator().rollback(store, to: first, currentVersion: "3")
+        try Self.removeBackups(of: store)
+        try Self.migrate(store, Self.versions(upTo: 2, of: versions))
+        #expect(try Self.key("Tag", store) == "7\n")
     }
 
     /// The sub-entity's own counter says nothing of the root's.

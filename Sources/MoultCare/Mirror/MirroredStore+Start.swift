@@ -106,6 +106,7 @@ extension MirroredStore {
                 try mark(copy, of: route.to, at: transaction)
                 try checkCancelled()
                 try putInPlace(copy)
+                try KeptKeys.copy(sidecar, to: StoreRecords(store: record.second), of: record.uuid, system)
             }
             record.state = .mirroring
             try record.write(sidecar, system)

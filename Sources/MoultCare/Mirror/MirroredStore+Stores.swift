@@ -141,6 +141,9 @@ extension MirroredStore {
         var run = run
         (run.keepsBackup, run.backupFolder) = (false, nil)
         guard route.keepsUnfilled, let mapping = route.mapping else {
+            // The copy has no records of its own.
+            try KeptKeys.copy(
+                StoreRecords(store: route.primary), to: StoreRecords(store: path), of: record.uuid, system)
             _ = try StoreSession(StoreRequest(path, to: record.to, .migrate, run), context, on: system).run(observer)
             return
         }

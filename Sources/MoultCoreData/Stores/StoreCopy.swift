@@ -37,7 +37,7 @@ struct StoreCopy {
             let lock = try StoreLock(destination, system)
             defer { lock.release() }
             try lock.connection.keepWALOnClose(false)
-            try replace(lock.connection, by: connection)
+            try replace(lock, by: connection)
             // Files that only the old pages name are removed below, once the new pages are proven.
             try lock.connection.writeBackLog(system)
             try lock.connection.proveWrites()
@@ -51,8 +51,10 @@ struct StoreCopy {
     }
 
     /// Replaces the pages. If the source is an older state of the same store, the counters of keys and of persistent
-    /// history stay at least as high as they are, in the same transaction, so that no number is assigned twice.
-    private func replace(_ present: Connection, by connection: Connection) throws {
+    /// history stay at least as high as they are, in the same transaction, so that no number is assigned twice. Those of
+    /// entities that the source does not have are kept in the records.
+    private func replace(_ lock: StoreLock, by connection: Connection) throws {
+        let present = lock.connection
         guard let uuid = try? StoreMetadata(from: present).uuid,
             uuid == (try? StoreMetadata(from: connection).uuid)
         else { return try Backup(from: connection, to: present).run(stepPages: -1) { _, _ in true } }
@@ -63,10 +65,13 @@ struct StoreCopy {
         let pages = try Connection(part, mode: .readWrite)
         defer { pages.close() }
         try Backup(from: connection, to: pages).run(stepPages: -1) { _, _ in true }
+        var given = try GivenNumbers(present)
+        given.add(earlier: try KeptKeys.read(lock.sidecar, of: uuid, system))
         try pages.transaction {
             let run = "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))"
-            try GivenNumbers(present).keep(in: pages, run: run)
+            try given.keep(in: pages, run: run)
         }
+        try KeptKeys.add(given.keys(unknownTo: pages), lock.sidecar, of: uuid, system)
         try Backup(from: pages, to: present).run(stepPages: -1) { _, _ in true }
     }
 

@@ -2,8 +2,8 @@ import MoultBasics
 import MoultSQLite
 import MoultStore
 
-/// The highest keys of entities that a rollback or a downgrade has taken out of a store, in its records. A migration
-/// that brings an entity back continues from its key.
+/// The highest keys of entities that a rollback, a downgrade or a replacement has taken out of a store, in its records.
+/// A migration that brings an entity back, under this name or another, continues from its key.
 package enum KeptKeys {
     /// Returns the keys by entity name; none if the record cannot be used, without which an app must still be able to
     /// open its store.
@@ -26,8 +26,20 @@ package enum KeptKeys {
         }
     }
 
+    /// Adds the keys to the records of a store that is made from this one and has its UUID.
+    package static func copy(
+        _ sidecar: StoreRecords, to other: StoreRecords, of uuid: String, _ system: any System
+    ) throws {
+        let keys = try read(sidecar, of: uuid, system)
+        guard !keys.isEmpty else { return }
+        try other.make(system)
+        try add(keys, other, of: uuid, system)
+    }
+
     /// Adds keys before the store loses the rows that have them. They were given, whether the run succeeds or not.
-    static func add(_ keys: [String: Int64], _ sidecar: StoreRecords, of uuid: String, _ system: any System) throws {
+    package static func add(
+        _ keys: [String: Int64], _ sidecar: StoreRecords, of uuid: String, _ system: any System
+    ) throws {
         let present = try read(sidecar, of: uuid, system)
         let all = present.merging(keys.filter { $0.value > 0 }, uniquingKeysWith: max)
         guard all != present else { return }

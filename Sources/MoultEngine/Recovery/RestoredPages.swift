@@ -8,7 +8,7 @@ import MoultStore
 struct RestoredPages {
     let connection: Connection
     let digests: PageDigests
-    /// The keys given by the store to entities that the backup does not have.
+    /// The keys given to entities that the backup does not have, by the store and in its earlier states.
     let unknownKeys: [String: Int64]
 
     /// - Parameters:
@@ -59,7 +59,7 @@ extension Migrator {
 /// process that kept such a number would find another object or transaction.
 package struct GivenNumbers: Equatable {
     /// The highest key by entity name; a sub-entity has the key of its root.
-    private(set) var keys: [String: Int64] = [:]
+    private var keys: [String: Int64] = [:]
     /// The highest key by entity name in earlier states of the store, which may have had other entities.
     private var earlier: [String: Int64] = [:]
     /// The number of the last transaction; 0 without history.
@@ -71,6 +71,11 @@ package struct GivenNumbers: Equatable {
     ]
 
     init() {}
+
+    /// The highest key by name of each entity that the store has or had, without those of persistent history.
+    var entityKeys: [String: Int64] {
+        keys.merging(earlier, uniquingKeysWith: max).filter { Self.history[$0.key] == nil }
+    }
 
     /// - Throws: SQLite's error for a damaged store.
     package init(_ store: Connection) throws {
@@ -111,22 +116,24 @@ package struct GivenNumbers: Equatable {
         transaction = max(transaction, other.transaction)
     }
 
-    mutating func add(earlier keys: [String: Int64]) { earlier.merge(keys, uniquingKeysWith: max) }
+    /// Adds the highest keys, by entity name, of earlier states of the store.
+    package mutating func add(earlier keys: [String: Int64]) { earlier.merge(keys, uniquingKeysWith: max) }
 
     /// Returns the keys of entities that another state of the store does not have.
-    func keys(unknownTo other: Connection) throws -> [String: Int64] {
+    package func keys(unknownTo other: Connection) throws -> [String: Int64] {
         let known = try GivenNumbers(other).keys
-        return keys.filter { known[$0.key] == nil && Self.history[$0.key] == nil }
+        return entityKeys.filter { known[$0.key] == nil }
     }
 
     /// Raises the counters of a store so that none of these numbers is assigned again, and marks the store if that was
     /// necessary.
     ///
-    /// A root entity that the present state does not have may have another name there, even the name of an entity that
-    /// has gone since. It continues from the highest key of all entities that are unknown here or have given keys since.
+    /// A root entity that the present state does not have may have another name there or in an earlier state, even the
+    /// name of an entity that has gone since. It continues from the highest key of all entities that are unknown here or
+    /// have given keys that are not counted here.
     package func keep(in store: Connection, run: String) throws {
         let present = try GivenNumbers(store)
-        let strangers = keys.filter { Self.history[$0.key] == nil && $0.value > present.keys[$0.key] ?? 0 }
+        let strangers = entityKeys.filter { $0.value > present.keys[$0.key] ?? 0 }
         var isRaised = false
         for (root, names) in try Self.families(of: store) {
             var highest = names.flatMap { [keys[$0], earlier[$0]] }.compactMap(\.self).max() ?? 0

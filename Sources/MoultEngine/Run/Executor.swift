@@ -86,7 +86,7 @@ final class Executor {
             try journal.write(sidecar, system)
             if migration.operation == .downgrade {
                 let numbers = try GivenNumbers(lock.connection)
-                try KeptKeys.add(numbers.keys, sidecar, of: StoreMetadata(from: lock.connection).uuid, system)
+                try KeptKeys.add(numbers.entityKeys, sidecar, of: StoreMetadata(from: lock.connection).uuid, system)
             }
             log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
             let backup: StoreBackup?

@@ -354,12 +354,18 @@ extension StoreLowering {
         return "max(\(highestKeyGiven(row)), \(keptKey(row.name))\(table.highestKeySQL))"
     }
 
-    /// Returns the highest key that an entity of a root's table had in an earlier state of the store, as the first of
-    /// further arguments in SQL; empty if there is none.
+    /// Returns the highest key that an entity of a root's table may have had in an earlier state of the store, as the
+    /// first of further arguments in SQL; empty if there is none.
+    ///
+    /// A root entity that the store does not have may have had another name there, one that a version before or after
+    /// the destination gives it. It continues from the highest key of all entities that the store does not have.
     private func keptKey(_ root: String) -> String {
         guard !keptKeys.isEmpty else { return "" }
         let entities = destination.model.entities.filter { destination.model.root(of: $0).name == root }
-        let keys = entities.flatMap { [keptKeys[$0.name], $0.renamingIdentifier.flatMap { keptKeys[$0] }] }
+        var keys = entities.flatMap { [keptKeys[$0.name], $0.renamingIdentifier.flatMap { keptKeys[$0] }] }
+        if formerRoot(of: root) == nil {
+            keys += keptKeys.filter { source.model.entity($0.key) == nil }.values.map { $0 }
+        }
         return keys.compactMap(\.self).max().map { "\($0), " } ?? ""
     }
 

@@ -274,6 +274,23 @@ import Testing
         #expect(try store.files().keys.filter { $0.contains(".part") }.isEmpty)
     }
 
+    @Test func `an entity that an older copy lacks comes back with its counter`() throws {
+        let store = try TestStore()
+        let first = try ManagedObjectModel("Item = name String")
+        let second = try ManagedObjectModel("Item = name String\nTag = name String")
+        try store.container(first).close()
+        let copy = store.url.deletingLastPathComponent().appendingPathComponent("Copy.sqlite")
+        try PersistentStoreCoordinator.replacePersistentStore(at: copy, withPersistentStoreFrom: store.url)
+        let container = try store.container(second)
+        _ = try container.viewContext.insertNewObject(forEntityName: "Tag")
+        try container.viewContext.save()
+        try container.close()
+        try PersistentStoreCoordinator.replacePersistentStore(at: store.url, withPersistentStoreFrom: copy)
+        #expect(try store.sql("SELECT Z_NAME FROM Z_PRIMARYKEY WHERE Z_ENT < 16000") == "Item")
+        try store.container(second).close()
+        #expect(try store.sql("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Tag'") == "1")
+    }
+
     @Test func `large values go with their store`() throws {
         let model = try ManagedObjectModel("Picture = bytes Binary external")
         let store = try TestStore()

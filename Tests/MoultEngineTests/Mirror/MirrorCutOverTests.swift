@@ -138,6 +138,24 @@ struct MirrorCutOverTests {  // tier: long
         #expect(rows == "1|10||\n2|2|two|\n3|3||\n4|40||\n5|5|new|8\n6|6||\n")
     }
 
+    /// The records of the first store have the key; those of the second need it for its next migration.
+    @Test func `an entity that a rollback took out of the first store has its counter in the second`() throws {
+        let fixture = try MirrorFixture()
+        let prepared = try PreparedMigration(
+            fixture.store, versions: fixture.versions, options: .init(losses: .asTheVersionsSay()))
+        let run = try Migrator().run(try #require(try prepared.migration()), on: fixture.store)
+        let backup = try #require(run.backup)
+        _ = try SQLiteShell.run(fixture.store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 7 WHERE Z_NAME = 'Aardvark'")
+        _ = try Migrator().rollback(fixture.store, to: backup, currentVersion: "on")
+        _ = try fixture.start()
+        let key = "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Aardvark'"
+        #expect(try SQLiteShell.run(fixture.second, key) == "7\n")
+        let uuid = try SQLiteShell.run(fixture.store, "SELECT Z_UUID FROM Z_METADATA").filter { $0 != "\n" }
+        let kept = try KeptKeys.read(StoreRecords(of: fixture.second, POSIXSystem()), of: uuid, POSIXSystem())
+        #expect(kept["Aardvark"] == 7)
+        #expect(try fixture.mirror().verify().isEqual)
+    }
+
     @Test func `what cannot be taken back is said, and refused unless accepted`() throws {
         let fixture = try MirrorFixture(to: "on")
         var mirror = try fixture.start()
