@@ -107,6 +107,19 @@ struct WrittenBlocksTests {
         #expect(trial.reads == 2)
     }
 
+    @Test func `a difference is remembered until the file is emptied`() {
+        var trial = Trial()
+        trial.write([1, 2, 3], at: 0)
+        trial.file[0] = 9
+        let outcome = trial.prove()
+        #expect(outcome == .different)
+        #expect(trial.blocks.hasDiffered && !trial.blocks.differs)
+        trial.truncate(to: 2)
+        #expect(trial.blocks.hasDiffered)
+        trial.truncate(to: 0)
+        #expect(!trial.blocks.hasDiffered)
+    }
+
     @Test func `a read that fails ends the proof`() {
         var blocks = WrittenBlocks()
         [1, 2, 3].withUnsafeBytes { blocks.note($0, at: 0) }

@@ -130,7 +130,7 @@ extension MirroredStore {
     }
 
     static func lastTransaction(of path: String) throws -> Int64? {
-        let connection = try Connection(path, mode: .readWrite, busyTimeout: patience)
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: patience, isProven: true)
         defer { connection.close() }
         return try connection.lastTransaction()
     }

@@ -13,7 +13,7 @@ extension MirroredStore {
     func checkReplica(_ route: MirrorMapping, overwriting: Bool) throws -> MirrorMark {
         try requireFile(route.replica)
         let isSeen = try isAsSeen(route.replica)
-        let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience)
+        let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { connection.close() }
         watch(connection)
         let snapshot = try StoreSnapshot(connection)
@@ -105,7 +105,7 @@ extension MirroredStore {
     /// - Parameter external: the store that has these files next to it.
     func copy(_ path: String, besideDataOf external: String, to copy: String) throws {
         try requireFile(path)
-        let source = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
+        let source = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { source.close() }
         // An open read transaction pins the pages, so that writes do not restart the copy.
         try source.execute("BEGIN; SELECT count(*) FROM sqlite_master")

@@ -64,7 +64,7 @@ extension MirroredStore {
 
     func snapshot(of path: String) throws -> StoreSnapshot {
         // With write access, SQLite recovers what a killed app has left.
-        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { connection.close() }
         return try StoreSnapshot(connection)
     }
@@ -83,7 +83,7 @@ extension MirroredStore {
     /// Returns an error about a value that the other version requires and the new rows lack; nil if there is none.
     func missingValue(in step: MirrorStep, _ route: MirrorMapping) throws -> MigrationError? {
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
-        let connection = try Connection(step.fresh, mode: .readWrite)
+        let connection = try Connection(step.fresh, mode: .readWrite, isProven: true)
         defer { connection.close() }
         for column in StoreShape(layout, withObjects: false).required {
             guard let table = step.tables.first(where: { $0.name == column.table }) else { continue }
@@ -114,7 +114,7 @@ extension MirroredStore {
     ) throws -> MirrorStep {
         let path = Path.join(folder, "rows")
         try system.makeFile(path, .own)
-        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { connection.close() }
         watch(connection)
         try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE")
@@ -194,7 +194,7 @@ extension MirroredStore {
             throw ChangeReader.ahead(
                 "It has the transaction \(known), but the store that it follows ends with \(last).")
         }
-        let connection = try Connection(path, mode: .readWrite)
+        let connection = try Connection(path, mode: .readWrite, isProven: true)
         defer { connection.close() }
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: route.to.model)
         let history = try PartialScript.historyTables.compactMap { name -> MirroredTable? in
@@ -232,7 +232,7 @@ extension MirroredStore {
                 place: route.primary, remedy: "Change one of them. Both stores are unchanged.", cause: error.cause)
         } catch {
             // If syncing the WAL failed, it still holds the transaction, and the next process would find it there.
-            try? connection.run("PRAGMA main.wal_checkpoint(TRUNCATE)")
+            try? connection.writeBackLog(system)
             throw error
         }
     }
@@ -310,7 +310,7 @@ extension MirroredStore {
     }
 
     private func externalNames(of step: MirrorStep, _ route: MirrorMapping) throws -> Set<String> {
-        let connection = try Connection(step.fresh, mode: .readWrite)
+        let connection = try Connection(step.fresh, mode: .readWrite, isProven: true)
         defer { connection.close() }
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
         var names: Set<String> = []

@@ -55,7 +55,9 @@ extension PersistentStoreCoordinator {
         if leavingFile {
             let empty = try Connection(":memory:", mode: .create)
             defer { empty.close() }
-            try Backup(from: empty, to: lock.connection).run(stepPages: -1) { _, _ in true }
+            try lock.connection.provingSynchronisations {
+                try Backup(from: empty, to: lock.connection).run(stepPages: -1) { _, _ in true }
+            }
         }
         try removeFiles(of: path, keepingDatabase: leavingFile, naming: names, system)
     }
@@ -219,7 +221,8 @@ extension PersistentStoreCoordinator {
     public static func setMetadata(_ metadata: [String: Any]?, at url: URL) throws {
         // Report a file that is not a store before anything opens it for writing.
         _ = try storedMetadata(at: url)
-        let connection = try Connection(try POSIXSystem().resolve(url.path), mode: .readWrite, busyTimeout: 5_000)
+        let path = try POSIXSystem().resolve(url.path)
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: 5_000, isProven: true)
         defer { connection.close() }
         try connection.transaction {
             var stored = try StoreMetadata(from: connection)

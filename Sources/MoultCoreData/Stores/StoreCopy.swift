@@ -62,7 +62,7 @@ struct StoreCopy {
         let part = StagedPath.make(for: destination, system)
         defer { for suffix in ["", "-wal", "-shm", "-journal"] { _ = try? system.remove(part + suffix) } }
         try system.makeFile(part, .like(destination))
-        let pages = try Connection(part, mode: .readWrite)
+        let pages = try Connection(part, mode: .readWrite, isProven: true)
         defer { pages.close() }
         try Backup(from: connection, to: pages).run(stepPages: -1) { _, _ in true }
         var given = try GivenNumbers(present)

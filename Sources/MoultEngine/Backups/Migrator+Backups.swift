@@ -104,7 +104,7 @@ extension Migrator {
         return try withExtendedLifetime(right) {
             // A connection that writes cannot be the source of a copy: one connection blocks writers, and another
             // reads.
-            let guardian = try Connection(path, mode: .readWrite, busyTimeout: options.patience)
+            let guardian = try Connection(path, mode: .readWrite, busyTimeout: options.patience, isProven: true)
             defer { guardian.close() }
             try guardian.execute("BEGIN IMMEDIATE")
             defer { _ = try? guardian.execute("ROLLBACK") }

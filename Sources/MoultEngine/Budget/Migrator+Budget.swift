@@ -34,28 +34,37 @@ extension Migrator {
         let begun = given.map { max(0, system.seconds(since: $0) - CostModel.call) } ?? 0
         let units = MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL)
         try limit.check(against: units.longest, after: begun)
-        if let outcome = try run(
-            migration, on: prepared.store, limit, started, mayStartOver: !prepared.continuesEarlierCall, observer)
-        {
-            return outcome
+        var damage: String?
+        do {
+            let outcome = try run(
+                migration, on: prepared.store, limit, started, mayStartOver: !prepared.continuesEarlierCall, observer)
+            if let outcome { return outcome }
+        } catch is DamagedWork {
+            damage = "The working files of the last call are damaged."
         }
         guard let again = try prepared.lookingAgain().choosing(.normalised).migration() else {
             return .nothingToDo
         }
-        return try run(again, on: prepared.store, limit, started, mayStartOver: true, observer)
+        return try run(again, on: prepared.store, limit, started, mayStartOver: true, after: damage, observer)
             ?? .nothingToDo
     }
 
-    /// - Parameter mayStartOver: whether the rows were read for this plan. If they were not, and the work cannot
-    ///   continue, nothing is done and nil is returned.
+    /// The error of a call that continued with damaged files, which are discarded.
+    private struct DamagedWork: Error {}
+
+    /// - Parameters:
+    ///   - mayStartOver: whether the rows were read for this plan. If they were not, and the work cannot continue,
+    ///     nothing is done and nil is returned.
+    ///   - damage: the reason why earlier work was discarded in this call.
     private func run(
         _ migration: Pass, on store: String, _ limit: CallLimit, _ started: UInt64, mayStartOver: Bool,
-        _ observer: MigrationObserver
+        after damage: String? = nil, _ observer: MigrationObserver
     ) throws -> BudgetOutcome? {
         if let refusal = migration.lossRefusal { throw refusal }
         let lock = try lock(store)
         defer { lock.release() }
-        let (checkpoint, obstacle) = try checkpoint(of: lock, for: migration)
+        let (checkpoint, change) = try checkpoint(of: lock, for: migration)
+        let obstacle = damage ?? change
         guard checkpoint != nil || mayStartOver else { return nil }
         let recovery = try checkpoint == nil ? Recovery.heal(lock, system) : .nothing
         try CrashLoopGuard.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
@@ -69,6 +78,12 @@ extension Migrator {
         } catch var pause as MigrationPause {
             pause.startedOver = obstacle
             return .paused(pause)
+        } catch let error as MigrationError
+            where damage == nil && checkpoint != nil
+            && [.storeCorrupted, .notAStore, .metadataInvalid].contains(error.code)
+        {
+            // If the store itself is damaged, the new copy shows it.
+            throw DamagedWork()
         }
     }
 

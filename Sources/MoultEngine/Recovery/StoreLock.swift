@@ -62,7 +62,9 @@ package final class StoreLock {
         do {
             try connection.keepWALOnClose(true)
             // The first read begins the transaction and fixes the visible state.
-            try connection.execute("BEGIN; SELECT count(*) FROM sqlite_master")
+            try connection.provingSynchronisations {
+                try connection.execute("BEGIN; SELECT count(*) FROM sqlite_master")
+            }
         } catch let error as MigrationError where error.code == .locked {
             connection.close()
             throw Self.openElsewhere(store, system, cause: error.cause)
@@ -124,7 +126,10 @@ package final class StoreLock {
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         // A refused run must leave an existing WAL as it was, and must not create one.
         try connection.keepWALOnClose(keepingLog)
-        try connection.execute("BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL")
+        // SQLite may play back the journal of a dead writer.
+        try connection.provingSynchronisations {
+            try connection.execute("BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL")
+        }
     }
 
     /// Makes the files match what the connection sees, after a commit that reported an error.
@@ -227,11 +232,11 @@ extension Connection {
     /// SQLite does not synchronise the empty file: after a power cut the old WAL could reappear.
     ///
     /// - Parameter isProven: whether the page writes are proven (``proveWrites()``); false if the caller compares them.
-    /// - Throws: `inputOutput` if a page does not read back as it was in the WAL.
+    /// - Throws: `inputOutput` if a page does not read back as it was in the WAL, which then stays.
     package func writeBackLog(_ system: any System, isProven: Bool = true) throws {
         guard try text("PRAGMA journal_mode") == "wal" else { return }
-        try run("PRAGMA wal_checkpoint(TRUNCATE)")
-        if isProven { try proveWrites() }
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)"
+        try isProven ? provingSynchronisations { try run(checkpoint) } : run(checkpoint)
         // SQLite has no locks on this file.
         if try system.exists(path + "-wal") { try system.synchronise(path + "-wal") }
     }

@@ -216,7 +216,9 @@ package struct Quarantine: Sendable {
         if isNew { try sidecar.make(system) }
         let isThere = try system.exists(sidecar.quarantine)
         if !isThere { try system.makeFile(sidecar.quarantine, sidecar.rights) }
-        let file = try Connection(sidecar.quarantine, mode: .readWrite, busyTimeout: 5_000, followsLinks: false)
+        let file = try Connection(
+            sidecar.quarantine, mode: .readWrite, busyTimeout: 5_000, followsLinks: false, isProven: true)
+        file.proveSynchronisations(true)
         let format = try file.integer("PRAGMA user_version") ?? 0
         guard format <= Self.format else {
             throw MigrationError(

@@ -44,6 +44,8 @@ final class WorkingCopy {
             PRAGMA synchronous = OFF;
             PRAGMA secure_delete = OFF
             """)
+        // The first page, if the store uses a WAL: a call may end before anything else is written.
+        try connection.proveWrites()
         try Self.limitMemory(of: connection, options)
         try connection.registerCoreDataStubs()
         try FormatFunctions.register(on: connection)

@@ -138,12 +138,43 @@ extension Connection {
         if let path = try fileChangedOnTheWay() { throw MigrationError.changedOnTheWay(path) }
     }
 
+    /// Runs `body`, in which SQLite removes a WAL or a journal only once the pages that it has written from there to the
+    /// database are proven (``proveWrites()``). Otherwise the WAL or the journal stays, and the next connection begins
+    /// again.
+    ///
+    /// - Throws: `inputOutput` if a byte differs; the errors of `body`.
+    package func provingSynchronisations<Result>(_ body: () throws -> Result) throws -> Result {
+        proveSynchronisations(true)
+        defer { proveSynchronisations(false) }
+        let result: Result
+        do {
+            result = try body()
+        } catch {
+            if let path = (try? fileChangedOnTheWay()) ?? nil { throw MigrationError.changedOnTheWay(path) }
+            throw error
+        }
+        try proveWrites()
+        return result
+    }
+
+    /// Sets whether every synchronisation of a database and its WAL fails if a byte differs, and with it the commit, the
+    /// playback of a journal or the write-back of a WAL.
+    package func proveSynchronisations(_ areProven: Bool, of schema: String = "main") {
+        provenFile(schema)?.provesSynchronisations = areProven
+    }
+
+    /// Returns the file of a database, if what is written to it is recorded.
+    private func provenFile(_ schema: String) -> WatchedFile.State? {
+        var pointer: UnsafeMutablePointer<sqlite3_file>?
+        guard let handle, sqlite3_file_control(handle, schema, SQLITE_FCNTL_FILE_POINTER, &pointer) == SQLITE_OK else {
+            return nil
+        }
+        return WatchedFile.state(pointer)
+    }
+
     /// Returns the file of which a byte differs from those that ``proveWrites()`` compares it with; nil if none does.
     package func fileChangedOnTheWay() throws -> String? {
-        var pointer: UnsafeMutablePointer<sqlite3_file>?
-        guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &pointer) == SQLITE_OK,
-            let file = WatchedFile.state(pointer)
-        else { return nil }
+        guard let file = provenFile("main") else { return nil }
         let states = [file, file.log].compactMap(\.self).filter { $0.written != nil }
         if !states.isEmpty, isInTransaction { _ = try flushPages() }
         for state in states { try check(state.proveWrites()) }

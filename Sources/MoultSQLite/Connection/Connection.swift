@@ -64,9 +64,13 @@ package final class Connection {
     deinit { close() }
 
     /// Finalises every statement and closes the file. The connection cannot be used afterwards.
+    ///
+    /// If it records what it writes, SQLite writes the WAL back and removes it only if the pages are proven
+    /// (``proveWrites()``). Otherwise the WAL stays.
     package func close() {
         for statement in statements.values { statement.takeUnretainedValue().finalise() }
         statements = [:]
+        proveSynchronisations(true)
         sqlite3_close(handle)
         handle = nil
     }

@@ -16,6 +16,10 @@ struct WatchedFile {
         var written: WrittenBlocks?
         /// The WAL of a database, while it is open.
         weak var log: State?
+        /// The database of a WAL.
+        weak var database: State?
+        /// Whether a synchronisation of the database or of its WAL fails if the file is not read as it was written.
+        var provesSynchronisations = false
         private let real: File
 
         init(path: String, isJournal: Bool, watcher: (any FileWatcher)?, isProven: Bool, real: File) {
@@ -47,6 +51,16 @@ struct WatchedFile {
             }
             if result == SQLITE_OK { written?.note(bytes, at: offset) }
             return result
+        }
+
+        func synchronise(_ body: () -> Int32?) -> Int32 {
+            let result = answering(.sync, failure: IOError.sync, body)
+            guard result == SQLITE_OK, (database ?? self).provesSynchronisations, written != nil else { return result }
+            let proof = proveWrites()
+            guard proof == SQLITE_OK else { return proof }
+            // The frames of a WAL that were found wrong stay wrong; the pages of a database are written again.
+            let isWrong = isJournal ? written?.hasDiffered : written?.differs
+            return isWrong == true ? IOError.sync : SQLITE_OK
         }
 
         /// Reads back the written blocks and records any difference in ``written``.
@@ -91,7 +105,9 @@ struct WatchedFile {
         }
         UnsafeMutableRawPointer(file).bindMemory(to: WatchedFile.self, capacity: 1).initialize(
             to: WatchedFile(base: sqlite3_file(pMethods: methods.pointer), state: .passRetained(state)))
-        if isProven, flags & SQLITE_OPEN_WAL != 0 { Self.state(sqlite3_database_file_object(name))?.log = state }
+        if isProven, flags & SQLITE_OPEN_WAL != 0, let database = Self.state(sqlite3_database_file_object(name)) {
+            (database.log, state.database) = (state, database)
+        }
         return SQLITE_OK
     }
 
@@ -160,7 +176,7 @@ struct WatchedFile {
         }
         methods.xSync = { file, flags in
             guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.sync }
-            return state.answering(.sync, failure: IOError.sync) { methods.xSync?(real, flags) }
+            return state.synchronise { methods.xSync?(real, flags) }
         }
         methods.xFileSize = { file, size in
             guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.size }
@@ -241,7 +257,10 @@ struct WrittenBlocks {
     /// In file order; none overlaps another.
     private var blocks: [Block] = []
     private var written: [UInt8] = []
-    private var differs = false
+    /// Whether a verification has found a block that differs, since the last call of ``takeDifference()``.
+    private(set) var differs = false
+    /// Whether any verification has, since the file was last emptied.
+    private(set) var hasDiffered = false
 
     var isFull: Bool { written.count >= 2 << 20 }
 
@@ -279,6 +298,7 @@ struct WrittenBlocks {
 
     /// Forgets the blocks beyond the new end of the file.
     mutating func truncate(to size: Int64) {
+        if size == 0 { hasDiffered = false }
         while let last = blocks.last, last.end > size { blocks.removeLast() }
     }
 
@@ -286,6 +306,7 @@ struct WrittenBlocks {
     ///
     /// - Returns: SQLite's result code if a read fails.
     mutating func prove(_ read: (UnsafeMutableRawPointer?, Int32, Int64) -> Int32) -> Int32 {
+        guard !blocks.isEmpty else { return SQLITE_OK }
         var rest = blocks[...]
         var bytes = [UInt8](repeating: 0, count: Self.readSize)
         while let first = rest.first {
@@ -300,7 +321,9 @@ struct WrittenBlocks {
             let result = bytes.withUnsafeMutableBytes { read($0.baseAddress, Int32(size), first.offset) }
             // SQLite reads zeros beyond the end of the file.
             guard result == SQLITE_OK || result == IOError.shortRead else { return result }
-            if result == IOError.shortRead || !areEqual(rest.prefix(count), bytes) { differs = true }
+            if result == IOError.shortRead || !areEqual(rest.prefix(count), bytes) {
+                (differs, hasDiffered) = (true, true)
+            }
             rest = rest.dropFirst(count)
         }
         blocks.removeAll(keepingCapacity: true)

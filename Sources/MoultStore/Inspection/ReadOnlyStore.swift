@@ -65,11 +65,13 @@ package final class ReadOnlyStore {
         if let copy = try Self.privateCopy(of: path, in: folder, system, &lack) {
             (way, privateFolder, lackOfRoom) = (.privateCopy, copy.folder, nil)
             do {
-                connection = try Connection(copy.path, mode: .readWrite, naming: path)
+                connection = try Connection(copy.path, mode: .readWrite, isProven: true, naming: path)
             } catch {
                 copy.folder.remove()
                 throw error
             }
+            // SQLite plays back a journal there.
+            connection.proveSynchronisations(true)
             return
         }
         (way, privateFolder, lackOfRoom) = (.readOnly, nil, lack)

@@ -92,9 +92,9 @@ package struct AnonymousCopy {
         connection.close()
         try system.remove(work)
         if try MissingLog.usesWAL(probe.path, system) {
-            let new = try Connection(copy.new, mode: .readWrite, followsLinks: false)
+            let new = try Connection(copy.new, mode: .readWrite, followsLinks: false, isProven: true)
             defer { new.close() }
-            try new.execute("PRAGMA journal_mode = WAL")
+            try new.provingSynchronisations { try new.execute("PRAGMA journal_mode = WAL") }
         }
         outcome.byChance = try search(copy, database)
         return outcome

@@ -58,6 +58,26 @@ struct BudgetTests {  // tier: long
         #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
     }
 
+    /// The byte of the header, which makes the file none of SQLite's, or of the kind of the first page.
+    @Test(arguments: [0, 100])
+    func `a working copy that was damaged between two calls is made again`(place: Int) throws {
+        let paced = try PacedStore(isWAL: true)
+        let new = try paced.hashOfOneRun()
+        for _ in 0..<12 { #expect(try paced.call().pause != nil) }
+        let work = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: paced.fixture.sidecar).first { $0.hasPrefix("work-") })
+        let copy = "\(paced.fixture.sidecar)/\(work)/\(Path.name(of: paced.store))"
+        var bytes = try POSIXSystem().read(copy)
+        bytes[place] = 0xEE
+        try POSIXSystem().write(bytes, to: copy)
+        let again = try paced.call()
+        #expect(again.startedOver == "The working files of the last call are damaged.")
+        #expect(again.pause?.calls == 1)
+        #expect(try paced.callUntilDone(.all).outcome != nil)
+        #expect(try paced.fixture.logicalHash() == new)
+        #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
+    }
+
     @Test func `another target starts over`() throws {
         var paced = try PacedStore()
         for _ in 0..<10 { _ = try paced.call() }

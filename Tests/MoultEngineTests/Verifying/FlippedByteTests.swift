@@ -89,6 +89,52 @@ extension FlippedByteTests {
     }
 }
 
+extension FlippedByteTests {
+    /// An app that was killed has left a log, which SQLite writes back when the recovery closes the store, or a journal,
+    /// which it plays back when the recovery opens it. The log or the journal stays until what was written is proven.
+    @Test(arguments: [true, false])
+    func `a wrong bit in what a recovery writes changes no value`(isLog: Bool) throws {
+        let fixture = try EngineFixture(killable: 600, isWAL: isLog)
+        if !isLog {
+            let app = try SQLiteProcess(fixture.store)
+            _ = try app.run(
+                "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 2; BEGIN; UPDATE ZITEM SET ZNAME = 'not committed'")
+            app.kill()
+        }
+        let name = Path.name(of: fixture.store)
+        func fresh() throws -> ScratchFolder {
+            let folder = try ScratchFolder()
+            for name in [name, name + (isLog ? "-wal" : "-journal")] {
+                try FileManager.default.copyItem(
+                    atPath: "\(fixture.folder.path)/\(name)", toPath: "\(folder.path)/\(name)")
+            }
+            return folder
+        }
+        func hash(_ folder: ScratchFolder) throws -> String {
+            try SQLiteShell.run("\(folder.path)/\(name)", ".sha3sum --schema")
+        }
+        let untouched = try fresh()
+        let expected = try hash(untouched)
+        let whole = try fresh()
+        let counter = FlippingDisk(number: nil, place: 0)
+        _ = try counter.watching(whole.path) { try Migrator().recover("\(whole.path)/\(name)") }
+        #expect(try hash(whole) == expected)
+        let count = counter.files.count
+        try #require(count > 1)
+        for number in 1...count {
+            let folder = try fresh()
+            let disk = FlippingDisk(number: number, place: 3_000)
+            let result = try disk.watching(folder.path) {
+                Result { try Migrator().recover("\(folder.path)/\(name)") }
+            }
+            #expect(!disk.met.isEmpty)
+            // A store that cannot be opened is refused. One that is closed has its log.
+            if case .failure(let error) = result { #expect((error as? MigrationError)?.code == .inputOutput) }
+            #expect(try hash(folder) == expected, "write \(number), \(disk.met)")
+        }
+    }
+}
+
 /// A store, and some work on it that can be done again and again.
 private struct FlipGround {
     let work: FlippedByteTests.Work

@@ -151,6 +151,10 @@ enum HistoryValues {
         switch attribute.type {
         case .integer16: return Int16(text.dropFirst(2)) != nil
         case .integer32: return Int32(text.dropFirst(2)) != nil
+        // A version that a shorter life lacks may have made a double of it.
+        case .float:
+            let number = UInt64(text.dropFirst(2), radix: 16).map(Double.init(bitPattern:))
+            return number.map { Double(Float($0)) == $0 } ?? false
         default: return true
         }
     }
