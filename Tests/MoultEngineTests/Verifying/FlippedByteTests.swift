@@ -120,8 +120,8 @@ extension FlippedByteTests {
         _ = try counter.watching(whole.path) { try Migrator().recover("\(whole.path)/\(name)") }
         #expect(try hash(whole) == expected)
         let count = counter.files.count
-        try #require(count > 1)
-        for number in 1...count {
+        try #require(count > 0)
+        for number in stride(from: 1, through: count, by: max(1, count / 12)) {
             let folder = try fresh()
             let disk = FlippingDisk(number: number, place: 3_000)
             let result = try disk.watching(folder.path) {
