@@ -89,9 +89,7 @@ extension Executor {
             do {
                 // Before the WAL is written back, which would copy a wrong page. If it stays, the next program stops
                 // reading it at the first wrong byte, also of a checksum.
-                if committed == nil || !writingBack, let file = try lock.connection.fileChangedOnTheWay() {
-                    return "a page in \(file)"
-                }
+                if let file = try lock.connection.fileChangedOnTheWay() { return "a page in \(file)" }
                 if writingBack { try lock.connection.writeBackLog(system, isProven: false) }
                 guard let committed else {
                     return try lock.connection.fileChangedOnTheWay().map { "a page in \($0)" }
@@ -104,11 +102,16 @@ extension Executor {
         guard var place = try difference(writingBack: writesBack) else { return }
         if let copy = committed?.copy {
             log.append("Run \(identifier): a page was not read as it was written. The new store is written again.")
-            // SQLite never reads the frames behind a wrong byte of a WAL.
-            try lock.connection.writeBackLog(system, isProven: false)
-            try writePages(of: copy)
-            guard let second = try difference(writingBack: true) else { return }
-            place = second
+            do {
+                // What differed so far is written again. This connection reads the new frames of a WAL, and a program
+                // that opens the store meanwhile none.
+                _ = try lock.connection.fileChangedOnTheWay()
+                try writePages(of: copy)
+                guard let second = try difference(writingBack: true) else { return }
+                place = second
+            } catch let error as MigrationError where [.storeCorrupted, .notAStore].contains(error.code) {
+                place = "its page 1"
+            }
         }
         throw MigrationError(
             .verificationFailed, "The new store was committed, but \(place) is not read as it was written.",
