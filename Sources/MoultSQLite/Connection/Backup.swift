@@ -144,8 +144,9 @@ extension Connection {
     ///
     /// - Throws: `inputOutput` if a byte differs; the errors of `body`.
     package func provingSynchronisations<Result>(_ body: () throws -> Result) throws -> Result {
+        let areProven = provenFile("main")?.provesSynchronisations ?? false
         proveSynchronisations(true)
-        defer { proveSynchronisations(false) }
+        defer { proveSynchronisations(areProven) }
         let result: Result
         do {
             result = try body()

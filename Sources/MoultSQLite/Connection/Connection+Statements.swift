@@ -116,16 +116,16 @@ extension Connection {
         case exclusive = "EXCLUSIVE"
     }
 
-    /// Commits the changes made by `body`, or rolls them back if it throws. Verifies the written bytes before and after
-    /// the commit (``proveWrites()``).
+    /// Commits the changes made by `body`, or rolls them back if it throws. Verifies the written bytes before the commit
+    /// and in it (``provingSynchronisations(_:)``).
     package func transaction<Result>(_ kind: TransactionKind = .immediate, _ body: () throws -> Result) throws -> Result
     {
         try execute("BEGIN \(kind.rawValue)")
         do {
             let result = try body()
             try proveWrites()
-            try execute("COMMIT")
-            try proveWrites()
+            // While it has the locks: afterwards, another connection may overwrite what this one has written.
+            try provingSynchronisations { try execute("COMMIT") }
             return result
         } catch {
             // SQLite may have rolled back already, for instance when the disk is full.
