@@ -122,4 +122,30 @@ struct ProvenCommitTests {
         #expect(try SQLiteShell.run(path, ".schema") == schema)
         #expect(try SQLiteShell.run(path, "SELECT a FROM t") == "1\n")
     }
+
+    /// The next connection begins the playback again.
+    @Test(arguments: [true, false])
+    func `a journal stays until what is played back from it is proven`(isAttached: Bool) throws {
+        try make("DELETE")
+        let rows = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
+        _ = try SQLiteShell.run(path, "\(rows) INSERT INTO t SELECT hex(zeroblob(300)) || i FROM n")
+        let expected = try SQLiteShell.run(path, ".sha3sum --schema")
+        let app = try SQLiteProcess(path)
+        _ = try app.run("PRAGMA cache_size = 2; BEGIN; UPDATE t SET a = 'not committed' || a")
+        app.kill()
+        #expect(try POSIXSystem().exists(path + "-journal"))
+        try watching {
+            disk.isWrong.withLock { $0 = { !$0.isJournal } }
+            let connection = try Connection(isAttached ? ":memory:" : path, mode: .create, isProven: true)
+            defer { connection.close() }
+            let error = #expect(throws: MigrationError.self) {
+                if isAttached { try connection.attach(path, as: "app", mode: .readWrite) }
+                _ = try connection.integer("SELECT count(*) FROM t")
+            }
+            #expect(error?.code == .inputOutput)
+            #expect(disk.isWrong.withLock { $0 == nil })
+        }
+        #expect(try POSIXSystem().exists(path + "-journal"))
+        #expect(try SQLiteShell.run(path, ".sha3sum --schema") == expected)
+    }
 }

@@ -207,8 +207,6 @@ extension Connection {
     package func attach(_ path: String, as schema: String, mode: Mode = .immutable) throws {
         let uri = Self.uri(path, isImmutable: mode == .immutable, isReadOnly: mode == .readOnly)
         try run("ATTACH ? AS \(schema.quotedName)", [.text(uri)])
-        // Its WAL may be written back when it is detached.
-        if mode == .readWrite { proveSynchronisations(true, of: schema) }
     }
 
     package func detach(_ schema: String) throws { try run("DETACH \(schema.quotedName)") }

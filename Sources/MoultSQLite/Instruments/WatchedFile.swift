@@ -19,7 +19,7 @@ struct WatchedFile {
         /// The database of a WAL.
         weak var database: State?
         /// Whether a synchronisation of the database or of its WAL fails if the file is not read as it was written.
-        var provesSynchronisations = false
+        var provesSynchronisations: Bool
         /// The number of differences after which a synchronisation of the database has failed.
         private var reported = 0
         private let real: File
@@ -27,6 +27,7 @@ struct WatchedFile {
         init(path: String, isJournal: Bool, watcher: (any FileWatcher)?, isProven: Bool, real: File) {
             (self.path, self.isJournal, self.watcher, self.real) = (path, isJournal, watcher, real)
             if isProven { written = WrittenBlocks() }
+            provesSynchronisations = isProven
         }
 
         func answering(
