@@ -81,6 +81,7 @@ extension MirroredStore {
         else { return }
         var unmarked = metadata
         unmarked.entries[MirrorMark.key] = nil
+        try connection.execute("PRAGMA synchronous = FULL")
         try connection.transaction { try unmarked.write(to: connection) }
     }
 

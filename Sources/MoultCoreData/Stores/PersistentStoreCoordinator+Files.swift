@@ -224,6 +224,7 @@ extension PersistentStoreCoordinator {
         let path = try POSIXSystem().resolve(url.path)
         let connection = try Connection(path, mode: .readWrite, busyTimeout: 5_000, isProven: true)
         defer { connection.close() }
+        try connection.execute("PRAGMA synchronous = FULL")
         try connection.transaction {
             var stored = try StoreMetadata(from: connection)
             try stored.setApplicationEntries(of: metadata ?? [:])

@@ -108,6 +108,7 @@ package final class StoreLock {
             // SQLite has played back the journal of a dead writer. Any other journal is not this store's, and must not
             // be next to the new one.
             if !isEmpty, try system.remove(store + "-journal") { try system.synchronise(Path.folder(of: store)) }
+            connection.proveSynchronisations(false)
         } catch {
             connection.close()
             guard let error = error as? MigrationError, error.code == .locked else { throw error }
@@ -130,6 +131,7 @@ package final class StoreLock {
         try connection.provingSynchronisations {
             try connection.execute("BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL")
         }
+        connection.proveSynchronisations(false)
     }
 
     /// Makes the files match what the connection sees, after a commit that reported an error.

@@ -218,7 +218,6 @@ package struct Quarantine: Sendable {
         if !isThere { try system.makeFile(sidecar.quarantine, sidecar.rights) }
         let file = try Connection(
             sidecar.quarantine, mode: .readWrite, busyTimeout: 5_000, followsLinks: false, isProven: true)
-        file.proveSynchronisations(true)
         let format = try file.integer("PRAGMA user_version") ?? 0
         guard format <= Self.format else {
             throw MigrationError(

@@ -144,8 +144,9 @@ extension Connection {
     ///
     /// - Throws: `inputOutput` if a byte differs; the errors of `body`.
     package func provingSynchronisations<Result>(_ body: () throws -> Result) throws -> Result {
+        let areProven = provenFile?.provesSynchronisations ?? false
         proveSynchronisations(true)
-        defer { proveSynchronisations(false) }
+        defer { proveSynchronisations(areProven) }
         let result: Result
         do {
             result = try body()
@@ -157,16 +158,14 @@ extension Connection {
         return result
     }
 
-    /// Sets whether every synchronisation of a database and its WAL fails if a byte differs, and with it the commit, the
+    /// Sets whether every synchronisation of the database and its WAL fails if a byte differs, and with it the commit, the
     /// playback of a journal or the write-back of a WAL.
-    package func proveSynchronisations(_ areProven: Bool, of schema: String = "main") {
-        provenFile(schema)?.provesSynchronisations = areProven
-    }
+    package func proveSynchronisations(_ areProven: Bool) { provenFile?.provesSynchronisations = areProven }
 
-    /// Returns the file of a database, if what is written to it is recorded.
-    private func provenFile(_ schema: String) -> WatchedFile.State? {
+    /// The file of the database, if what is written to it is recorded.
+    private var provenFile: WatchedFile.State? {
         var pointer: UnsafeMutablePointer<sqlite3_file>?
-        guard let handle, sqlite3_file_control(handle, schema, SQLITE_FCNTL_FILE_POINTER, &pointer) == SQLITE_OK else {
+        guard let handle, sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &pointer) == SQLITE_OK else {
             return nil
         }
         return WatchedFile.state(pointer)
@@ -174,7 +173,7 @@ extension Connection {
 
     /// Returns the file of which a byte differs from those that ``proveWrites()`` compares it with; nil if none does.
     package func fileChangedOnTheWay() throws -> String? {
-        guard let file = provenFile("main") else { return nil }
+        guard let file = provenFile else { return nil }
         let states = [file, file.log].compactMap(\.self).filter { $0.written != nil }
         if !states.isEmpty, isInTransaction { _ = try flushPages() }
         for state in states { try check(state.proveWrites()) }

@@ -116,16 +116,16 @@ extension Connection {
         case exclusive = "EXCLUSIVE"
     }
 
-    /// Commits the changes made by `body`, or rolls them back if it throws. Verifies the written bytes before and after
-    /// the commit (``proveWrites()``).
+    /// Commits the changes made by `body`, or rolls them back if it throws. Verifies the written bytes before the commit
+    /// and in it (``provingSynchronisations(_:)``).
     package func transaction<Result>(_ kind: TransactionKind = .immediate, _ body: () throws -> Result) throws -> Result
     {
         try execute("BEGIN \(kind.rawValue)")
         do {
             let result = try body()
             try proveWrites()
-            try execute("COMMIT")
-            try proveWrites()
+            // While it has the locks: afterwards, another connection may overwrite what this one has written.
+            try provingSynchronisations { try execute("COMMIT") }
             return result
         } catch {
             // SQLite may have rolled back already, for instance when the disk is full.
@@ -207,8 +207,6 @@ extension Connection {
     package func attach(_ path: String, as schema: String, mode: Mode = .immutable) throws {
         let uri = Self.uri(path, isImmutable: mode == .immutable, isReadOnly: mode == .readOnly)
         try run("ATTACH ? AS \(schema.quotedName)", [.text(uri)])
-        // Its WAL may be written back when it is detached.
-        if mode == .readWrite { proveSynchronisations(true, of: schema) }
     }
 
     package func detach(_ schema: String) throws { try run("DETACH \(schema.quotedName)") }

@@ -32,7 +32,8 @@ package final class Connection {
     ///   - busyTimeout: milliseconds to wait for another connection's lock.
     ///   - vfs: the name of a registered VFS, for tests that inject faults.
     ///   - followsLinks: false if another user may have put a symbolic link into the path.
-    ///   - isProven: whether to record the written bytes so that they can be verified (``proveWrites()``).
+    ///   - isProven: whether to record the written bytes so that they can be verified (``proveWrites()``). Every
+    ///     synchronisation of the database, and of one that is attached, is proven (``proveSynchronisations(_:)``).
     ///   - place: the path that errors name instead.
     package init(
         _ path: String, mode: Mode, busyTimeout: Int32 = 0, vfs: String? = nil, followsLinks: Bool = true,

@@ -19,12 +19,15 @@ struct WatchedFile {
         /// The database of a WAL.
         weak var database: State?
         /// Whether a synchronisation of the database or of its WAL fails if the file is not read as it was written.
-        var provesSynchronisations = false
+        var provesSynchronisations: Bool
+        /// The number of differences after which a synchronisation of the database has failed.
+        private var reported = 0
         private let real: File
 
         init(path: String, isJournal: Bool, watcher: (any FileWatcher)?, isProven: Bool, real: File) {
             (self.path, self.isJournal, self.watcher, self.real) = (path, isJournal, watcher, real)
             if isProven { written = WrittenBlocks() }
+            provesSynchronisations = isProven
         }
 
         func answering(
@@ -57,10 +60,12 @@ struct WatchedFile {
             let result = answering(.sync, failure: IOError.sync, body)
             guard result == SQLITE_OK, (database ?? self).provesSynchronisations, written != nil else { return result }
             let proof = proveWrites()
-            guard proof == SQLITE_OK else { return proof }
-            // The frames of a WAL that were found wrong stay wrong; the pages of a database are written again.
-            let isWrong = isJournal ? written?.hasDiffered : written?.differs
-            return isWrong == true ? IOError.sync : SQLITE_OK
+            guard proof == SQLITE_OK, let written else { return proof }
+            // The frames of a WAL that were found wrong stay wrong. The pages of a database are written again, from the
+            // WAL or, when SQLite rolls back, from the journal.
+            guard !isJournal else { return written.hasDiffered ? IOError.sync : SQLITE_OK }
+            defer { reported = written.differences }
+            return written.differs && written.differences > reported ? IOError.sync : SQLITE_OK
         }
 
         /// Reads back the written blocks and records any difference in ``written``.
@@ -261,6 +266,8 @@ struct WrittenBlocks {
     private(set) var differs = false
     /// Whether any verification has, since the file was last emptied.
     private(set) var hasDiffered = false
+    /// The number of blocks read together that a verification has found different.
+    private(set) var differences = 0
 
     var isFull: Bool { written.count >= 2 << 20 }
 
@@ -322,7 +329,7 @@ struct WrittenBlocks {
             // SQLite reads zeros beyond the end of the file.
             guard result == SQLITE_OK || result == IOError.shortRead else { return result }
             if result == IOError.shortRead || !areEqual(rest.prefix(count), bytes) {
-                (differs, hasDiffered) = (true, true)
+                (differs, hasDiffered, differences) = (true, true, differences + 1)
             }
             rest = rest.dropFirst(count)
         }

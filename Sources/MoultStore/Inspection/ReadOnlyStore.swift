@@ -70,8 +70,6 @@ package final class ReadOnlyStore {
                 copy.folder.remove()
                 throw error
             }
-            // SQLite plays back a journal there.
-            connection.proveSynchronisations(true)
             return
         }
         (way, privateFolder, lackOfRoom) = (.readOnly, nil, lack)
