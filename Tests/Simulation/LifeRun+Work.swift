@@ -150,9 +150,9 @@ extension LifeRun {
         }
         after.transactions = nil
         let (isBehind, nothing) = (isBehind, made.isEmpty)
-        return Work(
-            new: nothing ? nil : after, refusals: (isBehind ? Self.overtaken : []).union(locks).union(unreadable)
-        ) { [after, made] in
+        var refusals = (isBehind ? Self.overtaken : []).union(locks).union(unreadable)
+        if isBehind, lacksRequired(made, after.world) { refusals.insert("validation") }
+        return Work(new: nothing ? nil : after, refusals: refusals) { [after, made] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
@@ -181,6 +181,22 @@ extension LifeRun {
             }
             return after
         }
+    }
+
+    /// Whether a new object is given no value where the app's version requires one; the store's version, of which the
+    /// changes are, may not. As in Core Data, a save validates its objects before it looks at the store.
+    private func lacksRequired(_ made: [Change], _ after: HistoryWorld) -> Bool {
+        let (model, own) = (model(), model(appVersion))
+        for case .insert(let number, let entity, let values) in made {
+            let known = own.entities.first { $0.name == model.entity(entity)?.name }.map { own.lineage($0.id) } ?? []
+            for required in known.flatMap(\.attributes).map(\.description) where !required.isOptional {
+                guard let id = model.attribute(required.name, of: entity)?.id else { continue }
+                // What nothing is said of has the default value of the app's version.
+                let isSaid = values[id] == "-" || made.contains(.set(number, attribute: id, text: "-"))
+                if isSaid, after.objects[number]?.values[id] == "-" { return true }
+            }
+        }
+        return false
     }
 
     /// Whether the error of a failed write says that the store has none of the changes.

@@ -1,6 +1,7 @@
 import Foundation
 import Moult
 import MoultBasics
+import MoultCoreData
 import MoultData
 import MoultEngine
 import MoultModel
@@ -296,10 +297,8 @@ final class LifeRun {
             }
             return (.refused(error), [now])
         case .failure(let error):
-            if let refusal = error as? ValidationErrors, work.refusals.contains("validation") {
-                _ = refusal
-                return (.failed(error), [now])
-            }
+            let isInvalid = error is ValidationErrors || error is ManagedObjectValidationError
+            if isInvalid, work.refusals.contains("validation") { return (.failed(error), [now]) }
             throw LifeFailure(kind: "failed", words: "\(error)")
         }
     }
