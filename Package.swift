@@ -227,7 +227,7 @@ let package = Package(
             path: "Tests/Simulation", exclude: ["Kept"]),
         tests(
             "MoultTestingTests",
-            moult + ["MoultTesting", "FaultCases", "moult-faults", "moult-simulate", "TestSupport"]),
+            moult + ["MoultCare", "MoultTesting", "FaultCases", "moult-faults", "moult-simulate", "TestSupport"]),
         tests("MoultTests", moult + ["MoultCare", "MoultTools", "TestSupport", "library-example"]),
         // Generated sources are part of these tests: they compile, and run.
         tests(

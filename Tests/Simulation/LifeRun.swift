@@ -201,6 +201,10 @@ final class LifeRun {
             try disk.settle()
             if fault?.kind.losesWrites == true { hasLostPower = true }
             try narrowRights()
+        } else if candidates.count > 1 {
+            // Who has the store open shares the index of its log, which leaves out a commit whose sync failed; a copy
+            // of the log has it. Which of the two holds is known when everybody has closed the store.
+            letGo()
         }
         if let destination, try system.exists(destination) {
             if try system.exists(store) { throw LifeFailure(kind: "two stores", words: "after a move") }

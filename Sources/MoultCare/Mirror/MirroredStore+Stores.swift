@@ -110,10 +110,21 @@ extension MirroredStore {
         // An open read transaction pins the pages, so that writes do not restart the copy.
         try source.execute("BEGIN; SELECT count(*) FROM sqlite_master")
         try BackupFolder(Path.folder(of: copy), system).copyPages(from: source, to: copy, .like(external), observer)
+        try synchroniseLog(of: path)
         try source.execute("COMMIT")
         let (from, to) = (ExternalStorage(store: external), ExternalStorage(store: copy))
         guard try system.exists(from.folder) else { return }
         try system.copyTree(from.supportFolder, to: to.supportFolder, to.rights)
+    }
+
+    /// Makes the commits in a store's WAL durable, while a transaction reads them. An app's SQLite may not have done so:
+    /// after a power cut, the store that follows would have rows that the one that it follows has lost.
+    func synchroniseLog(of path: String) throws {
+        // SQLite has no locks on this file, and nobody removes it while a transaction reads.
+        let log = path + "-wal"
+        guard try system.exists(log) else { return }
+        try system.synchronise(log)
+        try system.synchronise(Path.folder(of: log))
     }
 
     /// Milliseconds to wait for a writer's transaction.

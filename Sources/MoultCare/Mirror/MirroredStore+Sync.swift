@@ -137,6 +137,7 @@ extension MirroredStore {
             var tables = try reading.makeRows(keepsUnfilled: route.keepsUnfilled)
             let standIns = try standIns(of: route)
             for index in tables.indices { tables[index].standIns = standIns.filter { $0.table == tables[index].name } }
+            try synchroniseLog(of: source)
             return MirrorStep(
                 means: reading.means, fresh: path, tables: tables,
                 metadata: try StoreMetadata(from: connection, schema: "source"), transaction: reading.transaction,
