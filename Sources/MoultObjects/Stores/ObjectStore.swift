@@ -36,6 +36,10 @@ package final class ObjectStore {
     let externalData: (String) throws -> [UInt8]?
     /// SQLite's `schema_version` when the tables were last compared with the layout.
     package internal(set) var schemaVersion: Int64
+    /// SQLite's `data_version` at the last check of the store.
+    var dataVersion: Int64
+    /// The row of `Z_METADATA` when it was last compared with the version hashes.
+    var metadataRow: [SQLiteValue]
     /// The version hashes of the version with which the store was opened.
     let hashes: VersionHashes
     /// The rows that the store's triggers compute in the current transaction.
@@ -149,7 +153,8 @@ package final class ObjectStore {
             try OpenedStore(
                 connection, model: model, part: part, path: path, requiresExpected: !isReadOnly && file != nil)
         }
-        schemaVersion = opened.schemaVersion
+        (schemaVersion, dataVersion) = (opened.schemaVersion, opened.dataVersion)
+        metadataRow = opened.metadataRow
         hashes = opened.hashes
         layout = opened.layout
         identifier = opened.identifier
