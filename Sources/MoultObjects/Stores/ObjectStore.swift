@@ -36,6 +36,10 @@ package final class ObjectStore {
     let externalData: (String) throws -> [UInt8]?
     /// SQLite's `schema_version` when the tables were last compared with the layout.
     package internal(set) var schemaVersion: Int64
+    /// SQLite's `data_version` at the last check of the store; nil if this connection has changed the schema since.
+    var dataVersion: Int64?
+    /// The row of `Z_METADATA` when it was last compared with the version hashes.
+    var metadataRow: [SQLiteValue]
     /// The version hashes of the version with which the store was opened.
     let hashes: VersionHashes
     /// The rows that the store's triggers compute in the current transaction.
@@ -149,7 +153,8 @@ package final class ObjectStore {
             try OpenedStore(
                 connection, model: model, part: part, path: path, requiresExpected: !isReadOnly && file != nil)
         }
-        schemaVersion = opened.schemaVersion
+        (schemaVersion, dataVersion) = (opened.schemaVersion, opened.dataVersion)
+        metadataRow = opened.metadataRow
         hashes = opened.hashes
         layout = opened.layout
         identifier = opened.identifier
@@ -298,10 +303,15 @@ package final class ObjectStore {
     }
 
     /// Collects statistics about the indexes, for better query plans.
-    package func analyze() throws { try connection.execute("ANALYZE") }
+    package func analyze() throws { try changeSchema("ANALYZE") }
 
     /// Rebuilds the file without its unused space.
-    package func vacuum() throws { try connection.execute("VACUUM") }
+    package func vacuum() throws { try changeSchema("VACUUM") }
+
+    private func changeSchema(_ sql: String) throws {
+        defer { dataVersion = nil }
+        try connection.execute(sql)
+    }
 
     /// Runs `body` with the connection, for copying pages, temporary tables and queries; it must not change the store.
     package func withConnection<Result>(_ body: (Connection) throws -> Result) rethrows -> Result {

@@ -17,6 +17,10 @@ struct OpenedStore {
     var hashes: VersionHashes { snapshot.hashes }
     /// SQLite's `schema_version`, which every change to the tables increments.
     let schemaVersion: Int64
+    /// SQLite's `data_version`, which every commit of another connection changes.
+    let dataVersion: Int64
+    /// The row of `Z_METADATA`.
+    let metadataRow: [SQLiteValue]
     /// The rows of `Z_PRIMARYKEY` for persistent history.
     let historyRows: [PrimaryKeyRow]
     private let snapshot: StoreSnapshot
@@ -44,7 +48,11 @@ struct OpenedStore {
         self.snapshot = snapshot
         historyRows = snapshot.primaryKeyRows.filter { (16_001...16_003).contains($0.number) }
         schemaVersion = try connection.integer("PRAGMA schema_version") ?? 0
+        dataVersion = try connection.integer("PRAGMA data_version") ?? 0
+        metadataRow = try connection.rows(Self.metadataQuery) { $0.row }.first ?? []
     }
+
+    static let metadataQuery = "SELECT Z_UUID, Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1"
 
     /// Returns the names of a table's columns.
     func columns(_ table: String) -> [String] { (snapshot.columns[table] ?? []).map(\.name) }
@@ -72,17 +80,28 @@ struct OpenedStore {
 }
 
 extension ObjectStore {
-    /// Checks, inside a transaction, that the tables are still those with which the store was opened.
+    /// Checks, inside a transaction, that the store is still the same, and of the version with which it was opened.
     ///
-    /// - Throws: `storeAhead` if another process has migrated the store.
+    /// - Throws: `storeAhead` if another process has migrated or replaced the store.
     func checkSchema() throws {
-        let statement = try writer.statement("PRAGMA schema_version")
-        let version = try statement.step() ? statement.integer(0) : 0
+        let statement = try writer.statement("PRAGMA data_version")
+        let commits = try statement.step() ? statement.integer(0) : 0
         statement.reset()
-        guard version != schemaVersion else { return }
+        guard commits != dataVersion else { return }
+        // A migration may change the metadata and no table. Then only the counter of commits tells.
+        let version = try firstRow("PRAGMA schema_version").first?.integer ?? 0
+        if try version != schemaVersion || firstRow(OpenedStore.metadataQuery) != metadataRow {
+            try checkDescription()
+            metadataRow = try firstRow(OpenedStore.metadataQuery)
+            schemaVersion = version
+        }
+        dataVersion = commits
+    }
+
+    private func checkDescription() throws {
         let snapshot = try StoreSnapshot(connection)
-        // A vacuum, a new index, or the end of deferred work changes the counter, but nothing that matters here:
-        // columns are accessed by name.
+        // A vacuum, a new index, or the end of deferred work changes the counter, and an app the metadata, but nothing
+        // that matters here: columns are accessed by name.
         guard let now = try? StoreLayout(actual: snapshot, model: model), now.continues(layout),
             snapshot.hashes == hashes, now.entityNumbers == layout.entityNumbers,
             now.triggers == layout.triggers, now.hasHistory == layout.hasHistory,
@@ -92,7 +111,12 @@ extension ObjectStore {
                 .storeAhead, "The store was migrated to another version since it was opened.", place: path,
                 remedy: "Close it and open it again with the model of its version.")
         }
-        schemaVersion = version
+    }
+
+    private func firstRow(_ sql: String) throws -> [SQLiteValue] {
+        let statement = try writer.statement(sql)
+        defer { statement.reset() }
+        return try statement.step() ? statement.row : []
     }
 
     /// Runs `body` on one state of the store; inside another transaction, as a part of that.

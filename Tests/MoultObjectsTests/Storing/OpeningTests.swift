@@ -1,6 +1,7 @@
 import Foundation
 import MoultBasics
 import MoultModel
+import MoultSQLite
 import MoultStore
 import TestSupport
 import Testing
@@ -90,6 +91,91 @@ struct OpeningTests {
         #expect(error { try fixture.update(id, ["label": .text("c")]) }?.coreData?.number == 134100)
         #expect(error { _ = try fixture.value("label", of: id) }?.code == .storeAhead)
         #expect(try fixture.shell("SELECT ZLABEL FROM ZTAG") == "b\n")
+    }
+
+    /// Makes a store with tags, closes it, and sets its journal mode.
+    private func fixture(_ mode: String, _ labels: [String]) throws -> (fixture: StoreFixture, tags: [ObjectID]) {
+        let fixture = try StoreFixture(KitchenModel.make())
+        let tags = try labels.flatMap { try fixture.insert(try fixture.new("Tag", ["label": .text($0)])) }
+        fixture.store.close()
+        #expect(try fixture.shell("PRAGMA journal_mode = \(mode)") == mode.lowercased() + "\n")
+        return (fixture, tags)
+    }
+
+    private func set(_ label: String, of id: ObjectID, in store: ObjectStore) throws {
+        var changes = ObjectChanges()
+        changes.updated = [.init(id: id, version: nil, values: ["label": .text(label)])]
+        _ = try store.save(changes)
+    }
+
+    @Test(arguments: ["DELETE", "WAL"])
+    func `a migration that changes no table ends reads and writes, until it is taken back`(mode: String) throws {
+        let (fixture, tags) = try fixture(mode, ["a"])
+        let store = try ObjectStore(fixture.path, model: fixture.model)
+        defer { store.close() }
+        let schema = try fixture.shell("PRAGMA schema_version")
+        let other = try Connection(fixture.path, mode: .readWrite)
+        defer { other.close() }
+        let before = try StoreMetadata(from: other)
+        var after = before
+        var hashes = try #require(before.entries[StoreMetadata.Key.hashes]?.dictionary)
+        hashes["Tag"] = .data([UInt8](repeating: 7, count: 32))
+        after.entries[StoreMetadata.Key.hashes] = .dictionary(hashes)
+        try other.transaction { try after.write(to: other) }
+        #expect(try fixture.shell("PRAGMA schema_version") == schema)
+        // The second time as well.
+        for label in ["b", "c"] {
+            #expect(error { try set(label, of: tags[0], in: store) }?.coreData?.number == 134100)
+        }
+        #expect(error { _ = try store.erase() }?.code == .storeAhead)
+        #expect(error { _ = try store.snapshots(of: tags) }?.code == .storeAhead)
+        #expect(try fixture.shell("SELECT ZLABEL FROM ZTAG") == "a\n")
+        try other.transaction { try before.write(to: other) }
+        try set("d", of: tags[0], in: store)
+        #expect(try fixture.shell("SELECT ZLABEL FROM ZTAG") == "d\n")
+    }
+
+    @Test func `another store of the same tables, copied over the open one, is not written`() throws {
+        let (fixture, tags) = try fixture("DELETE", ["a"])
+        let (other, _) = try self.fixture("DELETE", ["x", "y"])
+        // SQLite notices the changes of a file by a counter in its header.
+        for _ in 1...3 { _ = try other.shell("UPDATE ZTAG SET ZLABEL = ZLABEL") }
+        let store = try ObjectStore(fixture.path, model: fixture.model)
+        defer { store.close() }
+        #expect(try fixture.shell("PRAGMA schema_version") == other.shell("PRAGMA schema_version"))
+        // The file keeps its number.
+        #expect(try ChildProcess("cp", [other.path, fixture.path]).wait() == 0)
+        #expect(error { try set("b", of: tags[0], in: store) }?.code == .storeAhead)
+        #expect(error { _ = try store.snapshots(of: tags) }?.code == .storeAhead)
+        #expect(try fixture.shell("SELECT ZLABEL FROM ZTAG ORDER BY 1") == "x\ny\n")
+    }
+
+    /// Moves a store right after it was looked at.
+    private final class Moving: ForwardingSystem, @unchecked Sendable {
+        var moves = false
+
+        func status(of path: String) throws -> FileStatus? {
+            let status = try real.status(of: path)
+            if moves {
+                moves = false
+                try real.rename(path, to: path + ".moved")
+            }
+            return status
+        }
+    }
+
+    @Test func `a store that is moved while a save waits for its lock is not written`() throws {
+        let fixture = try StoreFixture(KitchenModel.make())
+        let system = Moving()
+        let store = try ObjectStore(fixture.path, model: fixture.model, on: system)
+        defer { store.close() }
+        var changes = ObjectChanges()
+        changes.inserted = [try fixture.new("Tag", ["label": .text("a")])]
+        system.moves = true
+        #expect(error { _ = try store.save(changes) }?.code == .fileNotFound)
+        // The log has nothing that would be lost.
+        try POSIXSystem().rename(fixture.path + ".moved", to: fixture.path)
+        #expect(try fixture.shell("SELECT count(*) FROM ZTAG") == "0\n")
     }
 
     @Test func `an application keeps what it likes in the metadata, but not under Core Data's names`() throws {
