@@ -123,7 +123,7 @@ extension MirroredStore {
         }
         let path = Path.join(folder, "rows")
         try system.makeFile(path, .own)
-        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        let connection = try Self.open(path)
         defer { connection.close() }
         watch(connection)
         try connection.attach(route.primary, as: "source", mode: .readWrite)

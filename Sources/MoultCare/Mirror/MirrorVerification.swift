@@ -67,7 +67,7 @@ struct MirrorComparison {
 
     init(fresh: String, replica: String) throws {
         // With write access, the last connection to close removes the WAL.
-        connection = try Connection(fresh, mode: .readWrite, busyTimeout: MirroredStore.patience, isProven: true)
+        connection = try MirroredStore.open(fresh)
         try connection.attach(replica, as: "replica", mode: .readWrite)
     }
 

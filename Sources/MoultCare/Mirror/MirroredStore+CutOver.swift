@@ -73,8 +73,7 @@ extension MirroredStore {
 
     /// Removes the mark from a store. A store that cannot be read keeps it; without a mirror, a mark has no effect.
     private func removeMark(from path: String) throws {
-        guard let connection = try? Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
-        else { return }
+        guard let connection = try? Self.open(path) else { return }
         defer { connection.close() }
         guard let metadata = try? StoreMetadata(from: connection),
             MirrorMark(metadata)?.identifier == record.identifier

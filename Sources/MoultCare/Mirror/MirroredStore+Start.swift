@@ -130,7 +130,7 @@ extension MirroredStore {
     }
 
     static func lastTransaction(of path: String) throws -> Int64? {
-        let connection = try Connection(path, mode: .readWrite, busyTimeout: patience, isProven: true)
+        let connection = try Self.open(path)
         defer { connection.close() }
         return try connection.lastTransaction()
     }
@@ -139,7 +139,7 @@ extension MirroredStore {
     ///
     /// - Parameter transaction: the last transaction of persistent history that its rows include.
     func mark(_ path: String, of version: ModelVersion, at transaction: Int64?) throws {
-        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        let connection = try Self.open(path)
         defer { connection.close() }
         try MirrorContents.register(on: connection)
         try connection.execute("PRAGMA synchronous = FULL")

@@ -13,7 +13,7 @@ extension MirroredStore {
     func checkReplica(_ route: MirrorMapping, overwriting: Bool) throws -> MirrorMark {
         try requireFile(route.replica)
         let isSeen = try isAsSeen(route.replica)
-        let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        let connection = try Self.open(route.replica)
         defer { connection.close() }
         watch(connection)
         let snapshot = try StoreSnapshot(connection)
@@ -105,7 +105,7 @@ extension MirroredStore {
     /// - Parameter external: the store that has these files next to it.
     func copy(_ path: String, besideDataOf external: String, to copy: String) throws {
         try requireFile(path)
-        let source = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        let source = try Self.open(path)
         defer { source.close() }
         // An open read transaction pins the pages, so that writes do not restart the copy.
         try source.execute("BEGIN; SELECT count(*) FROM sqlite_master")
@@ -120,7 +120,7 @@ extension MirroredStore {
     /// Makes the commits in a store's WAL durable, while a transaction reads them. An app's SQLite may not have done so:
     /// after a power cut, the store that follows would have rows that the one that it follows has lost.
     func synchroniseLog(of path: String) throws {
-        // SQLite has no locks on this file, and nobody removes it while a transaction reads.
+        // SQLite has no locks on this file, and no process removes it while a transaction reads.
         let log = path + "-wal"
         guard try system.exists(log) else { return }
         try system.synchronise(log)
@@ -129,6 +129,11 @@ extension MirroredStore {
 
     /// Milliseconds to wait for a writer's transaction.
     static let patience: Int32 = 10_000
+
+    /// Opens a database of the mirror: with write access, in which SQLite recovers what a killed app has left, and proven.
+    static func open(_ path: String) throws -> Connection {
+        try Connection(path, mode: .readWrite, busyTimeout: patience, isProven: true)
+    }
 
     func requireFile(_ path: String) throws {
         guard try !system.exists(path) else { return }

@@ -64,7 +64,7 @@ extension MirroredStore {
 
     func snapshot(of path: String) throws -> StoreSnapshot {
         // With write access, SQLite recovers what a killed app has left.
-        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        let connection = try Self.open(path)
         defer { connection.close() }
         return try StoreSnapshot(connection)
     }
@@ -114,7 +114,7 @@ extension MirroredStore {
     ) throws -> MirrorStep {
         let path = Path.join(folder, "rows")
         try system.makeFile(path, .own)
-        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        let connection = try Self.open(path)
         defer { connection.close() }
         watch(connection)
         try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE")
@@ -214,7 +214,7 @@ extension MirroredStore {
 
     /// Writes the rows, the metadata and the mark in one transaction.
     func write(_ step: MirrorStep, _ route: MirrorMapping, _ mark: MirrorMark) throws -> MirrorChanges {
-        let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        let connection = try Self.open(route.replica)
         defer { connection.close() }
         watch(connection)
         try connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = FILE")

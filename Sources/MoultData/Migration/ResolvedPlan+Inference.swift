@@ -16,8 +16,8 @@ extension ResolvedPlan {
         }
     }
 
-    /// What earlier stages removed, and the first version after the last stage that runs by itself: stages are combined
-    /// only from there on.
+    /// The parts that earlier stages removed, and the first version after the last stage that runs by itself: stages are
+    /// combined only from there on.
     private struct Returning {
         var parts = ReturningParts()
         var beginning = 0

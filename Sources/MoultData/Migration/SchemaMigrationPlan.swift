@@ -140,9 +140,8 @@ public struct MigrationAnswer: @unchecked Sendable {
     }
 
     /// The values of a property whose type changed, or that an earlier stage removed, are dropped, and the property starts
-    /// with its default. In a custom
-    /// stage, list the property in ``SchemaMigrationPlan/acceptedLosses`` too, because the stage's code exists to keep
-    /// something.
+    /// with its default. In a custom stage, list the property in ``SchemaMigrationPlan/acceptedLosses`` too, because the
+    /// stage's code exists to keep something.
     public static func dropped(_ place: String, in version: any VersionedSchema.Type) -> MigrationAnswer {
         MigrationAnswer(place: place, version: version, verdict: .drop, old: nil)
     }

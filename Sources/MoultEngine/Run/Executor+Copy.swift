@@ -84,9 +84,15 @@ extension Executor {
     ///
     /// - Throws: `verificationFailed` if a page still differs; errors from the file system.
     func proveCommit(_ backup: StoreBackup?, writingBack writesBack: Bool) throws {
-        /// Returns what differs, or what SQLite reports as damaged.
-        func difference(writingBack: Bool) throws -> String? {
+        /// Returns what differs, or what SQLite reports as damaged; first writes the pages of a copy again.
+        func difference(after copy: String? = nil, writingBack: Bool) throws -> String? {
             do {
+                if let copy {
+                    // Every difference so far is written again. This connection reads the new frames of a WAL, and a
+                    // program that opens the store meanwhile none.
+                    _ = try lock.connection.fileChangedOnTheWay()
+                    try writePages(of: copy)
+                }
                 // Before the WAL is written back, which would copy a wrong page. If it stays, the next program stops
                 // reading it at the first wrong byte, also of a checksum.
                 if let file = try lock.connection.fileChangedOnTheWay() { return "a page in \(file)" }
@@ -102,16 +108,8 @@ extension Executor {
         guard var place = try difference(writingBack: writesBack) else { return }
         if let copy = committed?.copy {
             log.append("Run \(identifier): a page was not read as it was written. The new store is written again.")
-            do {
-                // What differed so far is written again. This connection reads the new frames of a WAL, and a program
-                // that opens the store meanwhile none.
-                _ = try lock.connection.fileChangedOnTheWay()
-                try writePages(of: copy)
-                guard let second = try difference(writingBack: true) else { return }
-                place = second
-            } catch let error as MigrationError where [.storeCorrupted, .notAStore].contains(error.code) {
-                place = "its page 1"
-            }
+            guard let second = try difference(after: copy, writingBack: true) else { return }
+            place = second
         }
         throw MigrationError(
             .verificationFailed, "The new store was committed, but \(place) is not read as it was written.",

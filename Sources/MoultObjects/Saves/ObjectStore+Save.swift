@@ -78,7 +78,7 @@ extension ObjectStore {
         history?.begin(author: author, contextName: contextName)
         try writer.statement("BEGIN IMMEDIATE").run()
         do {
-            // Who moved or replaced the file may have held the lock until now.
+            // The process that moved or replaced the file may have held the lock until now.
             try checkFile()
             try checkSchema()
             let result = try body()

@@ -49,10 +49,13 @@ struct OpenedStore {
         historyRows = snapshot.primaryKeyRows.filter { (16_001...16_003).contains($0.number) }
         schemaVersion = try connection.integer("PRAGMA schema_version") ?? 0
         dataVersion = try connection.integer("PRAGMA data_version") ?? 0
-        metadataRow = try connection.rows(Self.metadataQuery) { $0.row }.first ?? []
+        metadataRow = try Self.metadataRow(connection)
     }
 
-    static let metadataQuery = "SELECT Z_UUID, Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1"
+    static func metadataRow(_ connection: Connection) throws -> [SQLiteValue] {
+        let query = "SELECT Z_UUID, Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1"
+        return try connection.rows(query) { $0.row }.first ?? []
+    }
 
     /// Returns the names of a table's columns.
     func columns(_ table: String) -> [String] { (snapshot.columns[table] ?? []).map(\.name) }
@@ -89,11 +92,11 @@ extension ObjectStore {
         statement.reset()
         guard commits != dataVersion else { return }
         // A migration may change the metadata and no table. Then only the counter of commits tells.
-        let version = try firstRow("PRAGMA schema_version").first?.integer ?? 0
-        if try version != schemaVersion || firstRow(OpenedStore.metadataQuery) != metadataRow {
+        let version = try connection.integer("PRAGMA schema_version") ?? 0
+        let row = try OpenedStore.metadataRow(connection)
+        if version != schemaVersion || row != metadataRow {
             try checkDescription()
-            metadataRow = try firstRow(OpenedStore.metadataQuery)
-            schemaVersion = version
+            (schemaVersion, metadataRow) = (version, row)
         }
         dataVersion = commits
     }
@@ -111,12 +114,6 @@ extension ObjectStore {
                 .storeAhead, "The store was migrated to another version since it was opened.", place: path,
                 remedy: "Close it and open it again with the model of its version.")
         }
-    }
-
-    private func firstRow(_ sql: String) throws -> [SQLiteValue] {
-        let statement = try writer.statement(sql)
-        defer { statement.reset() }
-        return try statement.step() ? statement.row : []
     }
 
     /// Runs `body` on one state of the store; inside another transaction, as a part of that.

@@ -315,7 +315,7 @@ struct WrittenBlocks {
     mutating func prove(_ read: (UnsafeMutableRawPointer?, Int32, Int64) -> Int32) -> Int32 {
         guard !blocks.isEmpty else { return SQLITE_OK }
         var rest = blocks[...]
-        var bytes = [UInt8](repeating: 0, count: Self.readSize)
+        var bytes = [UInt8](repeating: 0, count: min(Self.readSize, written.count))
         while let first = rest.first {
             // Blocks that follow each other are read together.
             var (end, count) = (first.offset, 0)

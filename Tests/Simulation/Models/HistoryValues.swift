@@ -111,9 +111,14 @@ enum HistoryValues {
             return "n:" + StoreWitness.plain("\(number)")
         }
         guard text.hasPrefix("f:") || text.hasPrefix("d:"),
-            let number = UInt64(text.dropFirst(2), radix: 16).map(Double.init(bitPattern:))
+            let number = number(text.dropFirst(2))
         else { return text }
         return number.isNaN ? "-" : number == 0 ? self.text(text.hasPrefix("f:") ? .double(0) : .date(0)) : text
+    }
+
+    /// The number of a text's digits, which are its bits.
+    private static func number(_ digits: Substring) -> Double? {
+        UInt64(digits, radix: 16).map(Double.init(bitPattern:))
     }
 
     /// The value of a text, as a face of the store takes it; nil for none, and for what no face can say.
@@ -125,12 +130,11 @@ enum HistoryValues {
                 UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
             }
         }
-        func number() -> Double? { UInt64(rest, radix: 16).map(Double.init(bitPattern:)) }
         switch text.prefix(2) {
         case "i:": return Int64(rest).map(AttributeValue.integer)
         case "b:": return .boolean(rest == "1")
-        case "f:": return number().map(AttributeValue.double)
-        case "d:": return number().map(AttributeValue.date)
+        case "f:": return number(rest).map(AttributeValue.double)
+        case "d:": return number(rest).map(AttributeValue.date)
         case "n:": return .decimal(String(rest))
         case "s:": return String(validating: bytes(), as: UTF8.self).map(AttributeValue.string)
         case "u:": return String(validating: bytes(), as: UTF8.self).map(AttributeValue.uri)
@@ -153,8 +157,7 @@ enum HistoryValues {
         case .integer32: return Int32(text.dropFirst(2)) != nil
         // A version that a shorter life lacks may have made a double of it.
         case .float:
-            let number = UInt64(text.dropFirst(2), radix: 16).map(Double.init(bitPattern:))
-            return number.map { Double(Float($0)) == $0 } ?? false
+            return number(text.dropFirst(2)).map { Double(Float($0)) == $0 } ?? false
         default: return true
         }
     }
