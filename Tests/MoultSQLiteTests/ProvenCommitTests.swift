@@ -95,7 +95,7 @@ struct ProvenCommitTests {
             }
             #expect(error?.code == .inputOutput)
             #expect(disk.isWrong.withLock { $0 == nil })
-            try connection.forgetFailedCommit()
+            try connection.forgetFailedTransaction()
             try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
         }
         #expect(try SQLiteShell.run(path, ".schema") == schema)

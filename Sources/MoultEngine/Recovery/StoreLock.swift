@@ -246,7 +246,7 @@ extension Connection {
     ///
     /// - Throws: errors from the disk; then it is unknown which of the two states the next process will find.
     package func settleCommit(_ system: any System) throws {
-        try forgetFailedCommit()
+        try forgetFailedTransaction()
         try writeBackLog(system)
     }
 }

@@ -286,6 +286,7 @@ extension Executor {
             try journal.write(sidecar, system)
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            try? connection.forgetFailedTransaction()
             throw error
         }
         try timings.measure(.commit) {

@@ -153,12 +153,14 @@ extension Connection {
         return result
     }
 
-    /// Prepares the connection for further work after a commit that failed. Its frames in the WAL do not count, right or
-    /// wrong; a page that SQLite has restored in memory may be one that was written wrong to the journal.
-    package func forgetFailedCommit() throws {
+    /// Ends a transaction that failed, and that SQLite has rolled back. `PRAGMA synchronous` is FULL, so that its frames
+    /// in the WAL do not count, right or wrong. A page that SQLite has restored in memory may be one that was written
+    /// wrong to the journal; SQLite plays the journal back, and removes it, when the database is read next.
+    package func forgetFailedTransaction() throws {
         _ = try fileChangedOnTheWay()
         provenFile?.log?.written?.hasDiffered = false
         try forgetPages()
+        _ = try integer("PRAGMA main.schema_version")
     }
 
     /// The file of the database, if what is written to it is recorded.

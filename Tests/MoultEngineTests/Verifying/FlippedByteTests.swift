@@ -227,6 +227,7 @@ private struct FlipGround {
             // Deferred work that fails leaves the store between the two.
             if work == .deferred { _ = try hash(store) }
             if ![.deferred, .overDamage, .missing].contains(work) {
+                #expect(!FileManager.default.fileExists(atPath: store + "-journal"), remark)
                 #expect([old, new].contains(try? hash(store)), remark)
             }
             return true
