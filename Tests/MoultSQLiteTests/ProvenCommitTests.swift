@@ -95,8 +95,7 @@ struct ProvenCommitTests {
             }
             #expect(error?.code == .inputOutput)
             #expect(disk.isWrong.withLock { $0 == nil })
-            // As a lock is settled after a commit that has failed.
-            connection.proveSynchronisations(false)
+            try connection.forgetFailedTransaction()
             try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
         }
         #expect(try SQLiteShell.run(path, ".schema") == schema)
@@ -112,9 +111,7 @@ struct ProvenCommitTests {
             defer { connection.close() }
             disk.isWrong.withLock { $0 = { !$0.isJournal } }
             let error = #expect(throws: MigrationError.self) {
-                try connection.provingSynchronisations {
-                    try connection.execute("BEGIN; INSERT INTO t VALUES (2); COMMIT")
-                }
+                try connection.proving { try connection.execute("BEGIN; INSERT INTO t VALUES (2); COMMIT") }
             }
             #expect(error?.code == .inputOutput && error?.message.contains("is not read as it was written") == true)
             #expect(disk.isWrong.withLock { $0 == nil })
@@ -123,6 +120,32 @@ struct ProvenCommitTests {
         }
         #expect(try SQLiteShell.run(path, ".schema") == schema)
         #expect(try SQLiteShell.run(path, "SELECT a FROM t") == "1\n")
+    }
+
+    /// A transaction whose pages do not fit in memory is rolled back from the journal. Its checksums cover every 200th
+    /// byte alone.
+    @Test(arguments: ["ROLLBACK", "COMMIT"])
+    func `a journal is proven before the pages that it has are overwritten`(end: String) throws {
+        try make("DELETE")
+        let rows = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
+        _ = try SQLiteShell.run(path, "\(rows) INSERT INTO t SELECT hex(zeroblob(300)) || i FROM n")
+        let expected = try SQLiteShell.run(path, ".sha3sum --schema")
+        try watching {
+            let connection = try Connection(path, mode: .readWrite, isProven: true)
+            defer { connection.close() }
+            try connection.execute("PRAGMA cache_size = 2")
+            // The header has the size of a sector.
+            disk.isWrong.withLock { $0 = { $0.isJournal && $0.bytes.count > 512 } }
+            let error = #expect(throws: MigrationError.self) {
+                try connection.proving {
+                    try connection.execute("BEGIN; UPDATE t SET a = 'not committed' || a; \(end)")
+                }
+            }
+            #expect(error?.code == .inputOutput)
+            #expect(error?.message.contains("-journal is not read as it was written") == true)
+            #expect(disk.isWrong.withLock { $0 == nil })
+        }
+        #expect(try SQLiteShell.run(path, ".sha3sum --schema") == expected)
     }
 
     /// The next connection begins the playback again.

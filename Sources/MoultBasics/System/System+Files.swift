@@ -29,7 +29,7 @@ extension System {
     package func writeAtomically(_ bytes: [UInt8], to path: String, _ rights: FileRights = .own) throws {
         let temporary = "\(path).\(uniqueName()).part"
         do {
-            try write(bytes, to: temporary, rights)
+            try writeExactly(bytes, to: temporary, rights)
             try synchronise(temporary)
             try rename(temporary, to: path)
         } catch {
@@ -37,6 +37,14 @@ extension System {
             throw error
         }
         try synchronise(Path.folder(of: path))
+    }
+
+    /// Writes a file, then reads it again to compare it.
+    ///
+    /// - Throws: `inputOutput` if it has other contents.
+    package func writeExactly(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
+        try write(bytes, to: path, rights)
+        guard try read(path, prefix: bytes.count + 1) == bytes else { throw MigrationError.changedOnTheWay(path) }
     }
 
     /// Removes a file, or a folder with all its contents; false if the path does not exist.

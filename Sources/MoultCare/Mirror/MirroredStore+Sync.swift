@@ -233,7 +233,7 @@ extension MirroredStore {
                 place: route.primary, remedy: "Change one of them. Both stores are unchanged.", cause: error.cause)
         } catch {
             // If syncing the WAL failed, it still holds the transaction, and the next process would find it there.
-            try? connection.writeBackLog(system)
+            try? connection.settleCommit(system)
             throw error
         }
     }
@@ -299,7 +299,7 @@ extension MirroredStore {
             try storage.makeFolder(on: self.system)
             let path = Path.join(storage.folder, name)
             let part = "\(path).\(system.uniqueName()).part"
-            try system.copy(file, to: part, storage.rights)
+            try system.copyExactly(file, to: part, storage.rights)
             try system.synchronise(part)
             try system.rename(part, to: path)
             isNew = true

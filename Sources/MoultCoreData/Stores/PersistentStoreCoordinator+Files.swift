@@ -55,7 +55,7 @@ extension PersistentStoreCoordinator {
         if leavingFile {
             let empty = try Connection(":memory:", mode: .create)
             defer { empty.close() }
-            try lock.connection.provingSynchronisations {
+            try lock.connection.proving {
                 try Backup(from: empty, to: lock.connection).run(stepPages: -1) { _, _ in true }
             }
         }

@@ -40,7 +40,6 @@ struct StoreCopy {
             try replace(lock, by: connection)
             // Files that only the old pages name are removed below, once the new pages are proven.
             try lock.connection.writeBackLog(system)
-            try lock.connection.proveWrites()
         } else {
             try makeNew(from: connection)
         }

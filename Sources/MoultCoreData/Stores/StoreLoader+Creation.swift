@@ -55,7 +55,7 @@ extension StoreLoader {
         guard try lock.connection.catalogue().entries.isEmpty else { return false }
         if maker.layout.hasExternalStorage { try ExternalStorage(store: path).makeFolder(on: system) }
         try lock.connection.keepWALOnClose(false)
-        try lock.connection.provingSynchronisations {
+        try lock.connection.proving {
             try Backup(from: new, to: lock.connection).run(stepPages: -1) { _, _ in true }
             if maker.layout.level.writesAheadLog { try lock.connection.execute("PRAGMA journal_mode = WAL") }
         }

@@ -82,7 +82,7 @@ package enum StagedPath {
                     folder = Path.folder(of: folder)
                 }
                 for folder in missing.reversed() { try system.makeFolder(folder, rights) }
-                try system.write(bytes, to: file, rights)
+                try system.writeExactly(bytes, to: file, rights)
                 try system.synchronise(file)
             }
             for folder in folders { try system.synchronise(folder) }

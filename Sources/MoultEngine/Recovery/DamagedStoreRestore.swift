@@ -60,7 +60,7 @@ struct DamagedStoreRestore {
             if isMissing {
                 try system.rename(store + suffix, to: kept)
             } else {
-                try system.copy(store + suffix, to: kept, sidecar.rights)
+                try system.copyExactly(store + suffix, to: kept, sidecar.rights)
                 try system.synchronise(kept)
             }
         }
@@ -112,7 +112,7 @@ struct DamagedStoreRestore {
         do {
             try lock.connection.ignoresContents(false)
             try lock.connection.keepWALOnClose(false)
-            try lock.connection.writeBackLog(system, isProven: false)
+            try lock.connection.writeBackLog(system)
             if !usesLog { try lock.connection.execute("PRAGMA journal_mode = DELETE") }
         } catch {
             log.append("The store is restored, but its log could not be written back: ", error)

@@ -182,9 +182,11 @@ extension Migrator {
 
     /// Writes every page of a backup into a store, in one transaction.
     func restorePages(of backup: Connection, to store: Connection, _ observer: MigrationObserver) throws {
-        try Backup(from: backup, to: store).run(stepPages: 4_096) { done, all in
-            observer.report(.commit, Double(done) / Double(max(all, 1)), bytes: Int64(done) * 4_096)
-            return true
+        try store.proving {
+            try Backup(from: backup, to: store).run(stepPages: 4_096) { done, all in
+                observer.report(.commit, Double(done) / Double(max(all, 1)), bytes: Int64(done) * 4_096)
+                return true
+            }
         }
     }
 
@@ -197,7 +199,7 @@ extension Migrator {
         let (sidecar, run) = (lock.sidecar, outcome.run)
         do {
             try lock.connection.keepWALOnClose(false)
-            try lock.connection.writeBackLog(system, isProven: false)
+            try lock.connection.writeBackLog(system)
             try check(lock.connection, pages, outcome.restored)
             try Quarantine(sidecar, system).follow(rollbackTo: outcome.restored.name)
             try Recovery.keepAside(run, sidecar, system)

@@ -62,9 +62,7 @@ package final class StoreLock {
         do {
             try connection.keepWALOnClose(true)
             // The first read begins the transaction and fixes the visible state.
-            try connection.provingSynchronisations {
-                try connection.execute("BEGIN; SELECT count(*) FROM sqlite_master")
-            }
+            try connection.proving { try connection.execute("BEGIN; SELECT count(*) FROM sqlite_master") }
         } catch let error as MigrationError where error.code == .locked {
             connection.close()
             throw Self.openElsewhere(store, system, cause: error.cause)
@@ -104,11 +102,11 @@ package final class StoreLock {
             try connection.ignoresContents(true)
             try connection.keepWALOnClose(hasLog)
             try connection.execute(
-                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = \(pageSize); BEGIN EXCLUSIVE; ROLLBACK")
+                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = \(pageSize); BEGIN EXCLUSIVE; ROLLBACK; "
+                    + "PRAGMA synchronous = FULL")
             // SQLite has played back the journal of a dead writer. Any other journal is not this store's, and must not
             // be next to the new one.
             if !isEmpty, try system.remove(store + "-journal") { try system.synchronise(Path.folder(of: store)) }
-            connection.proveSynchronisations(false)
         } catch {
             connection.close()
             guard let error = error as? MigrationError, error.code == .locked else { throw error }
@@ -128,19 +126,12 @@ package final class StoreLock {
         // A refused run must leave an existing WAL as it was, and must not create one.
         try connection.keepWALOnClose(keepingLog)
         // SQLite may play back the journal of a dead writer.
-        try connection.provingSynchronisations {
-            try connection.execute("BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL")
-        }
-        connection.proveSynchronisations(false)
+        try connection.proving { try connection.execute("BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL") }
     }
 
-    /// Makes the files match what the connection sees, after a commit that reported an error.
-    ///
-    /// A WAL whose synchronisation failed holds the whole transaction. The connection has rolled it back, but the next
-    /// process would find it there and treat it as committed.
-    ///
-    /// - Throws: errors from the disk; then it is unknown which of the two states the next process will find.
-    func settle() throws { try connection.writeBackLog(system, isProven: false) }
+    /// Makes the files match what the connection sees, after a commit that reported an error
+    /// (``Connection/settleCommit(_:)``).
+    func settle() throws { try connection.settleCommit(system) }
 
     /// Reports where the copies are of files that SQLite could not apply completely.
     package func report(to observer: MigrationObserver) {
@@ -229,17 +220,33 @@ package struct RunOwner {
 }
 
 extension Connection {
-    /// Writes the WAL back into the database and empties it.
+    /// Writes the WAL back into the database and empties it. Writes the pages once more if one does not read back as it
+    /// was in the WAL.
     ///
     /// SQLite does not synchronise the empty file: after a power cut the old WAL could reappear.
     ///
-    /// - Parameter isProven: whether the page writes are proven (``proveWrites()``); false if the caller compares them.
-    /// - Throws: `inputOutput` if a page does not read back as it was in the WAL, which then stays.
-    package func writeBackLog(_ system: any System, isProven: Bool = true) throws {
+    /// - Throws: `inputOutput` if a page still differs; the WAL then stays.
+    package func writeBackLog(_ system: any System) throws {
         guard try text("PRAGMA journal_mode") == "wal" else { return }
-        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)"
-        try isProven ? provingSynchronisations { try run(checkpoint) } : run(checkpoint)
+        func writeBack() throws { try run("PRAGMA wal_checkpoint(TRUNCATE)") }
+        do {
+            try writeBack()
+        } catch {
+            guard try fileChangedOnTheWay() != nil else { throw error }
+            try proving(writeBack)
+        }
         // SQLite has no locks on this file.
         if try system.exists(path + "-wal") { try system.synchronise(path + "-wal") }
+    }
+
+    /// Makes the files match what the connection sees, after a commit that reported an error.
+    ///
+    /// A WAL whose synchronisation failed holds the whole transaction. The connection has rolled it back, but the next
+    /// process would find it there and treat it as committed.
+    ///
+    /// - Throws: errors from the disk; then it is unknown which of the two states the next process will find.
+    package func settleCommit(_ system: any System) throws {
+        try forgetFailedTransaction()
+        try writeBackLog(system)
     }
 }

@@ -61,8 +61,22 @@ extension Executor {
         journal.losses = migration.ledger.losses
         try journal.write(sidecar, system)
         let pages = try PageDigests(ofFile: path)
-        try committing { try writePages(of: path) }
+        try committing {
+            do {
+                try writePages(of: path)
+            } catch {
+                // The copy still has what has to be written.
+                guard try lock.connection.fileChangedOnTheWay() != nil else { throw error }
+                logWrittenAgain()
+                try lock.settle()
+                try lock.connection.proving { try writePages(of: path) }
+            }
+        }
         committed = (pages, path)
+    }
+
+    private func logWrittenAgain() {
+        log.append("Run \(identifier): a page was not read as it was written. The new store is written again.")
     }
 
     private func writePages(of path: String) throws {
@@ -77,42 +91,27 @@ extension Executor {
         }
     }
 
-    /// Reads what was written to the store again, through the file system, and compares it: every page with the working
-    /// copy's, or, after a change of the store itself, the pages that were written.
+    /// Ends a commit, of which every write is proven: writes the WAL back, and compares every page of the store with the
+    /// working copy's, if there is one. Writes the pages again if one differs.
     ///
-    /// Rewrites differing pages if the working copy still has them.
-    ///
-    /// - Throws: `verificationFailed` if a page still differs; errors from the file system.
+    /// - Throws: `verificationFailed` if a page still differs; errors from the file system, after which the WAL stays.
     func proveCommit(_ backup: StoreBackup?, writingBack writesBack: Bool) throws {
-        /// Returns what differs, or what SQLite reports as damaged; first writes the pages of a copy again.
-        func difference(after copy: String? = nil, writingBack: Bool) throws -> String? {
+        if writesBack { try lock.connection.writeBackLog(system) }
+        /// Returns the first page that differs, or 1 if SQLite reports the store as damaged.
+        func difference(from pages: PageDigests) throws -> Int? {
             do {
-                if let copy {
-                    // Every difference so far is written again. This connection reads the new frames of a WAL, and a
-                    // program that opens the store meanwhile none.
-                    _ = try lock.connection.fileChangedOnTheWay()
-                    try writePages(of: copy)
-                }
-                // Before the WAL is written back, which would copy a wrong page. If it stays, the next program stops
-                // reading it at the first wrong byte, also of a checksum.
-                if let file = try lock.connection.fileChangedOnTheWay() { return "a page in \(file)" }
-                if writingBack { try lock.connection.writeBackLog(system, isProven: false) }
-                guard let committed else {
-                    return try lock.connection.fileChangedOnTheWay().map { "a page in \($0)" }
-                }
-                return try PageDigests(lock.connection).firstDifference(from: committed.pages).map { "its page \($0)" }
+                return try PageDigests(lock.connection).firstDifference(from: pages)
             } catch let error as MigrationError where [.storeCorrupted, .notAStore].contains(error.code) {
-                return "its page 1"
+                return 1
             }
         }
-        guard var place = try difference(writingBack: writesBack) else { return }
-        if let copy = committed?.copy {
-            log.append("Run \(identifier): a page was not read as it was written. The new store is written again.")
-            guard let second = try difference(after: copy, writingBack: true) else { return }
-            place = second
-        }
+        guard let committed, try difference(from: committed.pages) != nil else { return }
+        logWrittenAgain()
+        try lock.connection.proving { try writePages(of: committed.copy) }
+        try lock.connection.writeBackLog(system)
+        guard let page = try difference(from: committed.pages) else { return }
         throw MigrationError(
-            .verificationFailed, "The new store was committed, but \(place) is not read as it was written.",
+            .verificationFailed, "The new store was committed, but its page \(page) is not read as it was written.",
             place: sidecar.store,
             remedy: "Check the disk and the memory of this machine. "
                 + (backup.map { "Then \(.rollback) puts the old store back, the backup \($0.name)." }
@@ -154,11 +153,8 @@ extension Executor {
         try ExternalStorage(store: sidecar.store).makeFolder(on: self.system)
         for file in migration.newExternalFiles {
             let path = Path.join(sidecar.externalData, file.name)
-            try system.write(file.contents, to: path, sidecar.rights)
+            try system.writeExactly(file.contents, to: path, sidecar.rights)
             try system.synchronise(path)
-            guard try system.digest(of: path) == Digest.sha256(file.contents) else {
-                throw MigrationError.changedOnTheWay(path)
-            }
         }
         for file in stagedFiles {
             let path = Path.join(sidecar.externalData, Path.name(of: file))
@@ -290,13 +286,14 @@ extension Executor {
             try journal.write(sidecar, system)
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            try? connection.forgetFailedTransaction()
             throw error
         }
         try timings.measure(.commit) {
             try committing {
                 do {
-                    // The pages in a WAL are proven before they are written back.
-                    try connection.execute("PRAGMA wal_autocheckpoint = 0; COMMIT")
+                    // The WAL is written back by `proveCommit`, which does it again if a page differs.
+                    try connection.proving { try connection.execute("PRAGMA wal_autocheckpoint = 0; COMMIT") }
                 } catch {
                     if connection.isInTransaction { try? connection.execute("ROLLBACK") }
                     throw error

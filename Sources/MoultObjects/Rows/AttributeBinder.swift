@@ -100,7 +100,7 @@ final class ExternalFiles {
         let name = UUID().uuidString
         try storage.noteUnsaved(name, on: system)
         written.append(name)
-        try system.write(value, to: Path.join(storage.folder, name), storage.rights)
+        try system.writeExactly(value, to: Path.join(storage.folder, name), storage.rights)
         return ExternalStorage.Cell.file(name).bytes
     }
 

@@ -138,15 +138,10 @@ extension Connection {
         if let path = try fileChangedOnTheWay() { throw MigrationError.changedOnTheWay(path) }
     }
 
-    /// Runs `body`, in which SQLite removes a WAL or a journal only once the pages that it has written from there to the
-    /// database are proven (``proveWrites()``). Otherwise the WAL or the journal stays, and the next connection begins
-    /// again.
+    /// Runs `body`, such as a commit or a write-back of the WAL, and names the file if it fails because a byte differs.
     ///
     /// - Throws: `inputOutput` if a byte differs; the errors of `body`.
-    package func provingSynchronisations<Result>(_ body: () throws -> Result) throws -> Result {
-        let areProven = provenFile?.provesSynchronisations ?? false
-        proveSynchronisations(true)
-        defer { proveSynchronisations(areProven) }
+    package func proving<Result>(_ body: () throws -> Result) throws -> Result {
         let result: Result
         do {
             result = try body()
@@ -158,9 +153,15 @@ extension Connection {
         return result
     }
 
-    /// Sets whether every synchronisation of the database and its WAL fails if a byte differs, and with it the commit, the
-    /// playback of a journal or the write-back of a WAL.
-    package func proveSynchronisations(_ areProven: Bool) { provenFile?.provesSynchronisations = areProven }
+    /// Ends a transaction that failed, and that SQLite has rolled back. `PRAGMA synchronous` is FULL, so that its frames
+    /// in the WAL do not count, right or wrong. A page that SQLite has restored in memory may be one that was written
+    /// wrong to the journal; SQLite plays the journal back, and removes it, when the database is read next.
+    package func forgetFailedTransaction() throws {
+        _ = try fileChangedOnTheWay()
+        provenFile?.log?.written?.hasDiffered = false
+        try forgetPages()
+        _ = try integer("PRAGMA main.schema_version")
+    }
 
     /// The file of the database, if what is written to it is recorded.
     private var provenFile: WatchedFile.State? {
@@ -177,6 +178,7 @@ extension Connection {
         let states = [file, file.log].compactMap(\.self).filter { $0.written != nil }
         if !states.isEmpty, isInTransaction { _ = try flushPages() }
         for state in states { try check(state.proveWrites()) }
-        return states.filter { $0.written?.takeDifference() == true }.first?.path
+        defer { file.wrongJournal = nil }
+        return states.filter { $0.written?.takeDifference() == true }.first?.path ?? file.wrongJournal
     }
 }

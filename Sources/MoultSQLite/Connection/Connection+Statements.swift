@@ -117,7 +117,7 @@ extension Connection {
     }
 
     /// Commits the changes made by `body`, or rolls them back if it throws. Verifies the written bytes before the commit
-    /// and in it (``provingSynchronisations(_:)``).
+    /// and in it (``proving(_:)``).
     package func transaction<Result>(_ kind: TransactionKind = .immediate, _ body: () throws -> Result) throws -> Result
     {
         try execute("BEGIN \(kind.rawValue)")
@@ -125,11 +125,12 @@ extension Connection {
             let result = try body()
             try proveWrites()
             // While it has the locks: afterwards, another connection may overwrite what this one has written.
-            try provingSynchronisations { try execute("COMMIT") }
+            try proving { try execute("COMMIT") }
             return result
         } catch {
             // SQLite may have rolled back already, for instance when the disk is full.
             if isInTransaction { try? execute("ROLLBACK") }
+            if !isInTransaction { try? forgetPages() }
             throw error
         }
     }

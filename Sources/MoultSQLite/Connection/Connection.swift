@@ -33,7 +33,8 @@ package final class Connection {
     ///   - vfs: the name of a registered VFS, for tests that inject faults.
     ///   - followsLinks: false if another user may have put a symbolic link into the path.
     ///   - isProven: whether to record the written bytes so that they can be verified (``proveWrites()``). Every
-    ///     synchronisation of the database, and of one that is attached, is proven (``proveSynchronisations(_:)``).
+    ///     synchronisation of the database, its WAL and its journal, and of those of one that is attached, then fails if
+    ///     a byte differs, and SQLite keeps the WAL or the journal.
     ///   - place: the path that errors name instead.
     package init(
         _ path: String, mode: Mode, busyTimeout: Int32 = 0, vfs: String? = nil, followsLinks: Bool = true,
@@ -66,12 +67,10 @@ package final class Connection {
 
     /// Finalises every statement and closes the file. The connection cannot be used afterwards.
     ///
-    /// If it records what it writes, SQLite writes the WAL back and removes it only if the pages are proven
-    /// (``proveWrites()``). Otherwise the WAL stays.
+    /// If it records what it writes, SQLite removes the WAL only if the pages that it writes back are proven.
     package func close() {
         for statement in statements.values { statement.takeUnretainedValue().finalise() }
         statements = [:]
-        proveSynchronisations(true)
         sqlite3_close(handle)
         handle = nil
     }

@@ -16,18 +16,17 @@ struct WatchedFile {
         var written: WrittenBlocks?
         /// The WAL of a database, while it is open.
         weak var log: State?
-        /// The database of a WAL.
+        /// The database of a WAL or a journal.
         weak var database: State?
-        /// Whether a synchronisation of the database or of its WAL fails if the file is not read as it was written.
-        var provesSynchronisations: Bool
-        /// The number of differences after which a synchronisation of the database has failed.
+        /// The path of the database's journal, if a synchronisation has failed because it is not read as it was written.
+        var wrongJournal: String?
+        /// The number of differences after which a synchronisation has failed.
         private var reported = 0
         private let real: File
 
         init(path: String, isJournal: Bool, watcher: (any FileWatcher)?, isProven: Bool, real: File) {
             (self.path, self.isJournal, self.watcher, self.real) = (path, isJournal, watcher, real)
             if isProven { written = WrittenBlocks() }
-            provesSynchronisations = isProven
         }
 
         func answering(
@@ -56,16 +55,21 @@ struct WatchedFile {
             return result
         }
 
+        /// Synchronises the file, and fails if it is not read as it was written: a commit, the playback of a journal or
+        /// the write-back of a WAL then fails, and SQLite keeps the journal or the WAL.
         func synchronise(_ body: () -> Int32?) -> Int32 {
             let result = answering(.sync, failure: IOError.sync, body)
-            guard result == SQLITE_OK, (database ?? self).provesSynchronisations, written != nil else { return result }
+            guard result == SQLITE_OK, written != nil else { return result }
             let proof = proveWrites()
             guard proof == SQLITE_OK, let written else { return proof }
-            // The frames of a WAL that were found wrong stay wrong. The pages of a database are written again, from the
-            // WAL or, when SQLite rolls back, from the journal.
-            guard !isJournal else { return written.hasDiffered ? IOError.sync : SQLITE_OK }
+            // The frames of a WAL that were found wrong stay wrong.
+            if database?.log === self { return written.hasDiffered ? IOError.sync : SQLITE_OK }
+            // The pages of a database are written again, from the WAL or, when SQLite rolls back, from the journal. What
+            // is in a journal counts once it is synchronised.
             defer { reported = written.differences }
-            return written.differs && written.differences > reported ? IOError.sync : SQLITE_OK
+            guard written.differs, written.differences > reported else { return SQLITE_OK }
+            database?.wrongJournal = path
+            return IOError.sync
         }
 
         /// Reads back the written blocks and records any difference in ``written``.
@@ -90,8 +94,8 @@ struct WatchedFile {
         guard let file else { return SQLITE_CANTOPEN }
         let path = name.map { String(cString: $0) } ?? ""
         let watcher = name == nil ? nil : WatchedVFS.watcher(of: path)
-        // Leave out rollback journals, which are read only after a crash.
-        let isProven = isProven && flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) != 0
+        // Leave out temporary files.
+        let isProven = isProven && flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL) != 0
         guard let name, watcher != nil || isProven else {
             return WatchedVFS.forward { $0.pointee.xOpen?($0, name, file, flags, outFlags) }
         }
@@ -110,8 +114,9 @@ struct WatchedFile {
         }
         UnsafeMutableRawPointer(file).bindMemory(to: WatchedFile.self, capacity: 1).initialize(
             to: WatchedFile(base: sqlite3_file(pMethods: methods.pointer), state: .passRetained(state)))
-        if isProven, flags & SQLITE_OPEN_WAL != 0, let database = Self.state(sqlite3_database_file_object(name)) {
-            (database.log, state.database) = (state, database)
+        if isProven, state.isJournal, let database = Self.state(sqlite3_database_file_object(name)) {
+            state.database = database
+            if flags & SQLITE_OPEN_WAL != 0 { database.log = state }
         }
         return SQLITE_OK
     }
@@ -265,7 +270,7 @@ struct WrittenBlocks {
     /// Whether a verification has found a block that differs, since the last call of ``takeDifference()``.
     private(set) var differs = false
     /// Whether any verification has, since the file was last emptied.
-    private(set) var hasDiffered = false
+    var hasDiffered = false
     /// The number of blocks read together that a verification has found different.
     private(set) var differences = 0
 

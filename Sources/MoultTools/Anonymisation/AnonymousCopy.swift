@@ -94,7 +94,7 @@ package struct AnonymousCopy {
         if try MissingLog.usesWAL(probe.path, system) {
             let new = try Connection(copy.new, mode: .readWrite, followsLinks: false, isProven: true)
             defer { new.close() }
-            try new.provingSynchronisations { try new.execute("PRAGMA journal_mode = WAL") }
+            try new.proving { try new.execute("PRAGMA journal_mode = WAL") }
         }
         outcome.byChance = try search(copy, database)
         return outcome

@@ -52,8 +52,12 @@ struct StoreWitness {
     static func hashes(_ copy: String) throws -> [String: [UInt8]] {
         let file = try SQLiteFile(copy)
         defer { file.close() }
-        let rows = try file.rows("SELECT Z_PLIST FROM Z_METADATA")
-        guard rows.count == 1, let list = rows[0][0].blob,
+        let rows = try file.table("Z_METADATA")
+        // The names of the columns are Core Data's, letter by letter.
+        for name in ["Z_VERSION", "Z_UUID", "Z_PLIST"] where rows.contains(where: { $0[name] == nil }) {
+            throw WitnessFailure("the metadata has no \(name)")
+        }
+        guard rows.count == 1, let list = rows[0]["Z_PLIST"]?.blob,
             let plist = try PropertyListSerialization.propertyList(from: Data(list), format: nil) as? [String: Any],
             let hashes = plist["NSStoreModelVersionHashes"] as? [String: Data]
         else { throw WitnessFailure("the metadata has no version hashes") }
