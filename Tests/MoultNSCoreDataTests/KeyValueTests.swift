@@ -106,6 +106,19 @@ import Testing
         #expect(alone.value(forKeyPath: "box.label") as? String == "x")
     }
 
+    @Test func `A key path sets one element of a composite that cannot be read`() throws {
+        let row = try rows.saved("a")
+        row.setValue(["width": 5, "label": "x"] as [String: Any], forKey: "box")
+        try context.save()
+        _ = try rows.sql("UPDATE ZROW SET ZWIDTH = 'wide'")
+        let other = rows.other()
+        let same = try #require(try rows.fetch("a", in: other))
+        #expect(same.value(forKey: "box") == nil)
+        same.setValue("y", forKeyPath: "box.label")
+        try other.save()
+        #expect(try rows.sql("SELECT ZWIDTH, ZLABEL FROM ZROW") == ["wide|y"])
+    }
+
     @Test func `A key path that cannot be set ends the program`() async {
         await #expect(processExitsWith: .failure) {
             let rows = try Rows()
