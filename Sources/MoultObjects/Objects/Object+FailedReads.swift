@@ -32,7 +32,8 @@ extension Object {
             }
             var error = error
             error.message = "\(entityName).\(name) of \(identity) could not be read. \(error.message)"
-            error.remedy = "Nothing was saved. Read it again, or roll back; then make the changes again."
+            error.advice =
+                "Nothing was saved. \(error.advice) Read it again, or roll back; then make the changes again."
             context.failedReads.append(FailedRead(object: self, name: name, error: error))
             state.insert(.hasFailedReads)
             return true

@@ -87,9 +87,12 @@ import Testing
     }
 
     @Test func `a rollback forgets what could not be read`() throws {
-        let (context, author, _) = try unread()
+        let context = container.newBackgroundContext()
+        let author = try #require(try context.object(with: id) as? Author)
         disk.failing { #expect(author.books.isEmpty) }
+        #expect(context.hasChanges)
         context.rollback()
+        #expect(!context.hasChanges)
         try context.save()
         author.books = []
         try context.save()
