@@ -121,7 +121,7 @@ import Testing
 
     @Test func `A file that cannot be read is nil, is not replaced, and the save says so`() throws {
         let rows = try Rows { row in
-            let photo = Library.attribute("photo", .binary)
+            let photo = Library.attribute("photo", .binaryData)
             photo.allowsExternalBinaryDataStorage = true
             row.properties.append(photo)
         }
