@@ -106,6 +106,48 @@ import Testing
         #expect(alone.value(forKeyPath: "box.label") as? String == "x")
     }
 
+    @Test func `A key path sets one element of a composite that cannot be read`() throws {
+        let row = try rows.saved("a")
+        row.setValue(["width": 5, "label": "x"] as [String: Any], forKey: "box")
+        try context.save()
+        _ = try rows.sql("UPDATE ZROW SET ZWIDTH = 'wide'")
+        let other = rows.other()
+        let same = try #require(try rows.fetch("a", in: other))
+        #expect(same.value(forKey: "box") == nil)
+        same.setValue("y", forKeyPath: "box.label")
+        try other.save()
+        #expect(try rows.sql("SELECT ZWIDTH, ZLABEL FROM ZROW") == ["wide|y"])
+    }
+
+    @Test func `A file that cannot be read is nil, is not replaced, and the save says so`() throws {
+        let rows = try Rows { row in
+            let photo = Library.attribute("photo", .binaryData)
+            photo.allowsExternalBinaryDataStorage = true
+            row.properties.append(photo)
+        }
+        let row = try rows.saved("a")
+        row.setValue(Data(repeating: 7, count: 300_000), forKey: "photo")
+        try rows.context.save()
+        let files = rows.folder.path + "/.Rows_SUPPORT/_EXTERNAL_DATA"
+        let file = try files + "/" + #require(FileManager.default.contentsOfDirectory(atPath: files).first)
+        // A folder in the place of the file cannot be read as one.
+        try FileManager.default.moveItem(atPath: file, toPath: rows.folder.path + "/kept")
+        try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        let other = rows.other()
+        let same = try #require(try rows.fetch("a", in: other))
+        same.n = 8
+        try other.save()
+        #expect(same.value(forKey: "photo") == nil)
+        same.setValue(Data([1]), forKey: "photo")
+        #expect(other.hasChanges)
+        for _ in 0..<2 { #expect(throws: (any Error).self) { try other.save() } }
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.moveItem(atPath: rows.folder.path + "/kept", toPath: file)
+        #expect((same.value(forKey: "photo") as? Data)?.count == 300_000)
+        try other.save()
+        #expect(try rows.sql("SELECT ZN, length(ZPHOTO) FROM ZROW") == ["8|38"])
+    }
+
     @Test func `A key path that cannot be set ends the program`() async {
         await #expect(processExitsWith: .failure) {
             let rows = try Rows()

@@ -38,8 +38,9 @@ extension ManagedObjectContext {
     /// The objects that the next save will delete.
     public var deletedObjects: Set<ManagedObject> { publicObjects { $0.deletedObjects } }
 
-    /// Whether there is anything to save: an object inserted, changed or deleted since the last save.
-    public var hasChanges: Bool { graphIfAny?.hasChanges ?? false }
+    /// Whether there is anything to save: an object inserted, changed or deleted since the last save, or a value that
+    /// could not be read, so that the save throws.
+    public var hasChanges: Bool { graphIfAny.map { $0.hasChanges || $0.hasFailedReads } ?? false }
 
     // MARK: - Creating and deleting
 

@@ -199,17 +199,17 @@ extension ManagedObject {
     }
 
     /// The value for a key, as in ``value(forKey:)`` and ``setValue(_:forKey:)``. A value that cannot be read is nil,
-    /// and the context's next save throws the error.
+    /// and the context's next save throws the error. Until then, it cannot be set.
     public subscript(key: String) -> Any? {
-        get { noting(nil) { try value(forKey: key) } }
-        set { noting(()) { try setValue(newValue, forKey: key) } }
+        get { noting(key, nil) { try value(forKey: key) } }
+        set { noting(key, (), isSetting: true) { try setValue(newValue, forKey: key) } }
     }
 
     /// The value for a key, as a given type: `object["title", as: String?.self]`. A missing value reads as the type's
     /// empty value, and the context's next save throws any error.
     public subscript<Value: ManagedProperty>(key: String, as type: Value.Type) -> Value {
-        get { noting(Value.missing) { try Value.read(key, of: self) } }
-        set { noting(()) { try Value.write(newValue, key, of: self) } }
+        get { noting(key, Value.missing) { try Value.read(key, of: self) } }
+        set { noting(key, (), isSetting: true) { try Value.write(newValue, key, of: self) } }
     }
 
     /// Returns the same value as ``value(forKey:)``, because there are no accessors to bypass, unlike in Core Data.
@@ -241,14 +241,22 @@ extension ManagedObject {
         try access { try body(object) }
     }
 
-    /// Runs code that cannot throw here. The context's next save throws its error.
-    func noting<Result>(_ fallback: @autoclosure () -> Result, _ body: () throws -> Result) -> Result {
+    /// Runs code that reads or sets a value and cannot throw here. The context's next save throws its error. What the
+    /// app got in place of a value that could not be read cannot become the value.
+    func noting<Result>(
+        _ key: String, _ fallback: @autoclosure () -> Result, isSetting: Bool = false, _ body: () throws -> Result
+    ) -> Result {
         do {
             return try body()
+        } catch let error as MigrationError {
+            var isHidden = false
+            // Destinations of another class than the property's are still there.
+            if !isSetting, case .relationship? = object.shape[key] { isHidden = error.code == .wrongType }
+            if !object.noteFailedRead(key, error, isFailure: isHidden) { managedObjectContext?.note(error) }
         } catch {
             managedObjectContext?.note(error)
-            return fallback()
         }
+        return fallback()
     }
 
     /// Returns another object of the same context.

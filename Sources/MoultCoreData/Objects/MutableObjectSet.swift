@@ -15,13 +15,13 @@ public struct MutableObjectSet: Sequence {
     /// The current destinations; empty if they cannot be read.
     public var allObjects: [ManagedObject] { owner[key, as: [ManagedObject].self] }
     /// The number of destinations, which are not read; 0 if they cannot be counted.
-    public var count: Int { owner.noting(0) { try owner.objectIDs(forRelationshipNamed: key).count } }
+    public var count: Int { owner.noting(key, 0) { try owner.objectIDs(forRelationshipNamed: key).count } }
     /// Whether there are no destinations.
     public var isEmpty: Bool { count == 0 }
 
     /// Returns whether the object is a destination, without reading the destinations.
     public func contains(_ object: ManagedObject) -> Bool {
-        owner.noting(false) { try owner.objectIDs(forRelationshipNamed: key).contains(object.objectID) }
+        owner.noting(key, false) { try owner.objectIDs(forRelationshipNamed: key).contains(object.objectID) }
     }
 
     /// Adds a destination, or does nothing if it is already one.
@@ -61,7 +61,7 @@ public struct MutableObjectList: RandomAccessCollection {
     /// Always 0.
     public var startIndex: Int { 0 }
     /// The number of destinations; 0 if they cannot be counted.
-    public var endIndex: Int { owner.noting(0) { try owner.objectIDs(forRelationshipNamed: key).count } }
+    public var endIndex: Int { owner.noting(key, 0) { try owner.objectIDs(forRelationshipNamed: key).count } }
     /// Returns the destination at a position. It reads the whole list; to iterate, use ``array``.
     public subscript(position: Int) -> ManagedObject { array[position] }
     /// Returns an iterator that reads the list once. Access by position would read the whole list each time.

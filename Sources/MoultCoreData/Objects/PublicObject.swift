@@ -312,7 +312,7 @@ extension PublicObject {
             check(property.name) {
                 let value: Any?
                 do { value = try access { try read(property.name, of: object) } } catch let error as MigrationError
-                    where error.code == .dataConflict
+                    where error.code == .dataConflict || object.isInFile(property.name)
                 {
                     // Leave an unreadable value to the store until another value is set.
                     return

@@ -33,7 +33,7 @@ extension ContextStorage {
         if let name = unfit(object, binding) {
             throw SwiftDataError(.modelValidationFailure, .unreadable(name, of: object, self, isShown: false))
         }
-        guard isShowable(object) else { throw SwiftDataError(.modelValidationFailure, .unshowable(object)) }
+        guard try isShowable(object) else { throw SwiftDataError(.modelValidationFailure, .unshowable(object)) }
     }
 
     /// Returns the first property with a stored value that no object can have.
@@ -75,7 +75,9 @@ extension MigrationError {
             .dataConflict,
             "\(object.id) cannot be shown: a required value of its row, or of one that it leads to, cannot be read.",
             place: object.id.description,
-            remedy: "Fetch it, and the models that it leads to: the error names the property. Then correct that row.")
+            remedy:
+                "Fetch it, and the models that it leads to: the error names the property. Correct that row, and call rollback()."
+        )
     }
 
     /// - Parameter isShown: whether a model already shows the object, without the value.
@@ -134,21 +136,30 @@ extension ContextStorage {
 
 extension ContextStorage {
     /// Whether an object and the objects that it requires can show a value for each property.
-    func isShowable(_ object: Object) -> Bool {
+    ///
+    /// - Throws: an error of reading them.
+    func isShowable(_ object: Object) throws -> Bool {
         if stack.hasStandIns { return true }
         var seen: Set<ObjectID> = []
-        return isShowable(object, &seen)
+        return try isShowable(object, &seen)
     }
 
-    private func isShowable(_ object: Object, _ seen: inout Set<ObjectID>) -> Bool {
+    private func isShowable(_ object: Object, _ seen: inout Set<ObjectID>) throws -> Bool {
         let id = object.id
         guard !id.isTemporary, seen.insert(id).inserted else { return true }
         guard let binding = try? binding(object.entityName) else { return false }
-        guard (try? objects.existingObject(with: id)) != nil else { return isShowableWithoutRow(binding.type) }
+        do {
+            _ = try objects.existingObject(with: id)
+        } catch let error as MigrationError where [.objectGone, .storeCorrupted].contains(error.code) {
+            return isShowableWithoutRow(binding.type)
+        }
         guard let destinations = object.withValues({ values, _ in requiredDestinations(values, binding) }) else {
             return false
         }
-        return destinations.allSatisfy { id in (try? objects.object(with: id)).map { isShowable($0, &seen) } ?? false }
+        return try destinations.allSatisfy { id in
+            guard let next = try? objects.object(with: id) else { return false }
+            return try isShowable(next, &seen)
+        }
     }
 
     /// Returns the required destinations of an object; nil if one of its own values cannot be shown.
@@ -187,5 +198,7 @@ extension ContextStorage {
     }
 
     /// Returns the model for a destination; nil if it cannot be shown.
-    func shown(_ object: Object) throws -> (any PersistentModel)? { isShowable(object) ? try model(for: object) : nil }
+    func shown(_ object: Object) throws -> (any PersistentModel)? {
+        try isShowable(object) ? try model(for: object) : nil
+    }
 }

@@ -188,7 +188,7 @@ extension ModelContext {
         for start in stride(from: 0, to: ids.count, by: size) {
             let part = Array(ids[start..<min(start + size, ids.count)])
             try SwiftDataError.translating {
-                for object in try objects.batch(part) where !graph.isShowable(object) { try graph.check(object) }
+                for object in try objects.batch(part) where try !graph.isShowable(object) { try graph.check(object) }
             }
         }
     }

@@ -5,7 +5,9 @@ import MoultObjects
 
 extension ModelContext {
     /// Whether the context has unsaved changes, or an error that the next save throws.
-    public var hasChanges: Bool { objects.hasChanges || !graph.faults.isEmpty || graph.hasRefusals }
+    public var hasChanges: Bool {
+        objects.hasChanges || !graph.faults.isEmpty || graph.hasRefusals || objects.hasFailedReads
+    }
 
     /// Writes every change, in one transaction for each store.
     ///
@@ -20,6 +22,7 @@ extension ModelContext {
         NotificationCenter.default.post(name: Self.willSave, object: self)
         let saved = try SwiftDataError.translating {
             try graph.throwRefusals()
+            try objects.checkRows()
             return try saveChanges()
         }
         forgetKept()

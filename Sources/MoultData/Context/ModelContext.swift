@@ -116,12 +116,11 @@ public final class ModelContext {
         let id = graph.identity(id)
         let backing = MissingBackingData(PersistentIdentifier(id))
         noting { try copy(id) }
-        if let object = try? objects.object(with: id) {
-            if let found = try? graph.shown(object) { return found }
-            graph.faults.append(MigrationError.unshowable(object))
-            return UnknownModel(backingData: backing)
-        }
         do {
+            if let object = try? objects.object(with: id) {
+                if let found = try graph.shown(object) { return found }
+                throw MigrationError.unshowable(object)
+            }
             return try graph.stack.binding(id.entityName).type.init(backingData: backing)
         } catch {
             graph.faults.append(error)
@@ -132,14 +131,21 @@ public final class ModelContext {
     /// Returns the model with an identity, if the context already has it.
     public func registeredModel<Model: PersistentModel>(for id: PersistentIdentifier) -> Model? {
         guard let object = objects.registeredObject(for: graph.identity(id)), !object.isDeleted else { return nil }
-        return try? graph.shown(object) as? Model
+        return noting { try graph.shown(object) as? Model } ?? nil
     }
 
     /// Reads the model with an identity now; returns nil if there is none of this class.
     func existingModel<Model: PersistentModel>(for id: PersistentIdentifier) -> Model? {
         noting { try copy(graph.identity(id)) }
-        guard let object = try? objects.existingObject(with: graph.identity(id)) else { return nil }
-        return try? graph.checkedModel(for: object, as: Model.self)
+        do {
+            let object = try objects.existingObject(with: graph.identity(id))
+            return try? graph.checkedModel(for: object, as: Model.self)
+        } catch let error as MigrationError where [.objectGone, .unknownKey].contains(error.code) {
+            return nil
+        } catch {
+            graph.faults.append(error)
+            return nil
+        }
     }
 
     /// Makes a custom data store provide an object that has not been copied yet.
@@ -174,11 +180,12 @@ public final class ModelContext {
     }
 
     /// Runs code that cannot throw where it is called; the next save throws its error.
-    func noting(_ body: () throws -> Void) {
+    @discardableResult func noting<Result>(_ body: () throws -> Result) -> Result? {
         do {
-            try body()
+            return try body()
         } catch {
             graph.faults.append(error)
+            return nil
         }
     }
 
@@ -204,8 +211,8 @@ public final class ModelContext {
             processPendingChanges()
             undo.endEvent()
         }
-        // Do not save if there are faults: a save would throw them once and forget them.
-        if autosaveEnabled, graph.faults.isEmpty, hasChanges { try? save() }
+        // Do not save if there are faults or failed reads: a save would throw them once and forget them.
+        if autosaveEnabled, graph.faults.isEmpty, !objects.hasFailedReads, hasChanges { try? save() }
     }
 }
 

@@ -50,9 +50,9 @@ final class ObjectBacking: BackingData {
         do {
             return try object.attribute(key)
         } catch {
+            note(error, key)
             // The row is gone, or the context's stores are no longer open.
             if case .attribute(let value)? = object.lastValue(key) { return value }
-            note(error, key)
             return nil
         }
     }
@@ -66,11 +66,9 @@ final class ObjectBacking: BackingData {
             }
             return try lostDestination(key)
         } catch {
+            note(error, key)
             if let model = lastDestinations[key] { return model }
-            guard case .toOne(let id?)? = object.lastValue(key) else {
-                note(error, key)
-                return nil
-            }
+            guard case .toOne(let id?)? = object.lastValue(key) else { return nil }
             return try? graph.model(for: graph.objects.object(with: id))
         }
     }
@@ -95,10 +93,8 @@ final class ObjectBacking: BackingData {
                 return nil
             }
         } catch {
-            guard case .toMany(let ids)? = object.lastValue(key) else {
-                note(error, key)
-                return []
-            }
+            note(error, key)
+            guard case .toMany(let ids)? = object.lastValue(key) else { return [] }
             return ids.compactMap { id in
                 graph.objects.registeredObject(for: id).flatMap { try? graph.model(for: $0) }
             }
@@ -127,8 +123,12 @@ final class ObjectBacking: BackingData {
     /// Records why a value could not be read, unless its object is gone.
     private func note(_ error: any Error, _ path: String) {
         let key = String(path.prefix { $0 != "." })
-        guard !object.isDetached, let error = error as? MigrationError, error.code != .objectGone else { return }
-        if error.code == .dataConflict { noteUnreadable(key) } else { refuse(key, error) }
+        guard !object.isDetached else { return }
+        let known = error as? MigrationError ?? (error as? SwiftDataError)?.underlyingError
+        let error = known ?? MigrationError(.internal, "\(error)", place: key, remedy: "Report it.")
+        if error.code == .objectGone { return }
+        if error.code == .dataConflict { return noteUnreadable(key) }
+        if object.noteFailedRead(key, error, isFailure: true) { keep() } else { refuse(key, error) }
     }
 
     /// Records a destination that cannot be shown and is left out, because a save would take the omission for a change.
@@ -137,8 +137,17 @@ final class ObjectBacking: BackingData {
         refuse(key, .unshowable(destination))
     }
 
+    /// Whether a destination could not be shown. Until a rollback the relationship cannot be set either: what an app
+    /// sets may be made of what it was shown, and the destination would lose its link.
+    private func isShownInPart(_ key: String, isToMany: Bool) -> Bool {
+        guard graph.refusals[ObjectIdentifier(object)]?[key]?.code == .dataConflict else { return false }
+        return isToMany || (try? object.toOneID(key)) != nil
+    }
+
     func noteUnreadable(_ key: String) {
-        guard object.isChangeable, graph.refusals[ObjectIdentifier(object)]?[key] == nil else { return }
+        guard object.isChangeable, !object.hasFailedRead(key),
+            graph.refusals[ObjectIdentifier(object)]?[key] == nil
+        else { return }
         refuse(key, .unreadable(key, of: object, graph))
     }
 
@@ -153,16 +162,19 @@ final class ObjectBacking: BackingData {
     }
 
     func setToOne(_ key: String, _ model: (any PersistentModel)?) {
+        if isShownInPart(key, isToMany: false) { return }
         change(key) { try object.setToOne(key, try model.map(graph.object), touches: true) }
     }
 
     func setToMany(_ key: String, _ models: [any PersistentModel]?) {
+        if isShownInPart(key, isToMany: true) { return }
         change(key) { try object.setToMany(key, try (models ?? []).map(graph.object), touches: true) }
     }
 
     func refuse(_ key: String, _ error: MigrationError) {
+        defer { keep() }
+        if object.noteFailedRead(key, error) { return }
         graph.refusals[ObjectIdentifier(object), default: [:]][key] = error
-        keep()
     }
 
     /// Runs a change of the object. Does nothing if the object is deleted or has left its context.

@@ -164,6 +164,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         guard let path = KeyPathWalk(keyPath).steps else { return setValue(value, forKey: keyPath) }
         let owner = self.value(forKey: path.first)
         if isComposite(path.first) {
+            // Elements that cannot be read keep their values.
+            if owner == nil, isThere { return setValue(value, forKey: keyPath) }
             let elements = path.rest.split(separator: ".").map(String.init)
             let changed = Self.setting(value, at: elements[...], in: owner as? [String: Any] ?? [:])
             return setValue(changed, forKey: path.first)
@@ -213,6 +215,11 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
             {
                 isUnknown = true
                 return nil
+            } catch let error as MigrationError
+                where storedObject.isInFile(key) && storedObject.noteFailedRead(key, error)
+            {
+                // Core Data reads nil where it cannot read a file. The next save throws the error.
+                return nil
             }
         }
         return isUnknown ? other() : value
@@ -239,10 +246,11 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
         if !isKnown { other() }
     }
 
-    /// Sets a value that was refused because the object or a destination is deleted, because its row is gone, or by the
-    /// transformer of its attribute.
+    /// Sets a value that was refused because the object or a destination is deleted, because its row is gone, by the
+    /// transformer of its attribute, or because the file of the present value could not be read.
     private func store(_ value: Any?, _ key: String, of object: Object, despite error: any Error) throws {
         guard let code = (error as? MigrationError)?.code else { throw error }
+        if object.hasFailedRead(key) { return }
         if code == .wrongType, case .attribute(_, let attribute)? = object.shape[key], attribute.type == .transformable,
             let context
         {

@@ -95,12 +95,12 @@ extension ObjectContext {
                 deleted += wave
                 wave = try cascade(from: wave)
             }
+            try nullify(deleted)
         } catch {
-            // Nothing is nullified yet, so the next attempt starts over.
+            // The next attempt starts over. What is nullified already stays so.
             pendingDeletions = deleted + wave
             throw error
         }
-        try nullify(deleted)
         if tracksEvents { for object in deleted { noteInEvent(object) } }
         for object in deleted where object.state.contains(.inserted) { discard(object) }
     }
@@ -126,15 +126,14 @@ extension ObjectContext {
         var next: [Object] = []
         for object in objects {
             for case let link? in object.kind.links where link.deleteRule == .cascade {
-                for id in object.destinationIDs(link) {
-                    let destination = try self.object(with: id)
-                    guard !destination.state.contains(.deleted) else { continue }
-                    markDeleted(destination)
-                    next.append(destination)
-                }
+                for id in object.destinationIDs(link) { next.append(try self.object(with: id)) }
             }
         }
-        return next
+        return next.filter { destination in
+            guard !destination.state.contains(.deleted) else { return false }
+            markDeleted(destination)
+            return true
+        }
     }
 
     /// Removes deleted objects from the relationships of the objects that stay.

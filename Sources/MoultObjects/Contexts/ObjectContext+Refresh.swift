@@ -7,6 +7,7 @@ extension ObjectContext {
         lock.withLock {
             recorder?.forget()
             walked.forget()
+            forgetFailedReads { _ in true }
             let objects = changed
             changed = []
             pendingDeletions = []
@@ -32,6 +33,7 @@ extension ObjectContext {
             let objects = registry.values.compactMap(\.object)
             let (unsaved, ahead) = (changed, prefetched)
             walked.forget()
+            forgetFailedReads { _ in true }
             changed = []
             pendingDeletions = []
             assignedStores = [:]

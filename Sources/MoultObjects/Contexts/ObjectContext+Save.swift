@@ -21,8 +21,8 @@ extension ObjectContext {
             try settle()
             forgetIdle()
             forgetUnchanged()
-            guard !changed.isEmpty else { return (SavedChanges(), []) }
             try checkRows()
+            guard !changed.isEmpty else { return (SavedChanges(), []) }
             let leftOut = try leaveOutDeleted()
             do {
                 try validate()
@@ -52,9 +52,11 @@ extension ObjectContext {
         return (saved, observers.bodies)
     }
 
-    /// - Throws: `objectGone` if an object was changed in a store whose contents were destroyed or replaced since.
+    /// - Throws: `objectGone` if an object was changed in a store whose contents were destroyed or replaced since; the
+    ///   error of a read for which the app got an empty value.
     package func checkRows() throws {
         try lock.withLock {
+            try throwFailedReads()
             let isLost = { (object: Object) in object.isOfReplacedRow || self.coordinator.hasLostStore(object) }
             guard let object = changed.first(where: { $0.isPending && isLost($0) }) else { return }
             throw MigrationError.replaced(object.identity)

@@ -33,6 +33,8 @@ package final class ObjectContext: @unchecked Sendable {
     /// The objects that the last fetch prefetched.
     var prefetched: [Object] = []
     var walked = WalkedObjects()
+    /// The values that could not be read, in the order of the reads.
+    var failedReads: [FailedRead] = []
     var observers = SaveObservers()
     var children: [WeakReference<ObjectContext>] = []
     /// Called when a value changes other than through the public object: from the other end of a relationship, or from

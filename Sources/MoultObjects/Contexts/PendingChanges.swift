@@ -206,7 +206,7 @@ struct ContextValues: ObjectValues {
         }
         do {
             guard let link = object.kind.links[position] else {
-                return ExpressionValue(try object.attribute(at: position))
+                return ExpressionValue(try object.value(at: position))
             }
             object.kind.noteReading(position)
             if link.isToMany { return .collection(try object.list(link).map(ExpressionValue.object)) }

@@ -39,13 +39,17 @@ extension Object {
     // MARK: - To-one
 
     func setDestination(_ link: RelationshipLink, _ new: ObjectID?, in context: ObjectContext) throws {
-        let old = try? destination(link)
+        try fire()
+        // A stored value that leads to no entity counts as none.
+        let old = knownDestination(link)
         if old == new, values[link.position] != nil { return }
+        guard let inverse = link.inverseName else { return put(.toOne(new), at: link.position) }
         // If the row of the destination is gone, nothing is changed.
-        let arriving = try link.inverseName == nil ? nil : new.map { try context.required($0) }
+        let arriving = try new.map { try context.required($0) }
+        let leaving = try old.flatMap { try context.loaded($0) }
+        for other in [leaving, arriving] { try other?.readEnd(inverse, in: context) }
         put(.toOne(new), at: link.position)
-        guard let inverse = link.inverseName else { return }
-        if let old { try context.loaded(old)?.unlink(identity, from: inverse, in: context) }
+        try leaving?.unlink(identity, from: inverse, in: context)
         try arriving?.link(identity, to: inverse, in: context)
     }
 
@@ -60,6 +64,7 @@ extension Object {
         let other = try object.kind.link(inverse, isToMany: link.isInverseToMany)
         guard !link.isInverseToMany else {
             if try list(link).contains(object.identity) { return }
+            try object.readEnd(inverse, in: context)
             try include(object.identity, in: link)
             if object !== self || inverse != link.name { try object.include(identity, in: other) }
             return
@@ -67,12 +72,14 @@ extension Object {
         // The other end has the answer without a search of the list.
         let owner = try object.destination(other)
         if owner == identity { return }
+        try object.readEnd(inverse, in: context)
         try include(object.identity, in: link)
         object.put(.toOne(identity), at: other.position)
         if let owner { try context.loaded(owner)?.exclude(object.identity, from: link.name) }
     }
 
     func remove(_ id: ObjectID, from link: RelationshipLink, in context: ObjectContext) throws {
+        try readBeforeChange(link)
         if let inverse = link.inverseName, let object = try context.loaded(id) {
             let other = try object.kind.link(inverse, isToMany: link.isInverseToMany)
             if link.isInverseToMany {
@@ -95,6 +102,10 @@ extension Object {
         let (old, new) = (Set(present), Set(wanted))
         try context.fill(faultsAmong: old.symmetricDifference(new).map { try context.object(with: $0) })
         let arriving = try wanted.filter { !old.contains($0) }.map { try context.required($0) }
+        if let inverse = link.inverseName {
+            let leaving = try present.filter { !new.contains($0) }.compactMap { try context.loaded($0) }
+            for other in leaving + arriving { try other.readEnd(inverse, in: context) }
+        }
         for id in present where !new.contains(id) { try remove(id, from: link, in: context) }
         for object in arriving { try append(object, to: link, in: context) }
         replaceList(link, wanted)
@@ -158,6 +169,23 @@ extension Object {
         guard link.isOrdered || kind.recorder != nil else { return }
         _ = try list(link)
         kind.recorder?.noteList(of: self, at: link.position)
+    }
+
+    private func knownDestination(_ link: RelationshipLink) -> ObjectID? {
+        if case .toOne(let id)? = values[link.position] { id } else { nil }
+    }
+
+    /// Reads what a change at this end needs, also of an object that this end gives up. After an error of reading,
+    /// neither end has changed.
+    private func readEnd(_ name: String, in context: ObjectContext) throws {
+        try fire()
+        guard let link = kind.links[try kind.position(of: name)] else { return }
+        if link.isToMany { return try readBeforeChange(link) }
+        guard let inverse = link.inverseName,
+            let owner = try knownDestination(link).flatMap({ try context.loaded($0) }),
+            let other = owner.kind.links[try owner.kind.position(of: inverse)], other.isToMany
+        else { return }
+        try owner.readBeforeChange(other)
     }
 
     func exclude(_ id: ObjectID, from name: String) throws { try exclude([id], from: name) }

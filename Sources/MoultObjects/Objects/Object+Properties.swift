@@ -7,15 +7,21 @@ extension Object {
     /// - Throws: `unknownKey` for a name that is not an attribute of the entity, `objectGone` if the row is gone,
     ///   `dataConflict` if the stored value does not fit the attribute's type.
     package func attribute(_ name: String) throws -> AttributeValue? {
-        try kind.lock.withLock { try value(at: try kind.position(of: name)) }
+        try kind.lock.withLock { try seenValue(at: try kind.position(of: name)) }
     }
 
     /// Returns the value of the attribute at a position of the shape.
     package func attribute(at position: Int) throws -> AttributeValue? {
-        try kind.lock.withLock { try value(at: position) }
+        try kind.lock.withLock { try seenValue(at: position) }
     }
 
-    private func value(at position: Int) throws -> AttributeValue? {
+    private func seenValue(at position: Int) throws -> AttributeValue? {
+        let value = try value(at: position)
+        noteRead(position)
+        return value
+    }
+
+    func value(at position: Int) throws -> AttributeValue? {
         kind.noteReading(position)
         if case .attribute(let value)? = partialValue(position) { return value }
         try fire()
@@ -35,9 +41,35 @@ extension Object {
             try kind.liveContext().readDerived(of: self)
             if case .attribute(let value)? = values[position] { return value }
         }
+        if let value = try fileValue(at: position) { return value }
         throw MigrationError(
             .dataConflict, "The store's value of \(place) does not fit its type.", place: "\(identity).\(name)",
             remedy: "Set another value, or repair the store.")
+    }
+
+    /// Reads the file of an attribute that could not be read with its row; returns nil if there is none.
+    ///
+    /// - Throws: an error of reading the file.
+    private func fileValue(at position: Int) throws -> AttributeValue? {
+        guard case .attribute(let name, let attribute) = kind.shape.properties[position],
+            attribute.allowsExternalBinaryDataStorage, !identity.isTemporary,
+            let bytes = try kind.liveContext().coordinator.store(of: identity).fileContents(of: name, in: identity)
+        else { return nil }
+        let value: AttributeValue = attribute.type == .transformable ? .transformable(bytes) : .binary(bytes)
+        let isShared = isShared
+        if isShared { committed = [] }
+        values[position] = .attribute(value)
+        if isShared { committed = values } else if position < committed.count { committed[position] = values[position] }
+        return value
+    }
+
+    /// Whether the property is an attribute whose value may be in a file.
+    package func isInFile(_ name: String) -> Bool {
+        if case .attribute(_, let attribute)? = kind.shape[name] {
+            attribute.allowsExternalBinaryDataStorage
+        } else {
+            false
+        }
     }
 
     /// Sets an attribute.
@@ -52,6 +84,7 @@ extension Object {
     ) throws {
         try kind.lock.withLock {
             let position = try kind.position(of: name)
+            try refuseUnread(position)
             try fire()
             let fitting = try fitting(value, at: position)
             guard isChange, !state.contains(.isFilling) else {
@@ -176,7 +209,9 @@ extension Object {
             let link = try kind.link(name, isToMany: false)
             kind.noteReading(link.position)
             try kind.context?.settle()
-            return try destination(link)
+            let id = try destination(link)
+            noteRead(link.position)
+            return id
         }
     }
 
@@ -189,6 +224,7 @@ extension Object {
     package func setToOne(_ name: String, _ object: Object?, touches: Bool = false) throws {
         try kind.lock.withLock {
             let link = try kind.link(name, isToMany: false)
+            try refuseUnread(link.position)
             let context = try prepareChange()
             if let object { try context.check(object, for: link, of: self) }
             try setDestination(link, object?.identity, in: context)
@@ -210,7 +246,9 @@ extension Object {
             let link = try kind.link(name, isToMany: true)
             kind.noteReading(link.position)
             try kind.context?.settle()
-            return try list(link)
+            let ids = try list(link)
+            noteRead(link.position)
+            return ids
         }
     }
 
@@ -219,6 +257,7 @@ extension Object {
     /// - Parameter touches: as for an attribute.
     package func setToMany(_ name: String, _ objects: [Object], touches: Bool = false) throws {
         try changeList(name) { link, context in
+            try refuseUnread(link.position)
             for object in objects { try context.check(object, for: link, of: self) }
             try setList(link, objects.map(\.identity), in: context)
             if touches { noteUpdate() }

@@ -49,6 +49,8 @@ package final class Object {
         static let ahead = State(rawValue: 256)
         /// The object left the context by a reset.
         static let reset = State(rawValue: 512)
+        /// The context has a ``FailedRead`` of the object.
+        static let hasFailedReads = State(rawValue: 1024)
     }
 
     /// Creates a fault.

@@ -205,6 +205,23 @@ extension ObjectStore {
         }
     }
 
+    /// Returns the bytes of the file that an attribute's column names; nil if it names none, or the file is missing.
+    ///
+    /// - Throws: the error of reading the file.
+    func fileContents(of name: String, in id: ObjectID) throws -> [UInt8]? {
+        let entity = try columns(of: id.entityName)
+        guard let position = entity.shape.position(of: name), let column = entity.attribute(at: position)?.column else {
+            return nil
+        }
+        let cell = try reading {
+            try connection.rows(
+                "SELECT \(column.quotedName) FROM \(entity.table.quotedName) WHERE Z_PK = ?", [.integer(id.key)]
+            ) { $0.blob(0) }.first ?? nil
+        }
+        guard let cell, case .file(let file)? = ExternalStorage.Cell(cell) else { return nil }
+        return try externalData(file)
+    }
+
     private func destinationsQuery(of relationship: StoredRelationship) throws -> String {
         let destination = relationship.destination
         guard case .foreignKey(let table, let column, let entityColumn) = relationship.storage else {

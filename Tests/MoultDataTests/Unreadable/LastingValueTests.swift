@@ -130,6 +130,31 @@ import Testing
         }
     }
 
+    @Test func `a file that cannot be read is not replaced, and the save says so`() throws {
+        let first = try context(Photo.self)
+        first.insert(Photo(1, Data(repeating: 7, count: 300_000)))
+        try first.save()
+        let before = try SQLiteShell.run(url.path, "SELECT hex(ZIMAGE) FROM ZPHOTO")
+        let files = folder.path + "/.app_SUPPORT/_EXTERNAL_DATA"
+        let file = try files + "/" + #require(FileManager.default.contentsOfDirectory(atPath: files).first)
+        // A folder in the place of the file cannot be read as one.
+        try FileManager.default.moveItem(atPath: file, toPath: folder.path + "/kept")
+        try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        let context = try context(Photo.self)
+        let photo = try #require(try context.fetch(FetchDescriptor<Photo>()).first)
+        if photo.image == nil { photo.image = Data([1]) }
+        for _ in 0..<2 {
+            let error = try #require(throws: MigrationError.self) { try context.save() }
+            #expect(error.code == .fileNotReadable && error.message.hasPrefix("Photo.image of "), "\(error)")
+        }
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.moveItem(atPath: folder.path + "/kept", toPath: file)
+        #expect(photo.image?.count == 300_000)
+        photo.number = 2
+        try context.save()
+        #expect(try SQLiteShell.run(url.path, "SELECT hex(ZIMAGE) FROM ZPHOTO WHERE ZNUMBER = 2") == before)
+    }
+
     @Test func `a missing file of an optional property reads as nil, and the row keeps its name`() throws {
         let context = try context(Photo.self)
         for number in 1...2 { context.insert(Photo(number, Data(repeating: 7, count: 300_000))) }

@@ -169,6 +169,41 @@ import Testing
         try context.save()
     }
 
+    @Test func `a destination that is not shown keeps its link`() throws {
+        _ = try store.sql("UPDATE ZSAIL SET ZCOLOUR = x'00' WHERE Z_PK = 1")
+        let container = try ModelContainer(
+            for: Schema(versionedSchema: Harbour.self), configurations: .init(url: store.url))
+        let context = ModelContext(container)
+        let mast = try #require(try context.all(Mast.self).first { $0.sails.isEmpty })
+        mast.sails.append(Harbour.Sail("green"))
+        for _ in 0..<2 { #expect(throws: SwiftDataError.modelValidationFailure) { try context.save() } }
+        #expect(try store.sql("SELECT count(ZMAST) FROM ZSAIL") == "6\n")
+        context.rollback()
+        mast.height = 7
+        try context.save()
+        #expect(try store.sql("SELECT count(ZMAST) FROM ZSAIL") == "6\n")
+    }
+
+    @Test func `a destination that cannot be read keeps its link`() throws {
+        let folder = try ScratchFolder()
+        let disk = try UnreadableDisk(folder.path)
+        let url = URL(fileURLWithPath: disk.folder + "/copy.store")
+        try FileManager.default.copyItem(at: store.url, to: url)
+        let container = try ModelContainer(
+            for: Schema(versionedSchema: Harbour.self), configurations: .init(url: url))
+        let context = ModelContext(container)
+        let mast = try #require(try context.all(Mast.self).first)
+        #expect(mast.sails.count == 1)
+        // The list is in memory, and its sails are not.
+        disk.failing { mast.sails.append(Harbour.Sail("green")) }
+        let error = try #require(throws: MigrationError.self) { try context.save() }
+        #expect(error.code == .inputOutput && error.message.hasPrefix("Mast.sails of "))
+        #expect(try SQLiteShell.run(url.path, "SELECT count(ZMAST) FROM ZSAIL") == "6\n")
+        mast.sails.append(Harbour.Sail("green"))
+        try context.save()
+        #expect(try SQLiteShell.run(url.path, "SELECT count(ZMAST) FROM ZSAIL") == "7\n")
+    }
+
     @Test func `a row that says it is of another entity is refused however it is fetched`() throws {
         _ = try store.sql(
             "UPDATE ZSAIL SET Z_ENT = (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Mast') WHERE Z_PK = 1")
