@@ -2,6 +2,7 @@ import Foundation
 import Moult
 import MoultBasics
 import MoultCare
+import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultStore
@@ -163,5 +164,11 @@ struct MirrorFilesTests {  // tier: long
             """)
         _ = try mirror.synchronise()
         #expect(FileManager.default.contents(atPath: "\(data("Second"))/\(name)") == Data(large))
+        // A plan says that it is missing, as it does of a plain attribute's.
+        try FileManager.default.removeItem(atPath: "\(data("First"))/\(name)")
+        var asked = PreparedMigration.Options(losses: .asTheVersionsSay())
+        asked.isExperimental = true
+        let prepared = try PreparedMigration(store, versions: versions, to: "2", options: asked)
+        #expect(prepared.warnings.map(\.code).contains("external-file-missing"))
     }
 }
