@@ -117,7 +117,8 @@ struct Life: Codable, Sendable {
 
 extension Life {
     init(contentsOf path: String) throws {
-        self = try JSONDecoder().decode(Life.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+        let text = try String(contentsOf: URL(fileURLWithPath: path), encoding: .utf8)
+        self = try JSONDecoder().decode(Life.self, from: Data(Self.rewriting(text, Self.longer).utf8))
     }
 
     /// The life as a file: the same text for the same life.
@@ -125,8 +126,33 @@ extension Life {
         get throws {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+            return Self.rewriting(String(decoding: try encoder.encode(self), as: UTF8.self), Self.shorter) + "\n"
         }
+    }
+
+    // MARK: - Values of many equal bytes
+
+    /// Rewrites the digits of bytes in the text of a life, in which a line has one value.
+    private static func rewriting(_ text: String, _ digits: (Substring) -> String?) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            guard let start = line.range(of: "\"x:")?.upperBound, let end = line.lastIndex(of: "\""), start <= end,
+                let other = digits(line[start..<end])
+            else { return String(line) }
+            return "\(line[..<start])\(other)\(line[end...])"
+        }.joined(separator: "\n")
+    }
+
+    /// One of the bytes, and their number: `05*110000`; nil for a short value, or for different bytes.
+    private static func shorter(_ digits: Substring) -> String? {
+        let (byte, count) = (String(digits.prefix(2)), digits.utf8.count / 2)
+        guard count > 5_000, digits == String(repeating: byte, count: count) else { return nil }
+        return "\(byte)*\(count)"
+    }
+
+    private static func longer(_ digits: Substring) -> String? {
+        let parts = digits.split(separator: "*")
+        guard parts.count == 2, let count = Int(parts[1]) else { return nil }
+        return String(repeating: String(parts[0]), count: count)
     }
 }
 

@@ -39,6 +39,7 @@ struct MirrorApplication {
     mutating func apply(_ table: MirroredTable) throws {
         let name = table.name.quotedName
         try keep(table)
+        try keepFiles(of: table)
         let listed = try fill(table)
         var found = MirrorChanges()
         let isSame = table.key.map { "n.\($0.quotedName) = r.\($0.quotedName)" }.conditions(joinedBy: "AND")
@@ -106,6 +107,18 @@ struct MirrorApplication {
         try connection.run("UPDATE fresh.\(name) AS n SET \(values) FROM main.\(name) AS o WHERE o.Z_PK = n.Z_PK")
     }
 
+    /// Leaves a value in the file in which the other store has it, where the new row has the same value itself.
+    private func keepFiles(of table: MirroredTable) throws {
+        let name = table.name.quotedName
+        for column in table.external.map(\.quotedName) {
+            try connection.run(
+                """
+                UPDATE fresh.\(name) AS n SET \(column) = moult_kept(o.\(column), n.\(column)) FROM main.\(name) AS o \
+                WHERE o.Z_PK = n.Z_PK AND substr(o.\(column), 1, 1) = x'02' AND substr(n.\(column), 1, 1) = x'01'
+                """)
+        }
+    }
+
     private func keys(_ table: MirroredTable, _ row: String) -> String {
         table.key.map { "\(row).\($0.quotedName)" }.joined(separator: ", ")
     }
@@ -123,6 +136,8 @@ struct MirroredTable: Sendable {
     var kept: [PartialScript.Unfilled] = []
     /// The values that the other store has for none.
     var standIns: [StandIn] = []
+    /// The columns whose values stay in files that have them; empty if each row is as a migration makes it.
+    var external: [String] = []
     /// An SQL condition on a row `r` of the store that follows, which selects the rows that may differ; nil for all.
     var scope: String?
 }
@@ -153,8 +168,8 @@ extension MirroredTable {
     }
 }
 
-/// A value that the rows of one entity have where the store that follows has none: the default of an attribute that only
-/// the other version requires.
+/// A value that the rows of one entity have where the store that follows has none: the default of an attribute that the
+/// other version requires, or that this one requires and an object lacks.
 struct StandIn: Sendable, Hashable {
     let table: String
     let column: String
@@ -162,6 +177,8 @@ struct StandIn: Sendable, Hashable {
     let number: Int
     /// The value in SQL.
     let value: String
+    /// Whether the store that follows may keep none. Otherwise a sync of the object writes the value.
+    let isOptional: Bool
 }
 
 /// The data that a step has read, ready to be written.

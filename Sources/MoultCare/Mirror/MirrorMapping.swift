@@ -62,8 +62,8 @@ struct ReverseMapping {
     private(set) var losses: [String] = []
     /// The reasons why nothing can be copied back, in sentences; empty if changes can be.
     private(set) var obstacles: [String] = []
-    /// By entity and attribute of the first store, the value that the forward mapping gives to an object without one:
-    /// the default of an attribute that has become required.
+    /// By entity and attribute of the first store, the value that either mapping gives to an object without one: the
+    /// default of an attribute that the version required.
     private(set) var standIns: [String: [String: AttributeValue]] = [:]
 
     private let forward: ResolvedMapping
@@ -120,8 +120,10 @@ struct ReverseMapping {
             if let name = filled[attribute.name]?.first(where: {
                 second.attribute($0, of: other)?.isStored(as: attribute) == true
             }) {
-                sources[attribute.name] = .attribute(name, ifNil: attribute.isOptional ? nil : attribute.defaultValue)
-                if attribute.isOptional, case .attribute(_, let value?)? = mapped.attributes[name] {
+                let source = AttributeSource.attribute(
+                    name, ifNil: attribute.isOptional ? nil : attribute.defaultValue)
+                sources[attribute.name] = source
+                for case .attribute(_, let value?)? in [source, mapped.attributes[name]] {
                     standIns[entity.name, default: [:]][attribute.name] = value
                 }
                 carried.insert(name)

@@ -23,7 +23,7 @@ public struct MirrorVerification: Sendable, Hashable {
     public package(set) var obstacle: String?
     /// The tables in which rows differ.
     public package(set) var differences: [Difference]
-    /// Other things that differ: tables, indexes, keys of the metadata, files of external data.
+    /// Other things that differ: tables, indexes, keys of the metadata.
     public package(set) var others: [String]
     /// Rows of the fresh migration that were compared.
     public package(set) var rows: Int64
@@ -65,27 +65,36 @@ struct MirrorComparison {
 
     private static let keyLimit = 10
 
-    init(fresh: String, replica: String) throws {
+    init(fresh: String, replica: String, on system: any System) throws {
         // With write access, the last connection to close removes the WAL.
         connection = try MirroredStore.open(fresh)
         try connection.attach(replica, as: "replica", mode: .readWrite)
+        // A file that the followed store itself lacks is not the mirror's fault.
+        let (made, own) = (ExternalStorage(store: fresh), ExternalStorage(store: replica))
+        for (schema, folders) in [("main", [made, own]), ("replica", [own])] {
+            try connection.register(ExternalStorage.values("moult_value_\(schema)", in: folders, on: system))
+        }
     }
 
     /// - Parameters:
     ///   - columns: the columns to compare.
     ///   - numbers: the entity numbers of the rows; empty for all rows.
     ///   - standIns: the values that are equal to none.
+    ///   - external: the columns whose values are compared wherever they are, in the row or in a file.
     func difference(
-        in table: String, columns: [String], numbers: [Int], _ standIns: [StandIn]
+        in table: String, columns: [String], numbers: [Int], _ standIns: [StandIn], external: [String]
     ) throws -> MirrorVerification.Difference? {
         let condition = numbers.isEmpty ? "" : " WHERE Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
-        let list = columns.map { column in
+        func value(_ column: String, _ schema: String) -> String {
             let (name, own) = (column.quotedName, standIns.filter { $0.table == table && $0.column == column })
-            guard !own.isEmpty else { return name }
             let cases = own.map { "WHEN \($0.number) THEN \($0.value)" }.joined(separator: " ")
-            return "ifnull(\(name), CASE Z_ENT \(cases) END) AS \(name)"
-        }.joined(separator: ", ")
-        func rows(_ schema: String) -> String { "SELECT \(list) FROM \(schema).\(table.quotedName)\(condition)" }
+            let cell = own.isEmpty ? name : "ifnull(\(name), CASE Z_ENT \(cases) END)"
+            return (external.contains(column) ? "moult_value_\(schema)(\(cell))" : cell) + " AS \(name)"
+        }
+        func rows(_ schema: String) -> String {
+            let list = columns.map { value($0, schema) }.joined(separator: ", ")
+            return "SELECT \(list) FROM \(schema).\(table.quotedName)\(condition)"
+        }
         let only = [("main", "replica"), ("replica", "main")].map { "\(rows($0.0)) EXCEPT \(rows($0.1))" }
         let counts = try only.map { try connection.integer("SELECT count(*) FROM (\($0))") ?? 0 }
         // EXCEPT compares sets, so duplicate rows show only in the counts.
@@ -139,7 +148,7 @@ extension MirroredStore {
     }
 
     private func compare(_ route: MirrorMapping, _ fresh: String, with still: String) throws -> MirrorVerification {
-        let comparison = try MirrorComparison(fresh: fresh, replica: route.replica)
+        let comparison = try MirrorComparison(fresh: fresh, replica: route.replica, on: system)
         defer { comparison.connection.close() }
         let connection = comparison.connection
         watch(connection)
@@ -147,7 +156,7 @@ extension MirroredStore {
         var differences: [MirrorVerification.Difference] = []
         var rows: Int64 = 0
         let tables = try tables(of: route, fresh, with: still)
-        let standIns = try standIns(of: route)
+        let (layout, standIns) = (try replicaLayout(route), try standIns(of: route))
         WorkMeter.expect(pieces: tables.count)
         var counted: Set<String> = []
         for table in tables {
@@ -156,7 +165,8 @@ extension MirroredStore {
                 rows += try connection.integer("SELECT count(*) FROM main.\(table.name.quotedName)") ?? 0
             }
             let found = try comparison.difference(
-                in: table.name, columns: table.columns, numbers: table.numbers, standIns)
+                in: table.name, columns: table.columns, numbers: table.numbers, standIns,
+                external: layout.externalColumns(of: table.name))
             if let found { differences.append(found) }
         }
         let others =
@@ -175,8 +185,9 @@ extension MirroredStore {
         if route.keepsUnfilled {
             let (script, reason) = try script(of: route, over: snapshot(of: still))
             guard let script else { throw cannotGoBack(reason ?? "") }
+            let layout = try replicaLayout(route)
             return script.tables.flatMap { table -> [(name: String, columns: [String], numbers: [Int])] in
-                guard !table.numbers.isEmpty else { return [(table.name, table.columns, [])] }
+                if let join = layout.joinTable(named: table.name) { return [(join.name, join.comparedColumns, [])] }
                 // The rows of different entities may agree in different columns.
                 let groups = Dictionary(grouping: table.numbers) { number in
                     table.columns.filter { column in
@@ -189,7 +200,7 @@ extension MirroredStore {
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: route.to.model)
         let history = try PartialScript.historyTables.map { (name: $0, columns: try connection.columns(of: $0)) }
         return layout.tables.map { ($0.name, $0.columns.map(\.name), []) }
-            + layout.joinTables.map { ($0.name, $0.columns.filter { !$0.isFormerOrder }.map(\.name), []) }
+            + layout.joinTables.map { ($0.name, $0.comparedColumns, []) }
             + history.filter { !$0.columns.isEmpty }.map { ($0.name, $0.columns.map(\.name), []) }
     }
 
@@ -217,8 +228,10 @@ extension MirroredStore {
     }
 }
 
-extension JoinTable.Column {
-    /// Whether the column holds the order that a relationship had in an earlier version. Like Core Data, a migration
+extension JoinTable {
+    /// The columns without that of an order that a relationship had in an earlier version. Like Core Data, a migration
     /// leaves it in the table; no version reads it, and a sync does not fill it.
-    fileprivate var isFormerOrder: Bool { role == .unknown && name.hasPrefix("Z_FOK_") }
+    fileprivate var comparedColumns: [String] {
+        columns.filter { $0.role != .unknown || !$0.name.hasPrefix("Z_FOK_") }.map(\.name)
+    }
 }

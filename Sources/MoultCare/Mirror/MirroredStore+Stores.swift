@@ -100,6 +100,11 @@ extension MirroredStore {
             })
     }
 
+    /// Returns the layout of the store that follows, as it is.
+    func replicaLayout(_ route: MirrorMapping) throws -> StoreLayout {
+        try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
+    }
+
     /// Copies a store as it is at one moment, with its files of external data. Apps may write to it in the meantime.
     ///
     /// - Parameter external: the store that has these files next to it.

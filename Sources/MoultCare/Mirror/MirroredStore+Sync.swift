@@ -73,19 +73,17 @@ extension MirroredStore {
     func script(of route: MirrorMapping, over snapshot: StoreSnapshot) throws -> (PartialScript?, String?) {
         guard let mapping = route.mapping else { return (nil, route.obstacle) }
         if let obstacle = route.obstacle { return (nil, obstacle) }
-        let replica = try self.snapshot(of: route.replica)
         let script = try PartialScript(
-            mapping, from: StoreLayout(actual: snapshot, model: route.from.model),
-            to: StoreLayout(actual: replica, model: route.to.model), catalogue: snapshot.catalogue)
+            mapping, from: StoreLayout(actual: snapshot, model: route.from.model), to: replicaLayout(route),
+            catalogue: snapshot.catalogue)
         return script.obstacle.map { (nil, $0) } ?? (script, nil)
     }
 
     /// Returns an error about a value that the other version requires and the new rows lack; nil if there is none.
     func missingValue(in step: MirrorStep, _ route: MirrorMapping) throws -> MigrationError? {
-        let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
         let connection = try Connection(step.fresh, mode: .readWrite, isProven: true)
         defer { connection.close() }
-        for column in StoreShape(layout, withObjects: false).required {
+        for column in try StoreShape(replicaLayout(route), withObjects: false).required {
             guard let table = step.tables.first(where: { $0.name == column.table }) else { continue }
             let kept = table.kept.first { $0.column == column.column }?.numbers ?? []
             let numbers = column.numbers.filter { !kept.contains($0) }.map(String.init).joined(separator: ", ")
@@ -121,7 +119,8 @@ extension MirroredStore {
         try connection.attach(source, as: "source", mode: .readWrite)
         try connection.attach(route.replica, as: "replica", mode: .readWrite)
         try FormatFunctions.register(on: connection)
-        let external = ExternalStorage(store: route.primary)
+        // The files of a copy are those of its moment.
+        let external = ExternalStorage(store: source)
         for function in script.script.functions(externalFile: { [system] name in
             guard StoreVerification.isPlainName(name) else { throw StoreVerification.strangeFile(name, route.primary) }
             return try external.contents(of: name, on: system) ?? system.read(Path.join(external.folder, name))
@@ -135,8 +134,11 @@ extension MirroredStore {
             }
             try reading.list(all: all)
             var tables = try reading.makeRows(keepsUnfilled: route.keepsUnfilled)
-            let standIns = try standIns(of: route)
-            for index in tables.indices { tables[index].standIns = standIns.filter { $0.table == tables[index].name } }
+            let (layout, standIns) = (try replicaLayout(route), try standIns(of: route))
+            for index in tables.indices {
+                tables[index].standIns = standIns.filter { $0.table == tables[index].name && $0.isOptional }
+                if route.keepsUnfilled { tables[index].external = layout.externalColumns(of: tables[index].name) }
+            }
             try synchroniseLog(of: source)
             return MirrorStep(
                 means: reading.means, fresh: path, tables: tables,
@@ -148,7 +150,7 @@ extension MirroredStore {
     /// The values that the store that is followed has where the other one has none.
     func standIns(of route: MirrorMapping) throws -> [StandIn] {
         guard !route.standIns.isEmpty else { return [] }
-        let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
+        let layout = try replicaLayout(route)
         return route.standIns.sorted { $0.key < $1.key }.flatMap { name, values -> [StandIn] in
             guard let entity = layout.model.entity(name), let table = layout.table(forEntity: name),
                 let number = layout.entityNumbers[name]
@@ -158,7 +160,8 @@ extension MirroredStore {
                     let column = layout.column(forAttribute: name, in: entity)
                 else { return nil }
                 return StandIn(
-                    table: table.name, column: column, number: number, value: value.stored(for: attribute).literal)
+                    table: table.name, column: column, number: number, value: value.stored(for: attribute).literal,
+                    isOptional: attribute.isOptional)
             }
         }
     }
@@ -220,6 +223,7 @@ extension MirroredStore {
         try connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = FILE")
         try connection.registerCoreDataStubs()
         try MirrorContents.register(on: connection)
+        try connection.register(ExternalStorage(store: route.replica).keptCells(on: system))
         try connection.attach(step.fresh, as: "fresh", mode: .readWrite)
         // Only the store that follows must be durable.
         try connection.execute("PRAGMA fresh.journal_mode = OFF; PRAGMA fresh.synchronous = OFF")
@@ -270,14 +274,6 @@ extension MirroredStore {
         return application
     }
 
-    /// Removes the files of deleted rows after the commit. A file that stays does no harm.
-    private func removeFiles(_ files: Set<String>, _ route: MirrorMapping, _ connection: Connection) {
-        guard !files.isEmpty, let named = try? ExternalStorage.names(in: connection) else { return }
-        let storage = ExternalStorage(store: route.replica)
-        let gone = try? storage.droppable(files.subtracting(named), of: route.replica, on: system)
-        for name in gone ?? [] { _ = try? system.remove(Path.join(storage.folder, name)) }
-    }
-
     /// Returns the present metadata with the application's entries of the source. The entries that identify the version
     /// stay.
     private func merged(_ source: StoreMetadata, into present: StoreMetadata, _ route: MirrorMapping) -> StoreMetadata {
@@ -285,48 +281,5 @@ extension MirroredStore {
         for key in present.applicationEntries.keys where source.entries[key] == nil { metadata.entries[key] = nil }
         for (key, value) in source.applicationEntries { metadata.entries[key] = value }
         return metadata
-    }
-
-    /// Copies the files that new rows refer to, durably, before the rows are written.
-    func bringFiles(of step: MirrorStep, _ route: MirrorMapping) throws {
-        let storage = ExternalStorage(store: route.replica)
-        var isNew = false
-        for name in try externalNames(of: step, route) where try storage.file(name, on: self.system) == nil {
-            // A file that the followed store itself lacks is not the mirror's fault.
-            guard let file = try step.external.lazy.compactMap({ try $0.file(name, on: self.system) }).first else {
-                continue
-            }
-            try storage.makeFolder(on: self.system)
-            let path = Path.join(storage.folder, name)
-            let part = "\(path).\(system.uniqueName()).part"
-            try system.copyExactly(file, to: part, storage.rights)
-            try system.synchronise(part)
-            try system.rename(part, to: path)
-            isNew = true
-        }
-        guard isNew else { return }
-        for folder in [storage.folder, storage.supportFolder, Path.folder(of: route.replica)] {
-            try system.synchronise(folder)
-        }
-    }
-
-    private func externalNames(of step: MirrorStep, _ route: MirrorMapping) throws -> Set<String> {
-        let connection = try Connection(step.fresh, mode: .readWrite, isProven: true)
-        defer { connection.close() }
-        let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
-        var names: Set<String> = []
-        for table in layout.tables where step.tables.contains(where: { $0.name == table.name }) {
-            for column in table.columns {
-                guard case .attribute(let entity, let name) = column.role,
-                    layout.model.entity(entity)?.attribute(name)?.allowsExternalBinaryDataStorage == true
-                else { continue }
-                let value = column.name.quotedName
-                let cells = try connection.rows(
-                    "SELECT \(value) FROM \(table.name.quotedName) WHERE substr(\(value), 1, 1) = x'02'"
-                ) { $0.blob(0) ?? [] }
-                for case .file(let name)? in cells.map(ExternalStorage.Cell.init) { names.insert(name) }
-            }
-        }
-        return names
     }
 }

@@ -17,6 +17,12 @@ extension StoreShape {
             for attribute in entity.attributes where attribute.isStored {
                 add(attribute, of: entity, table, numbers, layout)
             }
+            for leaf in layout.model.storedAttributes(declaredBy: entity)
+            where leaf.description.allowsExternalBinaryDataStorage {
+                guard let column = layout.column(forAttribute: leaf.name, in: entity) else { continue }
+                external.append(
+                    .init(place: "\(entity.name).\(leaf.name)", table: table, column: column, numbers: numbers))
+            }
             for relationship in entity.relationships where !relationship.isTransient {
                 add(relationship, of: entity, numbers, layout)
             }
@@ -74,9 +80,9 @@ extension StoreShape {
         _ layout: StoreLayout
     ) {
         guard let column = layout.column(forAttribute: attribute.name, in: entity) else { return }
-        let place = Column(place: "\(entity.name).\(attribute.name)", table: table, column: column, numbers: numbers)
-        if !attribute.isOptional && attribute.derivation == nil { required.append(place) }
-        if attribute.allowsExternalBinaryDataStorage { external.append(place) }
+        guard !attribute.isOptional, attribute.derivation == nil else { return }
+        required.append(
+            .init(place: "\(entity.name).\(attribute.name)", table: table, column: column, numbers: numbers))
     }
 
     private mutating func add(
