@@ -169,6 +169,6 @@ struct MirrorFilesTests {  // tier: long
         var asked = PreparedMigration.Options(losses: .asTheVersionsSay())
         asked.isExperimental = true
         let prepared = try PreparedMigration(store, versions: versions, to: "2", options: asked)
-        #expect(prepared.warnings.map(\.code).contains("external-file-missing"))
+        #expect(prepared.missingFiles.map(\.code) == ["external-file-missing"])
     }
 }
