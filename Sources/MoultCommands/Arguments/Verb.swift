@@ -1,4 +1,5 @@
 import Moult
+import MoultTools
 
 /// One verb of the command line, with its arguments, its help and its action.
 package struct Verb: Sendable {
@@ -175,6 +176,18 @@ package struct Option: Sendable, Hashable {
     package enum Completion: Sendable, Hashable {
         case nothing, files, folders
         case words([String])
+        /// The codes of ``Explanation``, and those of lint's rules: made only when they are asked for.
+        case codes, rules
+
+        /// The words, if the value is one of a few.
+        var choices: [String]? {
+            switch self {
+            case .nothing, .files, .folders: nil
+            case .words(let words): words
+            case .codes: Explanation.all.map(\.code)
+            case .rules: LintRule.all.map(\.code)
+            }
+        }
     }
 
     package let name: String
@@ -197,9 +210,7 @@ package struct Option: Sendable, Hashable {
     package var usage: String { "--\(name)" + (value.map { " \($0)" } ?? "") }
 
     /// Whether the value is one of a few words, and this is one of them.
-    func takes(_ word: String) -> Bool {
-        if case .words(let words) = completion { words.contains(word) } else { false }
-    }
+    func takes(_ word: String) -> Bool { completion.choices?.contains(word) ?? false }
 }
 
 /// Options that several verbs share.

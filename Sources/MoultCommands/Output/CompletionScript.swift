@@ -87,7 +87,7 @@ enum CompletionScript {
     }
 
     private static func candidates(_ completion: Option.Completion) -> String {
-        if case .words(let words) = completion { words.joined(separator: " ") } else { "" }
+        completion.choices?.joined(separator: " ") ?? ""
     }
 
     // MARK: - zsh
@@ -153,7 +153,7 @@ enum CompletionScript {
         case .nothing: " "
         case .files: "_files"
         case .folders: "_files -/"
-        case .words(let words): "(\(words.joined(separator: " ")))"
+        case .words, .codes, .rules: "(\(candidates(completion)))"
         }
     }
 
@@ -188,12 +188,12 @@ enum CompletionScript {
             var line = "complete -c \(quoted(program)) -n \(condition) -l \(option.name) -d \(quoted(option.help))"
             if option.value != nil { line += option.completion == .files ? " -r -F" : " -x" }
             if let names = option.names { line += asking(names) }
-            if case .words(let words) = option.completion { line += " -a \(quoted(words.joined(separator: " ")))" }
+            if let words = option.completion.choices { line += " -a \(quoted(words.joined(separator: " ")))" }
             return line
         }
             + verb.operands.compactMap { operand in
                 if let names = operand.names { return "complete -c \(quoted(program)) -n \(condition)\(asking(names))" }
-                guard case .words(let words) = operand.completion else { return nil }
+                guard let words = operand.completion.choices else { return nil }
                 return "complete -c \(quoted(program)) -n \(condition) -f -a \(quoted(words.joined(separator: " ")))"
             }
     }

@@ -198,6 +198,17 @@ extension EntityMatching {
         self.init(joining: steps, from: first, to: last)
     }
 
+    /// Returns the correspondence of each version but the last with the last one, along the versions between them. Each
+    /// takes one step more than the one after it.
+    package static func chains(_ versions: ModelVersions) throws(MigrationError) -> [EntityMatching] {
+        var walker = PathWalker(versions: versions, answers: .none)
+        var chains: [EntityMatching] = []
+        for step in try walker.correspondences(from: 0, to: versions.versions.count - 1).reversed() {
+            chains.append(chains.last.map { EntityMatching(joining: [step, $0], from: step, to: $0) } ?? step)
+        }
+        return chains.reversed()
+    }
+
     /// - Parameter steps: the correspondences of neighbouring versions in order, including the first and the last.
     private init(joining steps: [EntityMatching], from first: EntityMatching, to last: EntityMatching) {
         var entities = first.entitySources

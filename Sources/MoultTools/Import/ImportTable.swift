@@ -2,12 +2,17 @@ import Moult
 import MoultBasics
 import MoultModel
 
-/// The rows of a file to import.
+/// The rows of a file to import. Each pass over them reads the file again, so that no file is too large for the memory.
 struct ImportTable {
     /// The path of the file.
     let path: String
+    /// The properties that the columns hold.
     let columns: [String]
-    let rows: [Row]
+    /// The number of rows.
+    let count: Int
+    private let isExact: Bool
+    /// By column, the property that it holds, if it has another name.
+    private let names: [String: String]
 
     /// The columns that `export` adds to the properties, under names that no property has.
     static let added = ["Z_PK": key, "entity": entity]
@@ -31,50 +36,65 @@ struct ImportTable {
         var isNull: Bool { if case .json(.null) = self { true } else { false } }
     }
 
+    /// Reads the whole file once.
+    ///
     /// - Parameters:
     ///   - isExact: whether an apostrophe before a formula is part of the text.
     ///   - names: by column, the property that it holds, if it has another name.
     /// - Throws: `usage` with the line of invalid CSV or JSON Lines, or if two columns hold one property; any error from
     ///   reading the file.
-    init(_ path: String, isExact: Bool, renaming names: [String: String], _ system: any System) throws {
-        self.path = path
-        let bytes = try system.read(path)
+    init(_ path: String, isExact: Bool, renaming names: [String: String]) throws {
+        (self.path, self.isExact, self.names) = (path, isExact, names)
+        var (columns, count): ([String], Int) = ([], 0)
         if path.hasSuffix(".csv") {
-            let csv = try CSVReader(bytes, place: path)
-            try Self.check(csv.columns, path)
-            let columns = csv.columns.map { names[$0] ?? $0 }
+            var csv = try CSVReader(FileBytes(path))
+            columns = csv.columns
             try Self.check(columns, path)
-            self.columns = columns
-            rows = csv.rows.map { row in
-                Row(
-                    line: row.line,
-                    values: Dictionary(
-                        zip(columns, row.fields.map { Value($0, isExact: isExact) }),
-                        uniquingKeysWith: { first, _ in first }))
+            while try csv.next() != nil { count += 1 }
+        } else {
+            var known: Set<String> = []
+            try Self.forEachObject(of: path) { _, members in
+                for member in members where known.insert(member.key).inserted { columns.append(member.key) }
+                count += 1
             }
-            return
-        }
-        var (columns, rows): ([String], [Row]) = ([], [])
-        var known: Set<String> = []
-        for (place, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
-        where !line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) {
-            let document = try JSONValue(parsing: Array(line), place: "\(path):\(place + 1)", code: .usage)
-            guard let members = document.members else {
-                throw MigrationError(
-                    .usage, "The line is not an object of JSON.", place: "\(path):\(place + 1)",
-                    remedy: "Write one object on each line. Nothing was imported.")
-            }
-            for member in members where known.insert(member.key).inserted { columns.append(member.key) }
-            rows.append(
-                Row(
-                    line: place + 1,
-                    values: Dictionary(
-                        members.map { (names[$0.key] ?? $0.key, Value.json($0.value)) },
-                        uniquingKeysWith: { first, _ in first })))
         }
         columns = columns.map { names[$0] ?? $0 }
         try Self.check(columns, path)
-        (self.columns, self.rows) = (columns, rows)
+        (self.columns, self.count) = (columns, count)
+    }
+
+    /// Calls `body` with each row, in order.
+    func forEachRow(_ body: (Row) throws -> Void) throws {
+        guard path.hasSuffix(".csv") else {
+            return try Self.forEachObject(of: path) { line, members in
+                let values = members.map { (names[$0.key] ?? $0.key, Value.json($0.value)) }
+                try body(Row(line: line, values: Dictionary(values, uniquingKeysWith: { first, _ in first })))
+            }
+        }
+        var csv = try CSVReader(FileBytes(path))
+        while let row = try csv.next() {
+            let values = zip(columns, row.fields.map { Value($0, isExact: isExact) })
+            try body(Row(line: row.line, values: Dictionary(values, uniquingKeysWith: { first, _ in first })))
+        }
+    }
+
+    /// Calls `body` with each object of JSON Lines, and the number of its line.
+    private static func forEachObject(
+        of path: String, _ body: (_ line: Int, _ members: [JSONValue.Member]) throws -> Void
+    ) throws {
+        var bytes = FileBytes(path)
+        var number = 0
+        while let line = try bytes.line() {
+            number += 1
+            if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) { continue }
+            let document = try JSONValue(parsing: line, place: "\(path):\(number)", code: .usage)
+            guard let members = document.members else {
+                throw MigrationError(
+                    .usage, "The line is not an object of JSON.", place: "\(path):\(number)",
+                    remedy: "Write one object on each line. Nothing was imported.")
+            }
+            try body(number, members)
+        }
     }
 
     private static func check(_ columns: [String], _ path: String) throws {
@@ -212,6 +232,58 @@ extension [UInt8] {
     }
 }
 
+/// The bytes of a file, which are read a piece at a time.
+struct FileBytes {
+    let path: String
+    private var piece: [UInt8] = []
+    private var position = 0
+    private var offset: Int64 = 0
+    private var isAtEnd = false
+
+    init(_ path: String) { self.path = path }
+
+    /// Returns the next byte, which stays the next one; nil at the end of the file.
+    mutating func peek() throws -> UInt8? {
+        if position == piece.count, !isAtEnd {
+            piece = try POSIXSystem().bytes(of: path, from: offset, count: 1 << 20)
+            (offset, position, isAtEnd) = (offset + Int64(piece.count), 0, piece.isEmpty)
+        }
+        return position < piece.count ? piece[position] : nil
+    }
+
+    /// Steps over the next byte if it is the given one.
+    mutating func take(_ byte: UInt8) throws -> Bool {
+        guard try peek() == byte else { return false }
+        position += 1
+        return true
+    }
+
+    /// Returns the bytes before the next `end` or `other`, which is not stepped over, or before the end of the file.
+    mutating func take(before end: UInt8, or other: UInt8? = nil) throws -> [UInt8] {
+        let other = other ?? end
+        var taken: [UInt8] = []
+        while try peek() != nil {
+            let begin = position
+            position = piece.withUnsafeBufferPointer { bytes in
+                var place = begin
+                while place < bytes.count, bytes[place] != end, bytes[place] != other { place += 1 }
+                return place
+            }
+            taken += piece[begin..<position]
+            if position < piece.count { break }
+        }
+        return taken
+    }
+
+    /// Returns the next line without its line feed; nil at the end of the file.
+    mutating func line() throws -> [UInt8]? {
+        guard try peek() != nil else { return nil }
+        let line = try take(before: UInt8(ascii: "\n"))
+        _ = try take(UInt8(ascii: "\n"))
+        return line
+    }
+}
+
 /// A reader of CSV (RFC 4180) with a header line. Fields may be quoted, and lines may end with LF or CRLF.
 struct CSVReader {
     /// A field. An empty one without quotation marks is NULL.
@@ -220,98 +292,77 @@ struct CSVReader {
         var isQuoted: Bool
     }
 
-    let columns: [String]
-    /// The rows, each with the number of its first line.
-    let rows: [(line: Int, fields: [Field])]
+    private(set) var columns: [String] = []
+    private var bytes: FileBytes
+    private var line = 1
+    private let (comma, feed, quote) = (UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\""))
 
-    /// - Throws: `usage` with the line of an unterminated field, text after a closing quotation mark, a row with more or
-    ///   fewer fields than the header, or text that is not UTF-8; `usage` for a file without a header.
-    init(_ bytes: [UInt8], place: String) throws {
-        var records = Records(bytes: bytes, place: place)
-        guard let header = try records.next() else { throw Records.wrong("The file has no header line.", place, 1) }
+    /// Reads the header.
+    ///
+    /// - Throws: `usage` for a file without a header; otherwise as ``next()``.
+    init(_ bytes: FileBytes) throws {
+        self.bytes = bytes
+        // Some programs write a byte order mark.
+        for byte: UInt8 in [0xEF, 0xBB, 0xBF] { guard try self.bytes.take(byte) else { break } }
+        guard let header = try record() else { throw wrong("The file has no header line.", 1) }
         columns = header.fields.map(\.text)
-        var rows: [(line: Int, fields: [Field])] = []
-        while let row = try records.next() {
-            guard row.fields.count == columns.count else {
-                throw Records.wrong(
-                    "The row has \(Quantity.count(row.fields.count, "field")), but the header has \(columns.count).",
-                    place, row.line)
-            }
-            rows.append(row)
-        }
-        self.rows = rows
     }
 
-    /// The records of the bytes, read one after the other.
-    private struct Records {
-        let bytes: [UInt8]
-        let place: String
-        private var position: Int
-        private var line = 1
-
-        init(bytes: [UInt8], place: String) {
-            self.bytes = bytes
-            self.place = place
-            // Some programs write a byte order mark.
-            position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+    /// Reads the next row, with the number of its first line; returns nil at the end.
+    ///
+    /// - Throws: `usage` with the line of an unterminated field, text after a closing quotation mark, a row with more or
+    ///   fewer fields than the header, or text that is not UTF-8.
+    mutating func next() throws -> (line: Int, fields: [Field])? {
+        guard let row = try record() else { return nil }
+        guard row.fields.count == columns.count else {
+            throw wrong(
+                "The row has \(Quantity.count(row.fields.count, "field")), but the header has \(columns.count).",
+                row.line)
         }
+        return row
+    }
 
-        static func wrong(_ message: String, _ place: String, _ line: Int) -> MigrationError {
-            MigrationError(
-                .usage, message, place: "\(place):\(line)", remedy: "Correct the file. Nothing was imported.")
+    private mutating func record() throws -> (line: Int, fields: [Field])? {
+        guard try bytes.peek() != nil else { return nil }
+        let start = line
+        var fields = [try field()]
+        while try bytes.take(comma) { fields.append(try field()) }
+        _ = try bytes.take(UInt8(ascii: "\r"))
+        if try bytes.take(feed) {
+            line += 1
+        } else if try bytes.peek() != nil {
+            throw wrong("Something follows the closing quotation mark of a field.", line)
         }
+        return (start, fields)
+    }
 
-        /// Reads the next record; returns nil at the end.
-        mutating func next() throws -> (line: Int, fields: [Field])? {
-            guard position < bytes.count else { return nil }
-            let start = line
-            var fields = [try field()]
-            while position < bytes.count, bytes[position] == UInt8(ascii: ",") {
-                position += 1
-                fields.append(try field())
-            }
-            if position < bytes.count, bytes[position] == UInt8(ascii: "\r") { position += 1 }
-            if position < bytes.count {
-                guard bytes[position] == UInt8(ascii: "\n") else {
-                    throw Self.wrong("Something follows the closing quotation mark of a field.", place, line)
-                }
-                position += 1
-                line += 1
-            }
-            return (start, fields)
+    private mutating func field() throws -> Field {
+        guard try bytes.take(quote) else {
+            var value = try bytes.take(before: comma, or: feed)
+            // A carriage return ends a line only before a line feed or the end of the file.
+            if try bytes.peek() != comma, value.last == UInt8(ascii: "\r") { value.removeLast() }
+            return Field(text: try text(value), isQuoted: false)
         }
+        let start = line
+        var value: [UInt8] = []
+        repeat {
+            let part = try bytes.take(before: quote)
+            value += part
+            line += part.count { $0 == feed }
+            guard try bytes.take(quote) else { throw wrong("A field in quotation marks does not end.", start) }
+            guard try bytes.take(quote) else { return Field(text: try text(value), isQuoted: true) }
+            value.append(quote)
+        } while true
+    }
 
-        private mutating func field() throws -> Field {
-            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
-                let start = position
-                while position < bytes.count, !",\n".utf8.contains(bytes[position]) { position += 1 }
-                // A carriage return ends a line only before a line feed or the end of the file.
-                let isLast = position == bytes.count || bytes[position] == UInt8(ascii: "\n")
-                if isLast, position > start, bytes[position - 1] == UInt8(ascii: "\r") { position -= 1 }
-                return Field(text: try text(bytes[start..<position]), isQuoted: false)
-            }
-            let start = line
-            position += 1
-            var value: [UInt8] = []
-            while position < bytes.count {
-                let byte = bytes[position]
-                position += 1
-                if byte == UInt8(ascii: "\"") {
-                    guard position < bytes.count, bytes[position] == byte else {
-                        return Field(text: try text(value[...]), isQuoted: true)
-                    }
-                    position += 1
-                }
-                if byte == UInt8(ascii: "\n") { line += 1 }
-                value.append(byte)
-            }
-            throw Self.wrong("A field in quotation marks does not end.", place, start)
-        }
+    private func text(_ bytes: [UInt8]) throws -> String {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.utf8.elementsEqual(bytes) else { throw wrong("The text is not UTF-8.", line) }
+        return text
+    }
 
-        private func text(_ bytes: ArraySlice<UInt8>) throws -> String {
-            let text = String(decoding: bytes, as: UTF8.self)
-            guard text.utf8.elementsEqual(bytes) else { throw Self.wrong("The text is not UTF-8.", place, line) }
-            return text
-        }
+    private func wrong(_ message: String, _ line: Int) -> MigrationError {
+        MigrationError(
+            .usage, message, place: "\(bytes.path):\(line)", remedy: "Correct the file. Nothing was imported.")
     }
 }

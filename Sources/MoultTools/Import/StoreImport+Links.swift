@@ -49,7 +49,7 @@ extension StoreImport {
     /// Sets the pairs of a to-many relationship, in order.
     func link(_ table: ImportTable, _ entity: EntityDescription, _ relationship: RelationshipDescription) throws {
         guard table.columns.count >= 2 else {
-            guard !table.rows.isEmpty else { return }
+            guard table.count > 0 else { return }
             throw MigrationError(
                 .usage, "A file of pairs has two columns of keys.", place: "\(table.path):1",
                 remedy: "Write the key of each owner and that of its destination. Nothing was imported.")
@@ -57,8 +57,8 @@ extension StoreImport {
         let destination = table.columns[1]
         var lists: [(owner: Object, objects: [(position: Int64, object: Object)])] = []
         var places: [ObjectID: Int] = [:]
-        for row in table.rows {
-            guard let own = row.values[table.columns[0]], let other = row.values[destination] else { continue }
+        try table.forEachRow { row in
+            guard let own = row.values[table.columns[0]], let other = row.values[destination] else { return }
             let owner = try self.object(of: entity, key(own, table, row), row, table)
             let object = try self.destination(of: relationship, other, row, table)
             let position = try row.values["position"].flatMap { $0.isNull ? nil : try key($0, table, row) } ?? 0

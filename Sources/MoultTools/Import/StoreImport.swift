@@ -25,8 +25,8 @@ package final class StoreImport {
     var tables: [(target: Target, table: ImportTable)] = []
     /// The new objects, by the root of their entity and their key in the files.
     var imported: [String: [Int64: Object]] = [:]
-    /// The new objects in the order of the rows, each with the place of its row.
-    var origins: [(object: Object, place: String)] = []
+    /// The new objects in the order of the rows, each with the line of its row and the number of its table.
+    var origins: [(object: Object, line: Int, table: Int)] = []
     var known: [String: [Int64: ObjectID]] = [:]
     var named: [String: [AttributeValue: [Object]]] = [:]
 
@@ -80,6 +80,12 @@ package final class StoreImport {
     package func run(_ path: String, entity: String? = nil) throws -> [String: Int] {
         let files = try files(at: path, entity)
         let digest = try digest(of: files)
+        func checkFiles() throws {
+            guard try self.digest(of: files) != digest else { return }
+            throw MigrationError(
+                .usage, "A file has changed while it was imported.", place: path,
+                remedy: "Wait until nothing writes it, then import it again. Nothing was imported.")
+        }
         // The identifier is unique in the store, because it includes that of the last import.
         let last = try store.metadata().entries[ImportRecord.key]?.string ?? ""
         let record = ImportRecord(
@@ -92,18 +98,20 @@ package final class StoreImport {
             if case .objects(let entity) = target {
                 names = (properties[entity.name] ?? [:]).merging(ImportTable.added) { $1 }
             }
-            tables.append((target, try ImportTable(file, isExact: isExact, renaming: names, system)))
+            tables.append((target, try ImportTable(file, isExact: isExact, renaming: names)))
         }
         // Each object is made, linked and saved.
-        WorkMeter.expect(rows: 3 * Int64(tables.reduce(0) { $0 + ($1.target.isOfObjects ? $1.table.rows.count : 0) }))
-        for (target, table) in tables { if case .objects(let entity) = target { try insert(table, entity) } }
+        WorkMeter.expect(rows: 3 * Int64(tables.reduce(0) { $0 + ($1.target.isOfObjects ? $1.table.count : 0) }))
+        for (place, (target, table)) in tables.enumerated() {
+            if case .objects(let entity) = target { try insert(table, place, entity) }
+        }
         var next = origins.makeIterator()
         for (target, table) in tables {
             guard case .objects = target else { continue }
             var links: [String: [Link]] = [:]
-            for row in table.rows {
+            try table.forEachRow { row in
                 WorkMeter.current?.advance()
-                guard let object = next.next()?.object else { continue }
+                guard let object = next.next()?.object else { return }
                 let own = links[object.entityName] ?? self.links(of: object.entityName, in: table)
                 links[object.entityName] = own
                 for link in own { try self.link(object, row, table, link) }
@@ -112,6 +120,7 @@ package final class StoreImport {
         for (target, table) in tables {
             if case .pairs(let entity, let relationship) = target { try link(table, entity, relationship) }
         }
+        try checkFiles()
         try record.write(sidecar, system)
         try store.writing {
             try save()
@@ -123,7 +132,7 @@ package final class StoreImport {
     // MARK: - An import with an unknown outcome
 
     private func digest(of files: [String]) throws -> String {
-        let texts = try files.map { "\(Digest.sha256(try system.read($0)).hexadecimal) \(Path.name(of: $0))\n" }
+        let texts = try files.map { "\(try system.digest(of: $0).hexadecimal) \(Path.name(of: $0))\n" }
         return Digest.sha256(Array(texts.joined().utf8)).hexadecimal
     }
 
@@ -202,10 +211,10 @@ package final class StoreImport {
 
     // MARK: - Objects
 
-    private func insert(_ table: ImportTable, _ entity: EntityDescription) throws {
+    private func insert(_ table: ImportTable, _ place: Int, _ entity: EntityDescription) throws {
         try check(table.columns, of: entity, table)
         var attributes: [String: [StoredAttribute]] = [:]
-        for row in table.rows {
+        try table.forEachRow { row in
             WorkMeter.current?.advance()
             var entity = entity
             if case .text(let name)? = row.values[ImportTable.entity].flatMap(Self.plain), name != entity.name {
@@ -228,8 +237,8 @@ package final class StoreImport {
                     throw wrong(error.message, table, row)
                 }
             }
-            origins.append((object, table.place(of: row)))
-            guard let value = row.values[ImportTable.key], !value.isNull else { continue }
+            origins.append((object, row.line, place))
+            guard let value = row.values[ImportTable.key], !value.isNull else { return }
             let key = try key(value, table, row)
             guard imported[model.root(of: entity).name, default: [:]].updateValue(object, forKey: key) == nil else {
                 throw wrong("Another row has the key \(key) too.", table, row)
@@ -315,8 +324,7 @@ extension StoreImport {
         do {
             _ = try context.save()
         } catch let error as ValidationErrors {
-            let places = origins.map { ($0.object.id, $0.place) }
-            let place = Dictionary(places, uniquingKeysWith: { first, _ in first })
+            let place = places()
             let lines = error.violations.prefix(10).map { "\(place[$0.id] ?? $0.entityName): \($0.message)" }
             let more = error.violations.count > 10 ? " There are \(error.violations.count - 10) more." : ""
             throw MigrationError(
@@ -329,8 +337,14 @@ extension StoreImport {
         }
     }
 
+    /// The places of the rows, by the identifiers of their objects.
+    private func places() -> [ObjectID: String] {
+        let places = origins.map { ($0.object.id, "\(tables[$0.table].table.path):\($0.line)") }
+        return Dictionary(places, uniquingKeysWith: { first, _ in first })
+    }
+
     private func describe(_ error: MergeConflictError) -> String {
-        let place = Dictionary(origins.map { ($0.object.id, $0.place) }, uniquingKeysWith: { first, _ in first })
+        let place = places()
         return error.conflicts.prefix(10).map { conflict in
             let rows = conflict.objects.map { place[$0] ?? "\($0.entityName) \($0.key)" }
             let other = conflict.storedID.map { " and \($0.entityName) \($0.key) of the store" } ?? ""

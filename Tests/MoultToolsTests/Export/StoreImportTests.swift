@@ -267,6 +267,60 @@ struct StoreImportTests {  // tier: long
         #expect(try count() == (isSaved ? "7\n" : "5\n"))
     }
 
+    /// A system on which a file grows after it was read for the first time.
+    private struct Growing: ForwardingSystem {
+        func digest(of path: String) throws -> [UInt8] {
+            defer {
+                if let file = FileHandle(forWritingAtPath: path) {
+                    _ = try? file.seekToEnd()
+                    try? file.write(contentsOf: Data("oil\n".utf8))
+                    try? file.close()
+                }
+            }
+            return try real.digest(of: path)
+        }
+    }
+
+    @Test func `a file that changes while it is imported is refused, and nothing is imported`() throws {
+        let store = try SampleStore(count: 1)
+        let new = try Empty(store.model, in: store.folder)
+        let path = store.folder.path + "/Ingredient.csv"
+        try Data("name\nsalt\n".utf8).write(to: URL(fileURLWithPath: path))
+        let run = try StoreImport(into: new.path, at: new.version, isExact: false, Growing())
+        let error = #expect(throws: MigrationError.self) { try run.run(path) }
+        #expect(error?.message == "A file has changed while it was imported.")
+        #expect(try SQLiteShell.run(new.path, "SELECT count(*) FROM ZINGREDIENT") == "0\n")
+        let again = try StoreImport(into: new.path, at: new.version, isExact: false)
+        #expect(try again.run(path) == ["Ingredient": 3])
+    }
+
+    @Test func `a file may be larger than the memory for one, and values lie across its pieces`() throws {
+        let model = try ManagedObjectModel("Note = text String, rank Integer64")
+        let folder = try ScratchFolder()
+        let new = try Empty(model, in: folder)
+        let path = folder.path + "/Note.csv"
+        #expect(FileManager.default.createFile(atPath: path, contents: Data("text,rank\r\n".utf8)))
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        _ = try file.seekToEnd()
+        // A part has 12 bytes in the file, so that pieces of a power of two end inside one.
+        let part = "a\"\"é,\r\n…."
+        let (count, rows) = (100_000, 117)
+        let text = Data((String(repeating: part, count: count)).utf8)
+        for rank in 0..<rows { try file.write(contentsOf: Data("\"".utf8) + text + Data("\",\(rank)\r\n".utf8)) }
+        try file.close()
+        #expect(try #require(POSIXSystem().status(of: path)).size > 128 << 20)
+        #expect(try new.take(path) == ["Note": rows])
+        let whole = part.replacing("\"\"", with: "\"")
+        #expect(
+            try SQLiteShell.run(
+                new.path,
+                """
+                SELECT count(*), min(length(CAST(ZTEXT AS BLOB))), max(length(CAST(ZTEXT AS BLOB))), sum(ZRANK),
+                    sum(replace(ZTEXT, '\(whole)', '') = '') FROM ZNOTE
+                """)
+                == "\(rows)|\(whole.utf8.count * count)|\(whole.utf8.count * count)|\(rows * (rows - 1) / 2)|\(rows)\n")
+    }
+
     @Test func `a row that does not fit is named by its line, and nothing is imported`() throws {
         let model = try ManagedObjectModel(
             """

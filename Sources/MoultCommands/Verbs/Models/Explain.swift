@@ -18,5 +18,5 @@ extension Verb {
 
     private static let code = Operand(
         "CODE", "The code, such as OPEN001, lossNotAccepted or dangling-reference, or a group such as OPEN.",
-        isOptional: true, completes: .words(Explanation.all.map(\.code)))
+        isOptional: true, completes: .codes)
 }

@@ -55,7 +55,7 @@ extension Verb {
     fileprivate static let dryRun = Option.flag("dry-run", "With --fix: say what would be written, and write nothing.")
     fileprivate static let ignore = Option.value(
         "ignore", "CODES", "Rules to leave out, separated by commas, such as SHAPE003. May be repeated.",
-        completes: .words(LintRule.all.map(\.code)))
+        completes: .rules)
 }
 
 extension Option {

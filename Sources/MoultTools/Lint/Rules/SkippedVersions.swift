@@ -40,13 +40,14 @@ enum SkippedVersions {
         guard versions.count > 2, steps.contains(where: { $0.diff.changes.contains { kinds.contains($0.kind) } }) else {
             return []
         }
+        guard let chains = try? EntityMatching.chains(subject.nodes) else { return [] }
         var found: [Rename] = []
         for (position, older) in versions.dropLast(2).enumerated() {
             // A mapping model decides about the values itself.
             guard subject.releases.isEmpty || subject.isReleased(older),
                 !steps[position...].contains(where: \.isRegistered)
             else { continue }
-            for rename in renames(from: position, subject.nodes) {
+            for rename in renames(from: older, along: chains[position], subject.nodes) {
                 if let same = found.firstIndex(where: { ($0.entity, $0.property) == (rename.entity, rename.property) })
                 {
                     found[same].versions += rename.versions
@@ -58,12 +59,13 @@ enum SkippedVersions {
         return found
     }
 
-    private static func renames(from position: Int, _ nodes: ModelVersions) -> [Rename] {
-        let (older, last) = (nodes.versions[position], nodes.versions.count - 1)
-        guard let direct = try? EntityMatching(from: older, to: nodes.versions[last]),
-            let chain = try? EntityMatching(nodes, from: position, to: last)
-        else { return [] }
-        return nodes.versions[last].model.entities.flatMap { entity -> [Rename] in
+    private static func renames(
+        from older: ModelVersion, along chain: EntityMatching, _ nodes: ModelVersions
+    ) -> [Rename] {
+        guard let newest = nodes.versions.last, let direct = try? EntityMatching(from: older, to: newest) else {
+            return []
+        }
+        return newest.model.entities.flatMap { entity -> [Rename] in
             let name = entity.name
             guard let source = chain.entitySources[name], let former = older.model.entity(source) else { return [] }
             guard direct.entitySources[name] == source else {
