@@ -295,7 +295,9 @@ struct CSVReader {
     private(set) var columns: [String] = []
     private var bytes: FileBytes
     private var line = 1
-    private let (comma, feed, quote) = (UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\""))
+    private let comma = UInt8(ascii: ",")
+    private let feed = UInt8(ascii: "\n")
+    private let quote = UInt8(ascii: "\"")
 
     /// Reads the header.
     ///
