@@ -308,7 +308,7 @@ struct StoreImportTests {  // tier: long
         let text = Data((String(repeating: part, count: count)).utf8)
         for rank in 0..<rows { try file.write(contentsOf: Data("\"".utf8) + text + Data("\",\(rank)\r\n".utf8)) }
         try file.close()
-        #expect(try #require(POSIXSystem().status(of: path)).size > 128 << 20)
+        #expect(try POSIXSystem().status(of: path)?.size ?? 0 > 128 << 20)
         #expect(try new.take(path) == ["Note": rows])
         let whole = part.replacing("\"\"", with: "\"")
         #expect(
