@@ -202,6 +202,29 @@ extension FlippedByteTests {
     }
 }
 
+extension FlippedByteTests {
+    /// SQLite writes the frames back that the reader does not need, and does not synchronise the database.
+    @Test func `a write-back that a reader cuts short is proven`() throws {
+        let folder = try ScratchFolder()
+        let path = try POSIXSystem().resolve(folder.path) + "/numbers.sqlite"
+        let writer = try SQLiteProcess(path)
+        _ = try writer.run("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(20000))")
+        let reader = try SQLiteProcess(path)
+        _ = try reader.run("BEGIN; SELECT count(*) FROM t")
+        _ = try writer.run("INSERT INTO t VALUES (2)")
+        let disk = FlippingDisk(number: 1, place: 3_000)
+        try disk.watching(folder.path) {
+            let connection = try Connection(path, mode: .readWrite, isProven: true)
+            defer { connection.close() }
+            let error = #expect(throws: MigrationError.self) { try connection.writeBackLog(POSIXSystem()) }
+            #expect(error?.code == .inputOutput && error?.message.contains("is not read as it was written") == true)
+        }
+        #expect(disk.met.hasPrefix("numbers.sqlite write"))
+        reader.end()
+        writer.end()
+    }
+}
+
 /// A store, and some work on it that can be done again and again.
 private struct FlipGround {
     let work: FlippedByteTests.Work
