@@ -58,12 +58,12 @@ struct WatchedFile {
         }
 
         /// Reads from the file, and fails if a page is not read as it was written: SQLite would change it, and write it
-        /// over the page before it is proven.
+        /// over the page before it is proven. It writes over nothing in a rollback journal.
         func read(_ buffer: UnsafeMutableRawPointer?, _ count: Int32, at offset: Int64) -> Int32 {
             let result = answering(.read, failure: IOError.read) {
                 real.pointee.pMethods?.pointee.xRead?(real, buffer, count, offset)
             }
-            guard result == SQLITE_OK || result == IOError.shortRead,
+            guard result == SQLITE_OK || result == IOError.shortRead, !isJournal || database?.log === self,
                 written?.match(UnsafeRawBufferPointer(start: buffer, count: Int(count)), at: offset) == false
             else { return result }
             (database ?? self).wrongFile = path
