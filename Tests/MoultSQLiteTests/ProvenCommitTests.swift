@@ -148,6 +148,53 @@ struct ProvenCommitTests {
         #expect(try SQLiteShell.run(path, ".sha3sum --schema") == expected)
     }
 
+    /// SQLite reads a page again that has left its cache, and would write it as it has read it.
+    @Test(arguments: ["DELETE", "WAL"])
+    func `a wrong page that is read before it is proven is not committed`(mode: String) throws {
+        try make(mode)
+        let rows = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
+        _ = try SQLiteShell.run(path, "\(rows) INSERT INTO t SELECT hex(zeroblob(300)) || i FROM n")
+        let expected = try SQLiteShell.run(path, ".sha3sum --schema")
+        try watching {
+            let connection = try Connection(path, mode: .readWrite, isProven: true)
+            defer { connection.close() }
+            try connection.execute("PRAGMA cache_size = 2")
+            disk.isWrong.withLock {
+                $0 = { $0.isJournal == (mode == "WAL") && !$0.bytes.starts(with: "SQLite format 3".utf8) }
+            }
+            let error = #expect(throws: MigrationError.self) {
+                try connection.proving {
+                    try connection.execute(
+                        """
+                        BEGIN; UPDATE t SET a = replace(a, '0', '1'); UPDATE t SET a = replace(a, '1', '2'); COMMIT
+                        """)
+                }
+            }
+            #expect(error?.code == .inputOutput && error?.message.contains("is not read as it was written") == true)
+            #expect(disk.isWrong.withLock { $0 == nil })
+        }
+        #expect(try SQLiteShell.run(path, ".sha3sum --schema") == expected)
+    }
+
+    /// The pages of a transaction that do not fit in memory are in the log, where a rollback leaves them.
+    @Test func `another process that writes after a rollback is not taken for a wrong disk`() throws {
+        try make("WAL")
+        let rows = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
+        _ = try SQLiteShell.run(path, "\(rows) INSERT INTO t SELECT hex(zeroblob(300)) || i FROM n")
+        let connection = try Connection(path, mode: .readWrite, isProven: true)
+        defer { connection.close() }
+        try connection.execute("PRAGMA cache_size = 2")
+        #expect(throws: CancellationError.self) {
+            try connection.transaction {
+                try connection.execute("UPDATE t SET a = 'not committed' || a")
+                throw CancellationError()
+            }
+        }
+        _ = try SQLiteShell.run(path, "INSERT INTO t SELECT a FROM t LIMIT 100")
+        try connection.transaction { try connection.execute("INSERT INTO t VALUES (2)") }
+        #expect(try SQLiteShell.run(path, "SELECT count(*), sum(a = 2) FROM t") == "502|1\n")
+    }
+
     /// The next connection begins the playback again.
     @Test(arguments: [true, false])
     func `a journal stays until what is played back from it is proven`(isAttached: Bool) throws {

@@ -91,6 +91,26 @@ struct WrittenBlocksTests {
         }
     }
 
+    @Test func `a byte that is read wrong differs until it is proven`() {
+        for seed in 0..<2000 as Range<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            var trial = trial(&random)
+            guard let wrong = trial.unread.keys.sorted().randomElement(using: &random) else { continue }
+            func isRead(_ range: Range<Int>) -> Bool {
+                trial.file[range].withUnsafeBytes { trial.blocks.match($0, at: Int64(range.lowerBound)) }
+            }
+            let count = trial.file.count
+            let before = isRead(0..<count)
+            trial.file[wrong] ^= 1
+            let around = isRead(max(0, wrong - 3)..<min(wrong + 3, count))
+            let beside = [isRead(0..<wrong), isRead((wrong + 1)..<count)]
+            let outcome = trial.prove()
+            let after = isRead(0..<count)
+            #expect(before && !around && beside == [true, true] && after, "seed \(seed), byte \(wrong)")
+            #expect(outcome == .different)
+        }
+    }
+
     @Test func `a file that is too short differs`() {
         var trial = Trial()
         trial.write([UInt8](repeating: 1, count: 64), at: 0)

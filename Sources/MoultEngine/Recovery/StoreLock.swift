@@ -235,6 +235,8 @@ extension Connection {
             guard try fileChangedOnTheWay() != nil else { throw error }
             try proving(writeBack)
         }
+        // SQLite does not synchronise the database if another process reads the log.
+        try proveWrites()
         // SQLite has no locks on this file.
         if try system.exists(path + "-wal") { try system.synchronise(path + "-wal") }
     }

@@ -107,8 +107,13 @@ extension Executor {
         }
         guard let committed, try difference(from: committed.pages) != nil else { return }
         logWrittenAgain()
-        try lock.connection.proving { try writePages(of: committed.copy) }
-        try lock.connection.writeBackLog(system)
+        do {
+            try lock.connection.proving { try writePages(of: committed.copy) }
+            try lock.connection.writeBackLog(system)
+        } catch {
+            log.append("Run \(identifier): the new store could not be written again: ", error)
+            try? lock.settle()
+        }
         guard let page = try difference(from: committed.pages) else { return }
         throw MigrationError(
             .verificationFailed, "The new store was committed, but its page \(page) is not read as it was written.",

@@ -178,7 +178,7 @@ extension Connection {
         let states = [file, file.log].compactMap(\.self).filter { $0.written != nil }
         if !states.isEmpty, isInTransaction { _ = try flushPages() }
         for state in states { try check(state.proveWrites()) }
-        defer { file.wrongJournal = nil }
-        return states.filter { $0.written?.takeDifference() == true }.first?.path ?? file.wrongJournal
+        defer { file.wrongFile = nil }
+        return states.filter { $0.written?.takeDifference() == true }.first?.path ?? file.wrongFile
     }
 }

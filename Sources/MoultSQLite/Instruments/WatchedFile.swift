@@ -18,8 +18,8 @@ struct WatchedFile {
         weak var log: State?
         /// The database of a WAL or a journal.
         weak var database: State?
-        /// The path of the database's journal, if a synchronisation has failed because it is not read as it was written.
-        var wrongJournal: String?
+        /// The path of the database or of its journal, if a call has failed because it is not read as it was written.
+        var wrongFile: String?
         /// The number of differences after which a synchronisation has failed.
         private var reported = 0
         private let real: File
@@ -43,6 +43,8 @@ struct WatchedFile {
                 let result = proveWrites()
                 guard result == SQLITE_OK else { return result }
             }
+            // With its last frame, the transaction would count for the next process that reads the WAL.
+            if database?.log === self, written?.hasDiffered == true { return IOError.write }
             let result = answering(.write(offset: offset), bytes, failure: IOError.write) {
                 let methods = real.pointee.pMethods?.pointee
                 let call = FileCall(operation: .write(offset: offset), path: path, bytes: bytes, isJournal: isJournal)
@@ -53,6 +55,19 @@ struct WatchedFile {
             }
             if result == SQLITE_OK { written?.note(bytes, at: offset) }
             return result
+        }
+
+        /// Reads from the file, and fails if a page is not read as it was written: SQLite would change it, and write it
+        /// over the page before it is proven. It writes over nothing in a rollback journal.
+        func read(_ buffer: UnsafeMutableRawPointer?, _ count: Int32, at offset: Int64) -> Int32 {
+            let result = answering(.read, failure: IOError.read) {
+                real.pointee.pMethods?.pointee.xRead?(real, buffer, count, offset)
+            }
+            guard result == SQLITE_OK || result == IOError.shortRead, !isJournal || database?.log === self,
+                written?.match(UnsafeRawBufferPointer(start: buffer, count: Int(count)), at: offset) == false
+            else { return result }
+            (database ?? self).wrongFile = path
+            return IOError.read
         }
 
         /// Synchronises the file, and fails if it is not read as it was written: a commit, the playback of a journal or
@@ -68,7 +83,7 @@ struct WatchedFile {
             // is in a journal counts once it is synchronised.
             defer { reported = written.differences }
             guard written.differs, written.differences > reported else { return SQLITE_OK }
-            database?.wrongJournal = path
+            database?.wrongFile = path
             return IOError.sync
         }
 
@@ -169,8 +184,8 @@ struct WatchedFile {
             return result
         }
         methods.xRead = { file, buffer, count, offset in
-            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.read }
-            return state.answering(.read, failure: IOError.read) { methods.xRead?(real, buffer, count, offset) }
+            guard let (state, _, _) = WatchedFile.parts(file) else { return IOError.read }
+            return state.read(buffer, count, at: offset)
         }
         methods.xWrite = { file, buffer, count, offset in
             guard let (state, _, _) = WatchedFile.parts(file) else { return IOError.write }
@@ -226,6 +241,9 @@ struct WatchedFile {
         }
     }
 
+    /// The locks of the WAL index that a writer and a checkpoint hold (the WAL format, section 2.3.1).
+    private static let (writeLock, checkpointLock): (Int32, Int32) = (0, 1)
+
     private static func fillIndex(_ methods: inout sqlite3_io_methods) {
         methods.xShmMap = { file, page, size, isExtending, memory in
             guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.shmMap }
@@ -235,7 +253,12 @@ struct WatchedFile {
         }
         methods.xShmLock = { file, offset, count, flags in
             guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.shmLock }
-            if flags & SQLITE_SHM_UNLOCK != 0 { return methods.xShmLock?(real, offset, count, flags) ?? SQLITE_OK }
+            if flags & SQLITE_SHM_UNLOCK != 0 {
+                // Then another process may write over the frames of a WAL, or over the pages that were written back.
+                if offset == WatchedFile.writeLock { _ = state.log?.proveWrites() }
+                if offset == WatchedFile.checkpointLock { _ = state.proveWrites() }
+                return methods.xShmLock?(real, offset, count, flags) ?? SQLITE_OK
+            }
             return state.answering(.shm, failure: IOError.shmLock) {
                 methods.xShmLock?(real, offset, count, flags)
             }
@@ -294,6 +317,22 @@ struct WrittenBlocks {
         } else {
             blocks.insert(Block(offset: offset, count: bytes.count, place: written.count), at: index)
             written.append(contentsOf: bytes)
+        }
+    }
+
+    /// Whether bytes that were read are those of the blocks not yet verified.
+    func match(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool {
+        guard let read = bytes.baseAddress else { return true }
+        let end = offset + Int64(bytes.count)
+        let first = index(of: offset)
+        let place = first > 0 && blocks[first - 1].end > offset ? first - 1 : first
+        return written.withUnsafeBytes { written in
+            guard let noted = written.baseAddress else { return true }
+            return blocks[place...].prefix { $0.offset < end }.allSatisfy { block in
+                let (lower, upper) = (max(offset, block.offset), min(end, block.end))
+                let noted = noted + block.place + Int(lower - block.offset)
+                return memcmp(read + Int(lower - offset), noted, Int(upper - lower)) == 0
+            }
         }
     }
 

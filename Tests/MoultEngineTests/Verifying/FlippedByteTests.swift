@@ -146,6 +146,85 @@ extension FlippedByteTests {
     }
 }
 
+/// A disk on which a page of a store changes after its commit was proven, and the next page is written wrong.
+private final class AgeingDisk: FileWatcher {
+    private let store: String
+    private let state = Mutex((isChanged: false, isWrong: false))
+
+    init(_ store: String) { self.store = store }
+
+    /// Whether both have happened.
+    var isOld: Bool { state.withLock { $0.isChanged && $0.isWrong } }
+
+    func answer(_ call: FileCall) -> FileCall.Answer { .pass }
+    func closed(_ path: String) {}
+
+    /// Changes page 3 when SQLite writes zeros over the header of the journal, which ends a commit.
+    func done(_ call: FileCall) {
+        guard call.path == store + "-journal", call.operation == .write(offset: 0), call.bytes.count == 28 else {
+            return
+        }
+        state.withLock { state in
+            guard !state.isChanged, let file = FileHandle(forUpdatingAtPath: store) else { return }
+            defer { try? file.close() }
+            let place = UInt64(3 * 4_096 - 4)
+            guard (try? file.seek(toOffset: place)) != nil, let byte = try? file.read(upToCount: 1)?.first,
+                (try? file.seek(toOffset: place)) != nil, (try? file.write(contentsOf: [byte ^ 1])) != nil
+            else { return }
+            state.isChanged = true
+        }
+    }
+
+    func altered(_ call: FileCall) -> [UInt8]? {
+        state.withLock { state in
+            guard call.path == store, state.isChanged, !state.isWrong, call.bytes.count >= 512 else { return nil }
+            state.isWrong = true
+            var bytes = Array(call.bytes)
+            bytes[bytes.count - 8] ^= 1
+            return bytes
+        }
+    }
+}
+
+extension FlippedByteTests {
+    @Test func `a page that differs after the commit, and cannot be written again, is reported`() throws {
+        let fixture = try EngineFixture(killable: 600, isWAL: false)
+        let disk = AgeingDisk(try POSIXSystem().resolve(fixture.store))
+        let folder = try POSIXSystem().resolve(fixture.folder.path)
+        try #require(WatchedVFS.watch(folder, by: disk))
+        defer { WatchedVFS.unwatch(folder) }
+        let versions = try KillableVersions.make()
+        let error = #expect(throws: MigrationError.self) {
+            _ = try Migrator().run(PreparedMigration(fixture.store, versions: versions))
+        }
+        #expect(disk.isOld)
+        #expect(error?.code == .verificationFailed && error?.message.contains("its page 3 is not") == true)
+    }
+}
+
+extension FlippedByteTests {
+    /// SQLite writes the frames back that the reader does not need, and does not synchronise the database.
+    @Test func `a write-back that a reader cuts short is proven`() throws {
+        let folder = try ScratchFolder()
+        let path = try POSIXSystem().resolve(folder.path) + "/numbers.sqlite"
+        let writer = try SQLiteProcess(path)
+        _ = try writer.run("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(20000))")
+        let reader = try SQLiteProcess(path)
+        _ = try reader.run("BEGIN; SELECT count(*) FROM t")
+        _ = try writer.run("INSERT INTO t VALUES (2)")
+        let disk = FlippingDisk(number: 1, place: 3_000)
+        try disk.watching(folder.path) {
+            let connection = try Connection(path, mode: .readWrite, isProven: true)
+            defer { connection.close() }
+            let error = #expect(throws: MigrationError.self) { try connection.writeBackLog(POSIXSystem()) }
+            #expect(error?.code == .inputOutput && error?.message.contains("is not read as it was written") == true)
+        }
+        #expect(disk.met.hasPrefix("numbers.sqlite write"))
+        reader.end()
+        writer.end()
+    }
+}
+
 /// A store, and some work on it that can be done again and again.
 private struct FlipGround {
     let work: FlippedByteTests.Work
