@@ -139,8 +139,11 @@ public final class ModelContext {
         noting { try copy(graph.identity(id)) }
         do {
             let object = try objects.existingObject(with: graph.identity(id))
-            return try? graph.checkedModel(for: object, as: Model.self)
+            return try graph.checkedModel(for: object, as: Model.self)
         } catch let error as MigrationError where [.objectGone, .unknownKey].contains(error.code) {
+            return nil
+        } catch is SwiftDataError {
+            // The row is not of this class, or no model can represent it.
             return nil
         } catch {
             graph.faults.append(error)

@@ -249,8 +249,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     /// Sets a value that was refused because the object or a destination is deleted, because its row is gone, by the
     /// transformer of its attribute, or because the file of the present value could not be read.
     private func store(_ value: Any?, _ key: String, of object: Object, despite error: any Error) throws {
-        guard let code = (error as? MigrationError)?.code else { throw error }
-        if object.hasFailedRead(key) { return }
+        guard let known = error as? MigrationError else { throw error }
+        let code = known.code
+        if object.hasFailedRead(key), object.noteFailedRead(key, known) { return }
         if code == .wrongType, case .attribute(_, let attribute)? = object.shape[key], attribute.type == .transformable,
             let context
         {

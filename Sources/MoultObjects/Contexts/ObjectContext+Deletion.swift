@@ -97,7 +97,7 @@ extension ObjectContext {
             }
             try nullify(deleted)
         } catch {
-            // The next attempt starts over. What is nullified already stays so.
+            // Nothing is nullified yet, so the next attempt starts over.
             pendingDeletions = deleted + wave
             throw error
         }
@@ -150,7 +150,15 @@ extension ObjectContext {
         }
         let staying = try leaving.keys.map { try self.object(with: $0) }.filter { !$0.state.contains(.deleted) }
         try fill(faultsAmong: staying)
-        for object in staying where !object.state.contains(.fault) {
+        let present = staying.filter { !$0.state.contains(.fault) }
+        // What the changes need is read first: after an error of reading, nothing has changed.
+        for (_, same) in Dictionary(grouping: present, by: \.entityName) {
+            guard let kind = same.first?.kind else { continue }
+            for case let link? in kind.links where link.isToMany && (link.isOrdered || recorder != nil) {
+                try readLists(link.name, of: same.filter { leaving[$0.identity]?[link.name] != nil })
+            }
+        }
+        for object in present {
             for (name, ids) in leaving[object.identity] ?? [:] { try object.loseDestinations(ids, of: name) }
         }
     }
@@ -208,10 +216,8 @@ extension Object {
 
     func loseDestinations(_ ids: Set<ObjectID>, of name: String) throws {
         guard let link = kind.links[try kind.position(of: name)] else { return }
-        if link.isToMany {
-            try exclude(ids, from: name)
-        } else if let id = try destination(link), ids.contains(id) {
-            put(.toOne(nil), at: link.position)
-        }
+        if link.isToMany { return try exclude(ids, from: name) }
+        try fire()
+        if let id = knownDestination(link), ids.contains(id) { put(.toOne(nil), at: link.position) }
     }
 }

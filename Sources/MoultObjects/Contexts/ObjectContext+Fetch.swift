@@ -148,7 +148,13 @@ extension ObjectContext: ObjectSource {
         let objects = try owners.map { try object(with: $0) }
         try readLists(relationship, of: objects)
         var result: [ObjectID: [ObjectID]] = [:]
-        for object in objects { result[object.identity] = try object.toManyIDs(relationship) }
+        try settle()
+        for object in objects {
+            // The app reads the list in the child alone.
+            let link = try object.kind.link(relationship, isToMany: true)
+            object.kind.noteReading(link.position)
+            result[object.identity] = try object.list(link)
+        }
         return result
     }
 

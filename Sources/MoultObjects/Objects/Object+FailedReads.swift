@@ -10,7 +10,7 @@ struct FailedRead {
     /// The attribute, composite or not, or the relationship.
     let name: String
     let error: MigrationError
-    /// Whether a save has thrown the error.
+    /// Whether a save, or a call that sets the property, has thrown the error.
     var isThrown = false
 }
 
@@ -19,14 +19,20 @@ extension Object {
     /// that reason.
     ///
     /// From then on, saves throw the error, and the property cannot be set: an app may have made the new value of the
-    /// empty one. This ends when the changes are discarded, or when the property is read after a save has thrown.
+    /// empty one. This ends when the changes are discarded, or when the property is read after the error was thrown.
     ///
-    /// - Parameter isFailure: whether the error counts whatever its code is.
+    /// - Parameters:
+    ///   - path: the name of the property, or the path of an element of a composite attribute.
+    ///   - isFailure: whether the error counts whatever its code is.
     /// - Returns: false, without recording it, for an error that is about the object or the value itself.
-    package func noteFailedRead(_ name: String, _ error: MigrationError, isFailure: Bool = false) -> Bool {
+    package func noteFailedRead(_ path: String, _ error: MigrationError, isFailure: Bool = false) -> Bool {
         kind.lock.withLock {
             guard let context = kind.context, !state.contains(.detached) else { return false }
-            if context.renewFailedRead(of: self, name) != nil { return true }
+            let name = Self.propertyName(path)
+            if let place = context.failedRead(of: self, name) {
+                context.failedReads[place].isThrown = false
+                return true
+            }
             guard isFailure || error.isOfReading, shape.position(of: name) != nil || shape.isComposite(name) else {
                 return false
             }
@@ -41,11 +47,8 @@ extension Object {
     }
 
     /// Whether the app got an empty value for a property.
-    package func hasFailedRead(_ name: String) -> Bool {
-        kind.lock.withLock {
-            guard state.contains(.hasFailedReads) else { return false }
-            return kind.context?.failedReads.contains { $0.object === self && $0.name == name } ?? false
-        }
+    package func hasFailedRead(_ path: String) -> Bool {
+        kind.lock.withLock { kind.context?.failedRead(of: self, Self.propertyName(path)) != nil }
     }
 
     /// Notes that the app has read a value.
@@ -55,23 +58,27 @@ extension Object {
         kind.context?.forgetFailedReads { $0.object === self && $0.name == name && $0.isThrown }
     }
 
-    /// - Throws: the error of a read for which the app got an empty value.
+    /// - Throws: the error of a read for which the app got an empty value. Where the app is not told of it,
+    ///   ``noteFailedRead(_:_:isFailure:)`` follows.
     func refuseUnread(_ position: Int) throws {
-        guard state.contains(.hasFailedReads),
-            let error = kind.context?.renewFailedRead(of: self, propertyName(position))
+        guard state.contains(.hasFailedReads), let context = kind.context,
+            let place = context.failedRead(of: self, propertyName(position))
         else { return }
-        throw error
+        context.failedReads[place].isThrown = true
+        throw context.failedReads[place].error
     }
 
+    private func propertyName(_ position: Int) -> String { Self.propertyName(shape.properties[position].name) }
+
     /// Returns the name of a property; of an element, that of its composite attribute.
-    private func propertyName(_ position: Int) -> String {
-        String(shape.properties[position].name.prefix { $0 != "." })
-    }
+    private static func propertyName(_ path: String) -> String { String(path.prefix { $0 != "." }) }
 }
 
 extension ObjectContext {
     /// Whether the next save throws because a value could not be read.
-    package var hasFailedReads: Bool { lock.withLock { !failedReads.isEmpty } }
+    package var hasFailedReads: Bool {
+        lock.withLock { failedReads.contains { !$0.object.state.contains(.detached) } }
+    }
 
     /// - Throws: the first error of a read for which the app got an empty value.
     func throwFailedReads() throws {
@@ -88,11 +95,10 @@ extension ObjectContext {
         for failed in failedReads { failed.object.state.insert(.hasFailedReads) }
     }
 
-    /// Makes a later save throw the error of a failed read again; returns nil if the read has not failed.
-    fileprivate func renewFailedRead(of object: Object, _ name: String) -> MigrationError? {
-        guard let place = failedReads.firstIndex(where: { $0.object === object && $0.name == name }) else { return nil }
-        failedReads[place].isThrown = false
-        return failedReads[place].error
+    /// Returns the place of a failed read in the list; nil if the read has not failed.
+    fileprivate func failedRead(of object: Object, _ name: String) -> Int? {
+        guard object.state.contains(.hasFailedReads) else { return nil }
+        return failedReads.firstIndex { $0.object === object && $0.name == name }
     }
 }
 

@@ -40,7 +40,6 @@ extension Object {
 
     func setDestination(_ link: RelationshipLink, _ new: ObjectID?, in context: ObjectContext) throws {
         try fire()
-        // A stored value that leads to no entity counts as none.
         let old = knownDestination(link)
         if old == new, values[link.position] != nil { return }
         guard let inverse = link.inverseName else { return put(.toOne(new), at: link.position) }
@@ -64,22 +63,21 @@ extension Object {
         let other = try object.kind.link(inverse, isToMany: link.isInverseToMany)
         guard !link.isInverseToMany else {
             if try list(link).contains(object.identity) { return }
-            try object.readEnd(inverse, in: context)
+            try object.readEnd(other, in: context)
             try include(object.identity, in: link)
             if object !== self || inverse != link.name { try object.include(identity, in: other) }
             return
         }
         // The other end has the answer without a search of the list.
-        let owner = try object.destination(other)
+        let owner = object.knownDestination(other)
         if owner == identity { return }
-        try object.readEnd(inverse, in: context)
+        try object.readEnd(other, in: context)
         try include(object.identity, in: link)
         object.put(.toOne(identity), at: other.position)
         if let owner { try context.loaded(owner)?.exclude(object.identity, from: link.name) }
     }
 
     func remove(_ id: ObjectID, from link: RelationshipLink, in context: ObjectContext) throws {
-        try readBeforeChange(link)
         if let inverse = link.inverseName, let object = try context.loaded(id) {
             let other = try object.kind.link(inverse, isToMany: link.isInverseToMany)
             if link.isInverseToMany {
@@ -87,6 +85,7 @@ extension Object {
                 if object !== self || inverse != link.name { try object.exclude(identity, from: inverse) }
             } else {
                 guard try object.destination(other) == identity else { return }
+                try readBeforeChange(link)
                 object.put(.toOne(nil), at: other.position)
             }
         } else if try !list(link).contains(id) {
@@ -128,7 +127,7 @@ extension Object {
         let link = kind.links[try kind.position(of: name)]
         guard let link else { return }
         guard !link.isToMany else { return try include(id, in: link) }
-        let displaced = try destination(link)
+        let displaced = knownDestination(link)
         if displaced == id { return }
         put(.toOne(id), at: link.position)
         if let displaced, displaced != id, let inverse = link.inverseName, let object = try context.loaded(displaced) {
@@ -142,7 +141,7 @@ extension Object {
         guard let link = kind.links[try kind.position(of: name)] else { return }
         if link.isToMany {
             try exclude(id, from: name)
-        } else if try destination(link) == id {
+        } else if knownDestination(link) == id {
             put(.toOne(nil), at: link.position)
         }
     }
@@ -171,7 +170,8 @@ extension Object {
         kind.recorder?.noteList(of: self, at: link.position)
     }
 
-    private func knownDestination(_ link: RelationshipLink) -> ObjectID? {
+    /// Returns the destination of an object that has been read. A stored value that leads to no entity counts as none.
+    func knownDestination(_ link: RelationshipLink) -> ObjectID? {
         if case .toOne(let id)? = values[link.position] { id } else { nil }
     }
 
@@ -179,7 +179,10 @@ extension Object {
     /// neither end has changed.
     private func readEnd(_ name: String, in context: ObjectContext) throws {
         try fire()
-        guard let link = kind.links[try kind.position(of: name)] else { return }
+        if let link = kind.links[try kind.position(of: name)] { try readEnd(link, in: context) }
+    }
+
+    private func readEnd(_ link: RelationshipLink, in context: ObjectContext) throws {
         if link.isToMany { return try readBeforeChange(link) }
         guard let inverse = link.inverseName,
             let owner = try knownDestination(link).flatMap({ try context.loaded($0) }),

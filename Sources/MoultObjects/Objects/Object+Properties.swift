@@ -63,12 +63,14 @@ extension Object {
         return value
     }
 
-    /// Whether the property is an attribute whose value may be in a file.
+    /// Whether the property is an attribute whose value, or that of an element, may be in a file.
     package func isInFile(_ name: String) -> Bool {
-        if case .attribute(_, let attribute)? = kind.shape[name] {
-            attribute.allowsExternalBinaryDataStorage
-        } else {
-            false
+        let start = name + "."
+        return kind.shape.properties.contains { property in
+            guard case .attribute(let path, let attribute) = property, path == name || path.hasPrefix(start) else {
+                return false
+            }
+            return attribute.allowsExternalBinaryDataStorage
         }
     }
 

@@ -196,6 +196,26 @@ import Testing
         #expect(!columns.contains("OPACITY") && !columns.contains("PRIMARY"))
     }
 
+    @Test func `an element that could not be read is set once it was read`() throws {
+        try populate()
+        let disk = try UnreadableDisk(store.folder.path)
+        let container = try container(Self.model())
+        let id = try #require(try container.viewContext.all("Aircraft", by: "tail").last).objectID
+        let context = container.newBackgroundContext()
+        let aircraft = try context.object(with: id)
+        disk.failing { aircraft["trim.primary"] = (aircraft["trim.primary"] as? String ?? "") + "!" }
+        for _ in 0..<2 {
+            let error = try #require(throws: MigrationError.self) { try context.save() }
+            #expect(error.message.hasPrefix("Aircraft.trim of "), "\(error)")
+        }
+        #expect(aircraft["trim.primary"] as? String == nil)
+        aircraft["trim.primary"] = "Green"
+        try context.save()
+        let all = try context.all("Aircraft", by: "tail")
+        #expect(all.map { $0["trim.primary", as: String.self] } == ["Blue", "Green"])
+        #expect(try store.sql("SELECT count(*) FROM ZAIRCRAFT WHERE 'Green' IN (ZPRIMARY, ZPRIMARY1)") == "1")
+    }
+
     @Test func `a text that becomes an enum keeps its values, and goes back`() throws {
         let plain = AttributeDescription(name: "kind", type: .string)
         let coded = AttributeDescription(

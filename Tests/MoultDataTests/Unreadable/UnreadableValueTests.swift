@@ -1,7 +1,9 @@
 import Foundation
-import MoultData
+import MoultObjects
 import TestSupport
 import Testing
+
+@testable import MoultData
 
 /// What a row holds that its model cannot be is an error of the fetch, or of the next save where nothing can be thrown.
 @Suite struct UnreadableValueTests {  // tier: long
@@ -202,6 +204,23 @@ import Testing
         mast.sails.append(Harbour.Sail("green"))
         try context.save()
         #expect(try SQLiteShell.run(url.path, "SELECT count(ZMAST) FROM ZSAIL") == "7\n")
+    }
+
+    @Test func `a model whose required destination cannot be read is not taken for one that is gone`() throws {
+        let folder = try ScratchFolder()
+        let disk = try UnreadableDisk(folder.path)
+        let url = URL(fileURLWithPath: disk.folder + "/copy.store")
+        try FileManager.default.copyItem(at: store.url, to: url)
+        let context = ModelContext(
+            try ModelContainer(for: Schema(versionedSchema: Harbour.self), configurations: .init(url: url)))
+        // The row of the flag is in memory, and that of its sail is not.
+        let object = try #require(try context.objects.fetch(ObjectFetch(entityName: "Flag")).first)
+        let find = { () -> Harbour.Flag? in context.existingModel(for: PersistentIdentifier(object.id)) }
+        #expect(disk.failing(find) == nil)
+        let error = try #require(throws: MigrationError.self) { try context.save() }
+        #expect(error.code == .inputOutput)
+        #expect(find() != nil)
+        try context.save()
     }
 
     @Test func `a row that says it is of another entity is refused however it is fetched`() throws {

@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultStore
 import TestSupport
 import Testing
 
@@ -115,5 +116,95 @@ import Testing
         try context.save()
         #expect(try names(team.toMany("members")) == ["Bo"])
         #expect(try office.sql("SELECT count(*) FROM ZPERSON") == "1")
+    }
+
+    @Test func `what a call has thrown is set after it was read, without a save`() throws {
+        let team = try find("Team", "North")
+        try failToRead(team)
+        #expect(throws: MigrationError.self) { try team.setToMany("members", []) }
+        try team.setToMany("members", try team.toMany("members").reversed())
+        try context.save()
+        #expect(try office.sql("SELECT ZNAME FROM ZPERSON ORDER BY Z_FOK_TEAM") == "Bo\nAda")
+    }
+
+    @Test func `a read in a child context is none in its parent`() throws {
+        let (team, new) = (try find("Team", "North"), try office.person("Cy", context))
+        try failToRead(team)
+        #expect(throws: MigrationError.self) { try context.save() }
+        let child = ObjectContext(parent: context)
+        #expect(try child.object(with: team.id).toMany("members").count == 2)
+        #expect(throws: MigrationError.self) { try team.setToMany("members", [new]) }
+    }
+
+    @Test func `an object that is gone has no failed read`() throws {
+        let team = try find("Team", "North")
+        try failToRead(team)
+        try office.context.delete(office.context.object(with: team.id))
+        try context.merge(office.context.save())
+        #expect(team.isDetached && !context.hasFailedReads)
+        try context.save()
+        #expect(try office.sql("SELECT count(*) FROM ZTEAM") == "0")
+    }
+
+    @Test func `a deletion that cannot read a list changes no other end, and can be taken back`() throws {
+        let first = try #require(try office.context.fetch(ObjectFetch(entityName: "Person")).first)
+        try first.setToMany("friends", try (1...8).map { try office.person("Friend \($0)") })
+        try office.context.save()
+        let table = try office.sql("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z%FRIENDS'")
+        let before = try office.sql("SELECT * FROM \(table) ORDER BY 1, 2")
+        let person = try context.object(with: first.id)
+        for list in ["tasks", "friends", "favourites"] { _ = try person.toMany(list) }
+        let badge = try #require(try person.toOne("badge"))
+        let others = try person.toMany("friends") + [badge, #require(try person.toOne("team"))]
+        for other in others { _ = try other.attribute("name") }
+        try context.delete(person)
+        // The list of the team, which is ordered, has not been read.
+        disk.failing {
+            #expect(throws: MigrationError.self) { try context.processPendingChanges() }
+            #expect(others.count == 10 && others.allSatisfy { !$0.hasChanges })
+        }
+        #expect(try context.insertAgain(person))
+        try context.save()
+        #expect(try !before.isEmpty && office.sql("SELECT * FROM \(table) ORDER BY 1, 2") == before)
+        #expect(try members() == "2")
+        try context.delete(person)
+        try context.save()
+        #expect(try office.sql("SELECT count(*) FROM \(table)") == "0")
+    }
+
+    @Test func `a stored value that leads to no entity is replaced from the other end, and goes with it`() throws {
+        let column = try office.sql(
+            "SELECT name FROM pragma_table_info('ZBADGE') WHERE name LIKE 'Z%HOLDER' AND name <> 'ZHOLDER'")
+        _ = try office.sql("UPDATE ZBADGE SET \(column) = 999 WHERE ZNAME = 'of Bo'")
+        let badge = try find("Badge", "of Bo")
+        #expect(throws: MigrationError.self) { try badge.toOne("holder") }
+        let bo = try find("Person", "Bo")
+        try context.delete(bo)
+        try context.save()
+        #expect(try office.sql("SELECT count(*) FROM ZPERSON") == "1")
+
+        let ada = try find("Person", "Ada")
+        try ada.setToOne("badge", badge)
+        try context.save()
+        let holders = "SELECT b.ZNAME FROM ZBADGE b JOIN ZPERSON p ON p.Z_PK = b.ZHOLDER AND p.ZBADGE = b.Z_PK"
+        #expect(try office.sql(holders) == "of Bo")
+    }
+
+    @Test func `an attribute in a file is known by the names of its composite attribute and of its element`() throws {
+        let element = AttributeDescription(name: "photo", type: .binary, allowsExternalBinaryDataStorage: true)
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(
+                name: "Stay",
+                attributes: [
+                    .init(name: "note", type: .binary), .init(name: "place", type: .composite, elements: [element]),
+                ])
+        ])
+        let path = office.folder.path + "/Stay.sqlite"
+        try StoreCreator(ModelVersion(names: ["1"], model: model), experimental: true).make(at: path)
+        let coordinator = ObjectCoordinator(model: model)
+        try coordinator.add(try ObjectStore(path, model: model))
+        let stays = ObjectContext(coordinator: coordinator)
+        let stay = try stays.insert("Stay")
+        #expect(["note", "place", "place.photo", "photo"].map(stay.isInFile) == [false, true, true, false])
     }
 }
