@@ -189,6 +189,7 @@ private final class AgeingDisk: FileWatcher {
 extension FlippedByteTests {
     @Test func `a page that differs after the commit, and cannot be written again, is reported`() throws {
         let fixture = try EngineFixture(killable: 600, isWAL: false)
+        _ = try SQLiteShell.run(fixture.store, "PRAGMA journal_mode = DELETE")
         let disk = AgeingDisk(try POSIXSystem().resolve(fixture.store))
         let folder = try POSIXSystem().resolve(fixture.folder.path)
         try #require(WatchedVFS.watch(folder, by: disk))
@@ -236,6 +237,7 @@ private struct FlipGround {
     init(_ work: FlippedByteTests.Work, isWAL: Bool) throws {
         (self.work, template) = (work, try ScratchFolder())
         let fixture = try EngineFixture(killable: 600, isWAL: isWAL)
+        if !isWAL { _ = try SQLiteShell.run(fixture.store, "PRAGMA journal_mode = DELETE") }
         versions = work == .store ? try Self.additions() : try KillableVersions.make()
         old = try fixture.logicalHash()
         if work == .deferred {
