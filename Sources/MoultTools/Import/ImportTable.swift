@@ -259,6 +259,8 @@ struct FileBytes {
     }
 
     /// Returns the bytes before the next `end` or `other`, which is not stepped over, or before the end of the file.
+    ///
+    /// - Throws: `usage` if they are more than fit into memory.
     mutating func take(before end: UInt8, or other: UInt8? = nil) throws -> [UInt8] {
         let other = other ?? end
         var taken: [UInt8] = []
@@ -270,6 +272,11 @@ struct FileBytes {
                 return place
             }
             taken += piece[begin..<position]
+            guard taken.count <= POSIXSystem.largestText else {
+                throw MigrationError(
+                    .usage, "A line or field has more than \(POSIXSystem.largestText) bytes.", place: path,
+                    remedy: "Correct the file. Nothing was imported.")
+            }
             if position < piece.count { break }
         }
         return taken

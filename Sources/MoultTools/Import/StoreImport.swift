@@ -79,6 +79,15 @@ package final class StoreImport {
     ///   objects that cannot be saved; `locked`. The store is unchanged after an error.
     package func run(_ path: String, entity: String? = nil) throws -> [String: Int] {
         let files = try files(at: path, entity)
+        // What is no file of rows is refused before it is read to its end.
+        for file in files {
+            let target = try target(of: file, entity)
+            var names: [String: String] = [:]
+            if case .objects(let entity) = target {
+                names = (properties[entity.name] ?? [:]).merging(ImportTable.added) { $1 }
+            }
+            tables.append((target, try ImportTable(file, isExact: isExact, renaming: names)))
+        }
         let digest = try digest(of: files)
         func checkFiles() throws {
             guard try self.digest(of: files) != digest else { return }
@@ -92,14 +101,6 @@ package final class StoreImport {
             identifier: String(Digest.sha256(Array((last + digest).utf8)).hexadecimal.prefix(32)), digest: digest,
             path: path, startedAt: system.now.iso8601)
         if try isSavedAlready(record) { return [:] }
-        for file in files {
-            let target = try target(of: file, entity)
-            var names: [String: String] = [:]
-            if case .objects(let entity) = target {
-                names = (properties[entity.name] ?? [:]).merging(ImportTable.added) { $1 }
-            }
-            tables.append((target, try ImportTable(file, isExact: isExact, renaming: names)))
-        }
         // Each object is made, linked and saved.
         WorkMeter.expect(rows: 3 * Int64(tables.reduce(0) { $0 + ($1.target.isOfObjects ? $1.table.count : 0) }))
         for (place, (target, table)) in tables.enumerated() {
