@@ -77,7 +77,8 @@ private struct KillTrial {
         let second = try EngineChild(verb, fixture.store)
         #expect(second.end() == 0)
         #expect(try fixture.logicalHash() == newHash)
-        #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
+        // A process that dies before SQLite has synchronised its journal leaves one without a header, which is kept.
+        #expect(try fixture.sidecarNames().filter { $0 != "damaged" } == IdentityMigrationTests.tidy)
         // The -shm of the writer that died before the first run holds nothing; SQLite's next connection removes it.
         // A store that was the new one already is not opened again, and keeps the log of the run that was killed.
         let isUntouched = verb == "infer" && hash == newHash
