@@ -258,12 +258,17 @@ struct FileBytes {
         return true
     }
 
-    /// Returns the bytes before the next `end` or `other`, which is not stepped over, or before the end of the file.
+    /// Steps over the byte order mark that some programs write at the beginning of a file.
+    mutating func takeMark() throws {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        if try peek() != nil, piece[position...].starts(with: mark) { position += mark.count }
+    }
+
+    /// Appends the bytes before the next `end` or `other`, which is not stepped over, or before the end of the file.
     ///
-    /// - Throws: `usage` if they are more than fit into memory.
-    mutating func take(before end: UInt8, or other: UInt8? = nil) throws -> [UInt8] {
+    /// - Throws: `usage` if there are more than fit into memory.
+    mutating func take(before end: UInt8, or other: UInt8? = nil, into taken: inout [UInt8]) throws {
         let other = other ?? end
-        var taken: [UInt8] = []
         while try peek() != nil {
             let begin = position
             position = piece.withUnsafeBufferPointer { bytes in
@@ -279,13 +284,13 @@ struct FileBytes {
             }
             if position < piece.count { break }
         }
-        return taken
     }
 
     /// Returns the next line without its line feed; nil at the end of the file.
     mutating func line() throws -> [UInt8]? {
         guard try peek() != nil else { return nil }
-        let line = try take(before: UInt8(ascii: "\n"))
+        var line: [UInt8] = []
+        try take(before: UInt8(ascii: "\n"), into: &line)
         _ = try take(UInt8(ascii: "\n"))
         return line
     }
@@ -311,8 +316,7 @@ struct CSVReader {
     /// - Throws: `usage` for a file without a header; otherwise as ``next()``.
     init(_ bytes: FileBytes) throws {
         self.bytes = bytes
-        // Some programs write a byte order mark.
-        for byte: UInt8 in [0xEF, 0xBB, 0xBF] { guard try self.bytes.take(byte) else { break } }
+        try self.bytes.takeMark()
         guard let header = try record() else { throw wrong("The file has no header line.", 1) }
         columns = header.fields.map(\.text)
     }
@@ -346,22 +350,22 @@ struct CSVReader {
     }
 
     private mutating func field() throws -> Field {
+        var value: [UInt8] = []
         guard try bytes.take(quote) else {
-            var value = try bytes.take(before: comma, or: feed)
+            try bytes.take(before: comma, or: feed, into: &value)
             // A carriage return ends a line only before a line feed or the end of the file.
             if try bytes.peek() != comma, value.last == UInt8(ascii: "\r") { value.removeLast() }
             return Field(text: try text(value), isQuoted: false)
         }
         let start = line
-        var value: [UInt8] = []
-        repeat {
-            let part = try bytes.take(before: quote)
-            value += part
-            line += part.count { $0 == feed }
+        while true {
+            let known = value.count
+            try bytes.take(before: quote, into: &value)
+            line += value[known...].count { $0 == feed }
             guard try bytes.take(quote) else { throw wrong("A field in quotation marks does not end.", start) }
             guard try bytes.take(quote) else { return Field(text: try text(value), isQuoted: true) }
             value.append(quote)
-        } while true
+        }
     }
 
     private func text(_ bytes: [UInt8]) throws -> String {

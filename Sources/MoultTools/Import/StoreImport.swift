@@ -79,7 +79,7 @@ package final class StoreImport {
     ///   objects that cannot be saved; `locked`. The store is unchanged after an error.
     package func run(_ path: String, entity: String? = nil) throws -> [String: Int] {
         let files = try files(at: path, entity)
-        // What is no file of rows is refused before it is read to its end.
+        // Before the digest, which reads every file to its end: a file without rows is refused at its first line.
         for file in files {
             let target = try target(of: file, entity)
             var names: [String: String] = [:]

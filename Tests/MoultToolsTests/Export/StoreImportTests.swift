@@ -332,6 +332,8 @@ struct StoreImportTests {  // tier: long
             ("User.csv", "name,age\nann,1\nbob,many\n", MigrationError.Code.usage, "User.csv:3"),
             ("User.csv", "name,age\nann,1,2\n", .usage, "User.csv:2"),
             ("User.csv", "name,agee\nann,1\n", .usage, "Did you mean age"),
+            // It begins with a byte of a byte order mark.
+            ("User.csv", "\u{FB01}eld\nann\n", .usage, "no property \u{FB01}eld"),
             ("User.csv", "name\n\"ann\n", .usage, "User.csv:2"),
             ("User.csv", "name,friend\nann,5\n", .usage, "User.csv:2"),
             ("User.csv", "Z_PK,name\n1,ann\n1,bob\n", .usage, "User.csv:3"),
