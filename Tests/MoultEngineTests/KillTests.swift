@@ -77,8 +77,15 @@ private struct KillTrial {
         let second = try EngineChild(verb, fixture.store)
         #expect(second.end() == 0)
         #expect(try fixture.logicalHash() == newHash)
-        // A process that dies before SQLite has synchronised its journal leaves one without a header, which is kept.
         #expect(try fixture.sidecarNames().filter { $0 != "damaged" } == IdentityMigrationTests.tidy)
+        // A process that dies before SQLite has synchronised its journal leaves one without a header, of which recovery
+        // keeps a copy. There is nothing else among the damaged files.
+        let damaged = fixture.sidecar + "/damaged"
+        for name in FileManager.default.subpaths(atPath: damaged) ?? [] where name.contains("/") {
+            let bytes = FileManager.default.contents(atPath: "\(damaged)/\(name)") ?? Data()
+            #expect(name.hasSuffix("-journal") && bytes.count > 512, "\(name)")
+            #expect(bytes.prefix(8).allSatisfy { $0 == 0 }, "\(name)")
+        }
         // The -shm of the writer that died before the first run holds nothing; SQLite's next connection removes it.
         // A store that was the new one already is not opened again, and keeps the log of the run that was killed.
         let isUntouched = verb == "infer" && hash == newHash
