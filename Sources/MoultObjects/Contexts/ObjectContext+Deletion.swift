@@ -151,7 +151,7 @@ extension ObjectContext {
         let staying = try leaving.keys.map { try self.object(with: $0) }.filter { !$0.state.contains(.deleted) }
         try fill(faultsAmong: staying)
         let present = staying.filter { !$0.state.contains(.fault) }
-        // What the changes need is read first: after an error of reading, nothing has changed.
+        // The lists that change are read first: after an error of reading, nothing has changed.
         for (_, same) in Dictionary(grouping: present, by: \.entityName) {
             guard let kind = same.first?.kind else { continue }
             for case let link? in kind.links where link.isToMany && (link.isOrdered || recorder != nil) {

@@ -28,12 +28,8 @@ extension Object {
 
     /// Sets a list to the store's contents, with the changes made to it before it was read.
     func fillList(at position: Int, _ ids: [ObjectID]) {
-        let isShared = isShared
         let delta = deltas.removeValue(forKey: position)
-        // `values` and `committed` keep sharing one buffer.
-        if isShared { committed = [] }
-        values[position] = .toMany(delta?.applied(to: ids) ?? ids)
-        if isShared { committed = values } else { committed[position] = .toMany(ids) }
+        putRead(.toMany(delta?.applied(to: ids) ?? ids), asStored: .toMany(ids), at: position)
     }
 
     // MARK: - To-one

@@ -56,11 +56,19 @@ extension Object {
             let bytes = try kind.liveContext().coordinator.store(of: identity).fileContents(of: name, in: identity)
         else { return nil }
         let value: AttributeValue = attribute.type == .transformable ? .transformable(bytes) : .binary(bytes)
-        let isShared = isShared
-        if isShared { committed = [] }
-        values[position] = .attribute(value)
-        if isShared { committed = values } else if position < committed.count { committed[position] = values[position] }
+        putRead(.attribute(value), asStored: .attribute(value), at: position)
         return value
+    }
+
+    /// Sets a value that was read after the row.
+    ///
+    /// - Parameter stored: the store's value, without the changes made to it before it was read.
+    func putRead(_ value: ObjectValue, asStored stored: ObjectValue, at position: Int) {
+        let isShared = isShared
+        // `values` and `committed` keep sharing one buffer.
+        if isShared { committed = [] }
+        values[position] = value
+        if isShared { committed = values } else if position < committed.count { committed[position] = stored }
     }
 
     /// Whether the property is an attribute whose value, or that of an element, may be in a file.
