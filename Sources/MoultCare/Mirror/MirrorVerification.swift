@@ -156,7 +156,8 @@ extension MirroredStore {
         var differences: [MirrorVerification.Difference] = []
         var rows: Int64 = 0
         let tables = try tables(of: route, fresh, with: still)
-        let (layout, standIns) = (try replicaLayout(route), try standIns(of: route))
+        let layout = try replicaLayout(route)
+        let standIns = standIns(of: route, in: layout)
         WorkMeter.expect(pieces: tables.count)
         var counted: Set<String> = []
         for table in tables {

@@ -134,7 +134,8 @@ extension MirroredStore {
             }
             try reading.list(all: all)
             var tables = try reading.makeRows(keepsUnfilled: route.keepsUnfilled)
-            let (layout, standIns) = (try replicaLayout(route), try standIns(of: route))
+            let layout = try replicaLayout(route)
+            let standIns = standIns(of: route, in: layout)
             for index in tables.indices {
                 tables[index].standIns = standIns.filter { $0.table == tables[index].name && $0.isOptional }
                 if route.keepsUnfilled { tables[index].external = layout.externalColumns(of: tables[index].name) }
@@ -148,10 +149,10 @@ extension MirroredStore {
     }
 
     /// The values that the store that is followed has where the other one has none.
-    func standIns(of route: MirrorMapping) throws -> [StandIn] {
-        guard !route.standIns.isEmpty else { return [] }
-        let layout = try replicaLayout(route)
-        return route.standIns.sorted { $0.key < $1.key }.flatMap { name, values -> [StandIn] in
+    ///
+    /// - Parameter layout: that of the store that follows.
+    func standIns(of route: MirrorMapping, in layout: StoreLayout) -> [StandIn] {
+        route.standIns.sorted { $0.key < $1.key }.flatMap { name, values -> [StandIn] in
             guard let entity = layout.model.entity(name), let table = layout.table(forEntity: name),
                 let number = layout.entityNumbers[name]
             else { return [] }
