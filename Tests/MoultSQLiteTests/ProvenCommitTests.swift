@@ -51,6 +51,12 @@ struct ProvenCommitTests {
         _ = try SQLiteShell.run(path, "PRAGMA journal_mode = \(mode); CREATE TABLE t (a); INSERT INTO t VALUES (1)")
     }
 
+    /// Adds more rows than a cache of two pages holds.
+    private func addRows() throws {
+        let rows = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
+        _ = try SQLiteShell.run(path, "\(rows) INSERT INTO t SELECT hex(zeroblob(300)) || i FROM n")
+    }
+
     /// The other process has its chance at each read of the proof. Once the locks are released, it may overwrite the
     /// pages and the log.
     @Test(arguments: ["DELETE", "WAL"])
@@ -127,8 +133,7 @@ struct ProvenCommitTests {
     @Test(arguments: ["ROLLBACK", "COMMIT"])
     func `a journal is proven before the pages that it has are overwritten`(end: String) throws {
         try make("DELETE")
-        let rows = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
-        _ = try SQLiteShell.run(path, "\(rows) INSERT INTO t SELECT hex(zeroblob(300)) || i FROM n")
+        try addRows()
         let expected = try SQLiteShell.run(path, ".sha3sum --schema")
         try watching {
             let connection = try Connection(path, mode: .readWrite, isProven: true)
@@ -152,8 +157,7 @@ struct ProvenCommitTests {
     @Test(arguments: ["DELETE", "WAL"])
     func `a wrong page that is read before it is proven is not committed`(mode: String) throws {
         try make(mode)
-        let rows = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
-        _ = try SQLiteShell.run(path, "\(rows) INSERT INTO t SELECT hex(zeroblob(300)) || i FROM n")
+        try addRows()
         let expected = try SQLiteShell.run(path, ".sha3sum --schema")
         try watching {
             let connection = try Connection(path, mode: .readWrite, isProven: true)
@@ -179,8 +183,7 @@ struct ProvenCommitTests {
     /// The pages of a transaction that do not fit in memory are in the log, where a rollback leaves them.
     @Test func `another process that writes after a rollback is not taken for a wrong disk`() throws {
         try make("WAL")
-        let rows = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
-        _ = try SQLiteShell.run(path, "\(rows) INSERT INTO t SELECT hex(zeroblob(300)) || i FROM n")
+        try addRows()
         let connection = try Connection(path, mode: .readWrite, isProven: true)
         defer { connection.close() }
         try connection.execute("PRAGMA cache_size = 2")
@@ -199,8 +202,7 @@ struct ProvenCommitTests {
     @Test(arguments: [true, false])
     func `a journal stays until what is played back from it is proven`(isAttached: Bool) throws {
         try make("DELETE")
-        let rows = "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
-        _ = try SQLiteShell.run(path, "\(rows) INSERT INTO t SELECT hex(zeroblob(300)) || i FROM n")
+        try addRows()
         let expected = try SQLiteShell.run(path, ".sha3sum --schema")
         let app = try SQLiteProcess(path)
         _ = try app.run("PRAGMA cache_size = 2; BEGIN; UPDATE t SET a = 'not committed' || a")

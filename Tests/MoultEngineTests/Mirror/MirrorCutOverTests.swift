@@ -47,6 +47,16 @@ struct MirrorCutOverTests {  // tier: long
         try fixture.expectEqual("followed again")
     }
 
+    /// Cuts over, changes the second store, which the first one follows, and takes the cut-over back.
+    private func cutOverAndBack(_ mirror: inout MirroredStore, changing second: String, _ sql: String) throws {
+        #expect(try mirror.cutOver() == [])
+        _ = try SQLiteShell.run(second, sql)
+        _ = try mirror.synchronise()
+        let verified = try mirror.verify()
+        #expect(verified.isEqual, "\(verified.lines)")
+        try mirror.undoCutOver()
+    }
+
     @Test func `a value that only a sub-entity still has in the second store stays in the first one's others`() throws {
         let folder = try ScratchFolder()
         let versions = ModelVersions(versions: [
@@ -78,17 +88,12 @@ struct MirrorCutOverTests {  // tier: long
             """)
         var mirror = try MirroredStore.start(
             .init(store, .migrateInto(second)), .init(versions, losses: .asTheVersionsSay()))
-        #expect(try mirror.cutOver() == [])
-        _ = try SQLiteShell.run(
-            second,
+        try cutOverAndBack(
+            &mirror, changing: second,
             """
             UPDATE ZITEM SET ZSIZE = 10 * Z_PK, Z_OPT = Z_OPT + 1;
             UPDATE ZITEM SET ZWORD = 'new' WHERE Z_PK = 2
             """)
-        _ = try mirror.synchronise()
-        let verified = try mirror.verify()
-        #expect(verified.isEqual, "\(verified.lines)")
-        try mirror.undoCutOver()
         let rows = try SQLiteShell.run(store, "SELECT Z_PK, ZSIZE, ZWORD FROM ZITEM ORDER BY 1")
         #expect(rows == "1|10|kept\n2|20|new\n")
     }
@@ -124,17 +129,12 @@ struct MirrorCutOverTests {  // tier: long
             """)
         var mirror = try MirroredStore.start(
             .init(store, .migrateInto(second)), .init(versions, losses: .asTheVersionsSay()))
-        #expect(try mirror.cutOver() == [])
-        _ = try SQLiteShell.run(
-            second,
+        try cutOverAndBack(
+            &mirror, changing: second,
             """
             UPDATE ZITEM SET ZSIZE = 10 * Z_PK, Z_OPT = Z_OPT + 1 WHERE Z_PK IN (1, 4);
             UPDATE ZITEM SET ZWORD = 'new', ZDAY = 8, Z_OPT = Z_OPT + 1 WHERE Z_PK = 5
             """)
-        _ = try mirror.synchronise()
-        let verified = try mirror.verify()
-        #expect(verified.isEqual, "\(verified.lines)")
-        try mirror.undoCutOver()
         let rows = try SQLiteShell.run(store, "SELECT Z_PK, ZSIZE, ZWORD, ZDAY FROM ZITEM ORDER BY 1")
         #expect(rows == "1|10||\n2|2|two|\n3|3||\n4|40||\n5|5|new|8\n6|6||\n")
     }
@@ -156,12 +156,7 @@ struct MirrorCutOverTests {  // tier: long
             """)
         var mirror = try MirroredStore.start(
             .init(store, .migrateInto(second)), .init(versions, losses: .asTheVersionsSay()))
-        #expect(try mirror.cutOver() == [])
-        _ = try SQLiteShell.run(second, "UPDATE ZITEM SET ZSIZE = 20, Z_OPT = Z_OPT + 1 WHERE Z_PK = 2")
-        _ = try mirror.synchronise()
-        let verified = try mirror.verify()
-        #expect(verified.isEqual, "\(verified.lines)")
-        try mirror.undoCutOver()
+        try cutOverAndBack(&mirror, changing: second, "UPDATE ZITEM SET ZSIZE = 20, Z_OPT = Z_OPT + 1 WHERE Z_PK = 2")
         // An object that is written gets the defaults of the version that requires them.
         let rows = try SQLiteShell.run(store, "SELECT Z_PK, ZSIZE, ZWORD, ZDAY FROM ZITEM ORDER BY 1")
         #expect(rows == "1|1|one|1\n2|20|none|7\n3|3||\n")
@@ -192,12 +187,7 @@ struct MirrorCutOverTests {  // tier: long
         #expect(try SQLiteShell.run(store, order) == "1\n")
         var mirror = try MirroredStore.start(
             .init(store, to: "3", .migrateInto(second)), .init(versions, losses: .asTheVersionsSay()))
-        #expect(try mirror.cutOver() == [])
-        _ = try SQLiteShell.run(second, "DELETE FROM \(join) WHERE rowid = 1")
-        _ = try mirror.synchronise()
-        let verified = try mirror.verify()
-        #expect(verified.isEqual, "\(verified.lines)")
-        try mirror.undoCutOver()
+        try cutOverAndBack(&mirror, changing: second, "DELETE FROM \(join) WHERE rowid = 1")
         #expect(try SQLiteShell.run(store, "SELECT count(*) FROM \(join)") == "2\n")
         // A pair that only one of the two has is still found.
         _ = try mirror.cutOver()
