@@ -91,8 +91,8 @@ extension NSManagedObjectContext {
                 case .managedObjectIDResultType: return try graph.fetchIDs(fetch)
                 case .countResultType: return [NSNumber(value: try graph.count(fetch))]
                 case .dictionaryResultType:
-                    let rows = try graph.fetchRows(fetch).map(dictionary)
-                    return Result.self is [String: Any].Type ? rows : rows.map { NSDictionary($0) }
+                    let rows = try graph.fetchRows(fetch).map(FetchedDictionary.init)
+                    return Result.self is [String: Any].Type ? rows.map(\.values) : rows
                 default:
                     let objects = try base.publicObjects(try graph.fetch(fetch), as: NSManagedObject.self)
                     if request.shouldRefreshRefetchedObjects {
@@ -106,16 +106,6 @@ extension NSManagedObjectContext {
             }
         }
     }
-
-    private func dictionary(_ row: [String: ExpressionValue]) throws -> [String: Any] {
-        try row.compactMapValues { value -> Any? in
-            switch value {
-            case .object(let id): id
-            case .decimal(let digits): NSDecimalNumber(string: digits)
-            default: try value.foundation(in: nil)
-            }
-        }
-    }
 }
 
 extension ObjectContext {
@@ -124,12 +114,6 @@ extension ObjectContext {
         do {
             try refresh(object, mergingChanges: mergingChanges)
         } catch let error as MigrationError where error.code == .objectGone {}
-    }
-}
-
-extension NSDictionary {
-    fileprivate convenience init(_ row: [String: Any]) {
-        self.init(objects: Array(row.values), forKeys: row.keys.map { NSString(string: $0) })
     }
 }
 
