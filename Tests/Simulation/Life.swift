@@ -55,6 +55,11 @@ struct Life: Codable, Sendable {
         var fault: StepFault?
         /// The seconds by which the clock goes ahead before it, besides an hour; or back.
         var ahead: Int64 = 0
+        /// Whether the command line does it; nil for the library.
+        var isTyped: Bool?
+
+        /// A word for the trace.
+        var word: String { (isTyped == true ? "moult " : "") + action.word }
     }
 
     struct StepFault: Codable, Sendable {

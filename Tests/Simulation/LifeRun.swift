@@ -83,6 +83,10 @@ final class LifeRun {
     private(set) var hasLostPower = false
     private var ahead: Int64 = 0
     private var action = Life.Action.close
+    /// Whether the command line does the step.
+    private(set) var isTyped = false
+    /// The command line, once it has been used.
+    var commands: CommandFace?
     /// What befalls the disk in the step.
     private(set) var armed: Fault.Kind?
     /// Whether the store is damaged, was said to be, and has no backup.
@@ -175,7 +179,7 @@ final class LifeRun {
     private func live(_ step: Life.Step) throws {
         guard !hasEnded else { return }
         ahead += step.ahead
-        action = step.action
+        (action, isTyped) = (step.action, step.isTyped == true)
         var fault = step.fault?.fault
         if life.plant == .wrongSave, case .save = step.action, number % 5 == 4 {
             fault = Fault(.wrongBit, at: 1, seed: UInt64(number) * 7_919)
@@ -193,7 +197,7 @@ final class LifeRun {
         let work = try work(step.action)
         let result = Result { try work.body() }
         let hit = isListed && disk.hasMet
-        calls[step.action.word] = max(disk.operations.count, 1)
+        calls[step.word] = max(disk.operations.count, 1)
         let counts = "\(disk.operations.count) calls, \(disk.readCount) reads"
         let (ending, candidates) = try judge(result, work, hit)
         if disk.hasDied {
@@ -226,7 +230,7 @@ final class LifeRun {
         try settle(
             isRestore ? [] : candidates, copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
             isDone: isDone, isDamageAllowed: isNoticed)
-        let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
+        let what = "\(step.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
         trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
     }

@@ -52,7 +52,7 @@ struct LifeShrinker {
 
     private mutating func shrinkFaults() {
         for place in life.steps.indices {
-            for edit: (inout Life.Step) -> Void in [{ $0.fault = nil }, { $0.ahead = 0 }] {
+            for edit: (inout Life.Step) -> Void in [{ $0.fault = nil }, { $0.ahead = 0 }, { $0.isTyped = nil }] {
                 var smaller = life
                 edit(&smaller.steps[place])
                 _ = take(smaller)
