@@ -17,11 +17,14 @@ extension LifeRun {
             var answered = try self.answers(of: library, target)
             if !self.disk.hasMet { try self.compare(counts, answered) }
             guard self.isTyped else { return nil }
-            let path = try self.history.path(from: self.now.version, to: target, keepsReturned: false)
-            answered.plan = try self.plan(of: library, target, path.answers)
+            let answers =
+                target == self.now.version
+                ? self.history.answers
+                : try self.history.path(from: self.now.version, to: target, keepsReturned: false).answers
+            answered.plan = try self.plan(of: library, target, answers)
             let command = try self.commandFace()
             var other = try self.answers(of: command, target)
-            other.plan = try self.plan(of: command, target, path.answers)
+            other.plan = try self.plan(of: command, target, answers)
             if !self.disk.hasMet { try self.compare(answered, with: other, target) }
             return nil
         }
