@@ -15,7 +15,10 @@ extension LifeRun {
     private var unreadable: Set<String> { hasSpoiltText ? ["dataConflict", "wrongType"] : [] }
 
     /// Whoever has the store open may keep others from changing it.
-    private var locks: Set<String> { app != nil || reader != nil ? ["locked"] : [] }
+    private var locks: Set<String> { app != nil || rival != nil || reader != nil ? ["locked"] : [] }
+
+    /// What may refuse a program that opens, reads or saves.
+    var programRefusals: Set<String> { locks.union(unreadable) }
 
     func work(_ action: Life.Action) throws -> Work {
         if mirror != nil {
@@ -28,6 +31,8 @@ extension LifeRun {
         switch action {
         case .save(let api, let changes): return try saving(changes, api)
         case .look(let api): return looking(api)
+        case .begin(let api, let changes): return beginning(changes, api)
+        case .commit: return committing()
         case .open(let api):
             return Work(refusals: locks) {
                 guard self.app == nil else { return nil }
@@ -133,21 +138,15 @@ extension LifeRun {
     ]
 
     private func saving(_ changes: [Change], _ api: API) throws -> Work {
-        var (after, made) = (now, [Change]())
         let model = model()
-        for change in changes where after.world.make(change, in: model, key: { _ in 0 }) { made.append(change) }
-        // Keys are given in the save, to what is still there.
-        var keys = highest
-        for case .insert(let number, let entity, _) in made where after.world.objects[number] != nil {
-            let root = model.entity(model.root(of: entity))?.name ?? ""
-            keys[root, default: 0] += 1
-            after.world.objects[number]?.key = keys[root] ?? 0
-        }
-        after.transactions = nil
+        let (world, made) = made(changes, in: now.world, model)
+        var after = now
+        after.world = world
+        after = expecting(after, made)
         let (isBehind, nothing) = (isBehind, made.isEmpty)
-        var refusals = (isBehind ? Self.overtaken : []).union(locks).union(unreadable)
+        var refusals = (isBehind ? Self.overtaken : []).union(programRefusals)
         if isBehind, lacksRequired(made, after.world) { refusals.insert("validation") }
-        return Work(new: nothing ? nil : after, refusals: refusals) { [after, made] in
+        return Work(new: nothing ? nil : after, refusals: refusals) { [after] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
@@ -166,15 +165,8 @@ extension LifeRun {
                 if self.isSame(after, as: self.now) { return self.now }
                 throw LifeFailure(kind: "overtaken", words: "the app saved into a store that is another's")
             }
-            var after = after
-            for (number, key) in keys {
-                let root = model.root(of: after.world.objects[number]?.entity ?? 0)
-                if key <= self.given[root] ?? 0, after.world.objects[number] != nil {
-                    throw LifeFailure(kind: "key given twice", words: "\(key)")
-                }
-                after.world.objects[number]?.key = key
-            }
-            return after
+            self.note(made, to: after.world)
+            return try self.giving(keys, to: after)
         }
     }
 
@@ -213,7 +205,7 @@ extension LifeRun {
 
     private func looking(_ api: API) -> Work {
         let isBehind = isBehind
-        return Work(refusals: (isBehind ? Self.overtaken : []).union(locks).union(unreadable)) {
+        return Work(refusals: (isBehind ? Self.overtaken : []).union(programRefusals)) {
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
             defer { if isOwn { program.close() } }

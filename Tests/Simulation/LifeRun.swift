@@ -70,6 +70,8 @@ final class LifeRun {
     /// The version and the path with which the app opened the store.
     var appVersion = 0
     var appStore = ""
+    /// The second app.
+    var rival: Rival?
     var reader: SQLiteFile?
     var moves = 0
     /// Where the store is being moved to.
@@ -191,6 +193,7 @@ final class LifeRun {
         }
         if fault?.kind.losesWrites == true, writesOwnFiles(step.action) { fault = nil }
         if case .move = step.action { try makePlace() }
+        if !keepsRival(step.action) { leaveRival() }
         armed = fault?.kind
         try disk.arm(fault, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
         let isListed = step.fault != nil
@@ -237,8 +240,10 @@ final class LifeRun {
 
     /// Whether a program saves that writes the files of external data past the simulated disk, which would not survive.
     private func writesOwnFiles(_ action: Life.Action) -> Bool {
-        guard case .save(let api, _) = action, app.map({ !($0 is ObjectsProgram) }) ?? (api != .objects) else {
-            return false
+        switch action {
+        case .save(let api, _): guard app.map({ !($0 is ObjectsProgram) }) ?? (api != .objects) else { return false }
+        case .commit: guard rival.map({ !($0.program is ObjectsProgram) }) ?? false else { return false }
+        default: return false
         }
         return model().entities.flatMap(\.attributes).contains { $0.description.allowsExternalBinaryDataStorage }
     }
@@ -313,6 +318,7 @@ final class LifeRun {
 
     /// No program has the store open any more.
     private func letGo() {
+        leaveRival()
         app?.close()
         app = nil
         reader?.close()

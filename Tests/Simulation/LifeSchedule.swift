@@ -49,6 +49,7 @@ struct LifeSchedule {
 
     mutating func step(_ run: LifeRun) -> Life.Step {
         var step = Life.Step(action: run.number < 0 ? filling(run) : action(run))
+        if run.number >= 0, let action = apart({ $0.rivalry(run) }) { step.action = action }
         if isLikely(1, in: profile == .usual ? 12 : 4) {
             let days: [Int64] = [1, 3, 8, 40, 400, -2, -400]
             step.ahead = (days.randomElement(using: &random) ?? 1) * 86_400
@@ -60,6 +61,20 @@ struct LifeSchedule {
             step.fault = fault(of: step, run)
         }
         return step
+    }
+
+    /// Draws from the numbers that are apart from what else happens.
+    private mutating func apart<Result>(_ body: (inout Self) -> Result) -> Result {
+        swap(&random, &faces)
+        defer { swap(&random, &faces) }
+        return body(&self)
+    }
+
+    /// What the second app does, now and then.
+    private mutating func rivalry(_ run: LifeRun) -> Life.Action? {
+        if run.rival?.pending != nil { return isLikely(1, in: 3) ? .commit : nil }
+        guard profile != .long, isLikely(1, in: 12) else { return nil }
+        return .begin(isLikely(1, in: 2) ? .objects : .coreData, changes(run))
     }
 
     /// Whether the command line can do it.
@@ -169,7 +184,7 @@ struct LifeSchedule {
             .readOnce,
         ]
         switch step.action {
-        case .save, .look, .open, .read, .spoilText, .trimHistory: break
+        case .save, .look, .open, .read, .spoilText, .trimHistory, .begin, .commit: break
         case .close, .mirror(.visit), .spoilManifest: return nil
         // What the disk writes wrong is noticed by Moult's own work alone.
         default: kinds += [.wrongBit, .wrongBit]

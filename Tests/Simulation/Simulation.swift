@@ -27,9 +27,12 @@ import MoultBasics
 // must be what a migration of the first is. In other lives SwiftData's API is a face too: classes that take their
 // properties from the models (`DynamicModels`), and a plan that migrates. The command line does some of the verbs
 // (`CommandFace`): its words, the models in files, its document and its exit code say what the library's call says.
+// A second app keeps changes in a context while others save: what they have saved is merged or reported as a conflict,
+// and never overwritten.
 //
 // Not simulated: SwiftData's hierarchies and value types; a plan's code; faults in the cut-over of a mirror;
-// derived attributes; memory that runs out; a slow disk; two programs inside one SQLite call.
+// derived attributes; memory that runs out; a slow disk; two programs inside one SQLite call; conflicts where only the
+// rows that hold links tell.
 // `CoreDataProgram` uses the machine's own files beside the store; SQLite's are the simulated disk's.
 
 /// One line, at once.
