@@ -55,6 +55,11 @@ struct Life: Codable, Sendable {
         var fault: StepFault?
         /// The seconds by which the clock goes ahead before it, besides an hour; or back.
         var ahead: Int64 = 0
+        /// Whether the command line does it; nil for the library.
+        var isTyped: Bool?
+
+        /// A word for the trace.
+        var word: String { (isTyped == true ? "moult " : "") + action.word }
     }
 
     struct StepFault: Codable, Sendable {
@@ -73,6 +78,10 @@ struct Life: Codable, Sendable {
         /// The app opens the store and keeps it open.
         case open(API)
         case close
+        /// A second app changes objects in a context, which it keeps.
+        case begin(API, [Change])
+        /// The second app saves its context.
+        case commit
         /// Another program begins to read, or ends.
         case read(Bool)
         case migrate(to: Int, Way, keepsReturned: Bool)
@@ -159,6 +168,23 @@ extension Life {
 extension Life.Action {
     /// A word for the trace.
     var word: String { String("\(self)".prefix { $0 != "(" }) }
+
+    /// What an app changes; nil where none does.
+    var changes: [Change]? {
+        get {
+            switch self {
+            case .save(_, let changes), .begin(_, let changes): changes
+            default: nil
+            }
+        }
+        set {
+            switch self {
+            case .save(let api, _): self = .save(api, newValue ?? [])
+            case .begin(let api, _): self = .begin(api, newValue ?? [])
+            default: break
+            }
+        }
+    }
 }
 
 // MARK: - Attributes in a file

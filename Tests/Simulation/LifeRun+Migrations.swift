@@ -36,12 +36,12 @@ extension LifeRun {
     }
 
     /// Backups of a gigabyte are kept one at a time.
-    private var retention: RetentionPolicy {
+    var retention: RetentionPolicy {
         life.profile == .long
             ? RetentionPolicy(keepAllDays: 0, keepWeeklyDays: 0, minimumCount: 1) : RetentionPolicy()
     }
 
-    private func options(_ way: Life.Way) -> RunOptions {
+    func options(_ way: Life.Way) -> RunOptions {
         var options = RunOptions()
         options.patience = .zero
         options.maximumAttempts = .max
@@ -64,7 +64,7 @@ extension LifeRun {
             return Work(
                 refusals: ["storeAhead", "noPath", "incompatibleVersion", "locked", "deferredWork"], mustBeRefused: true
             ) {
-                _ = try self.session(to: target, .plain, []).run()
+                _ = try self.face.migrate(to: target, .plain, [], into: nil)
                 return nil
             }
         }
@@ -91,7 +91,8 @@ extension LifeRun {
                     !gone.objects.isEmpty
                     || gone.values.contains { !$0.key.contains(".") && !dropped.contains($0.key) }
             }
-        case .deferred, .budget: refusals.formUnion(["unsupported"])
+        case .deferred: refusals.insert("unsupported")
+        case .budget: refusals.formUnion(["unsupported"] + (isTyped ? ["budgetTooSmall"] : []))
         default: break
         }
         return Work(
@@ -107,9 +108,9 @@ extension LifeRun {
     private func nothing(to target: Int, _ way: Life.Way) -> Work {
         Work(refusals: app != nil || reader != nil ? ["locked"] : []) {
             guard ![.into, .container, .swiftData].contains(way) else { return nil }
-            let report = try self.session(to: target, .plain, self.history.answers).run()
-            if report.outcome != .nothingToDo {
-                throw LifeFailure(kind: "did something", words: "there was nothing to do: \(report.outcome)")
+            let said = try self.face.migrate(to: target, .plain, self.history.answers, into: nil)
+            if said.end != .nothing {
+                throw LifeFailure(kind: "did something", words: "there was nothing to do: \(said.end)")
             }
             return nil
         }
@@ -123,12 +124,13 @@ extension LifeRun {
         return context
     }
 
-    private func session(to target: Int, _ way: Life.Way, _ answers: [Answer], into: String? = nil) throws
-        -> StoreSession
-    {
-        let work: StoreRequest.Work = into.map { .migrateInto($0) } ?? (way == .rehearsal ? .rehearse : .migrate)
+    /// - Parameter work: nil for that of the way.
+    func session(
+        to target: Int, _ way: Life.Way, _ answers: [Answer], into: String? = nil, only work: StoreRequest.Work? = nil
+    ) throws -> StoreSession {
+        let usual: StoreRequest.Work = into.map { .migrateInto($0) } ?? (way == .rehearsal ? .rehearse : .migrate)
         return try StoreSession(
-            StoreRequest(store, to: name(target), work, options(way)), context(answers, way), on: disk.system)
+            StoreRequest(store, to: name(target), work ?? usual, options(way)), context(answers, way), on: disk.system)
     }
 
     /// - Returns: the state that the store must have.
@@ -136,7 +138,12 @@ extension LifeRun {
         _ way: Life.Way, to target: Int, _ last: Snapshot, _ answers: [Answer]
     ) throws -> Snapshot? {
         switch way {
-        case .budget(let units): return try call(to: target, units, last, answers)
+        case .budget:
+            // A call that died goes on at the next one.
+            defer { if disk.hasDied { paused = target } }
+            let isPaused = try face.migrate(to: target, way, answers, into: nil).end == .paused
+            paused = isPaused ? target : nil
+            return isPaused ? now : last
         case .container:
             guard app == nil else { return now }
             try CoreDataProgram.migrate(
@@ -155,15 +162,13 @@ extension LifeRun {
             return last
         case .into:
             let path = newFile(target)
-            let report = try session(to: target, way, answers, into: path).run()
-            try check(report, last)
+            try check(face.migrate(to: target, way, answers, into: path), last)
             if try !disk.hasMet && !system.exists(path) {
                 throw LifeFailure(kind: "no new file", words: "at \(path)")
             }
             return now
         default:
-            let report = try session(to: target, way, answers).run()
-            try check(report, last)
+            try check(face.migrate(to: target, way, answers, into: nil), last)
             if way == .rehearsal { return now }
             paused = nil
             let waits = way == .deferred && Migrator().hasDeferredWork(store)
@@ -187,28 +192,6 @@ extension LifeRun {
         }
     }
 
-    /// A call that does some units, and pauses or comes to the end.
-    private func call(to target: Int, _ units: Int, _ last: Snapshot, _ answers: [Answer]) throws -> Snapshot? {
-        // A call that died goes on at the next one.
-        defer { if disk.hasDied { paused = target } }
-        var options = MigrationOptions.sequential
-        options.keysPerPiece = 3
-        options.maximumAttempts = .max
-        options.retention = retention
-        var preparation = PreparedMigration.Options(self.options(.plain), try context(answers, .plain))
-        preparation.continuesEarlierCall = true
-        let prepared = try PreparedMigration(
-            store, versions: history.versions, to: name(target), options: preparation, system: disk.system)
-        switch try Migrator(options: options, system: disk.system).run(prepared, within: .units(units)) {
-        case .paused:
-            paused = target
-            return now
-        case .finished, .nothingToDo:
-            paused = nil
-            return last
-        }
-    }
-
     /// The objects, and the values of objects that stay, that the next version has no place for: by entity, and by
     /// attribute.
     private func gone(in last: Snapshot) -> (objects: [String: Int64], values: [String: Int64]) {
@@ -229,20 +212,20 @@ extension LifeRun {
     }
 
     /// What a report says is lost is what the reference says is lost.
-    private func check(_ report: MigrationReport, _ last: Snapshot) throws {
+    private func check(_ migration: Said.Migration, _ last: Snapshot) throws {
         guard last.version == now.version + 1, history.mappings[last.version] == nil,
-            history.stages[last.version] == nil, report.outcome != .nothingToDo,
-            !report.losses.contains(where: { $0.isPutOff })
+            history.stages[last.version] == nil, migration.end != .nothing,
+            !migration.losses.contains(where: \.isPutOff)
         else { return }
         let (gone, values) = gone(in: last)
         var said: [String: Int64] = [:]
-        for loss in report.losses where loss.kind == .rows { said[loss.entityName, default: 0] += loss.count ?? 0 }
+        for loss in migration.losses where loss.kind == "rows" { said[loss.entity, default: 0] += loss.count ?? 0 }
         if gone != said.filter({ $0.value != 0 }) {
             throw LifeFailure(kind: "losses differ", words: "objects: \(said) are said, and \(gone) are gone")
         }
         var saidValues: [String: Int64] = [:]
-        for loss in report.losses where loss.kind == .values && loss.reason != .unexplained {
-            saidValues[loss.propertyName ?? "", default: 0] += loss.count ?? 0
+        for loss in migration.losses where loss.kind == "values" && loss.reason != "unexplained" {
+            saidValues[loss.member ?? "", default: 0] += loss.count ?? 0
         }
         if values != saidValues.filter({ $0.value != 0 }) {
             throw LifeFailure(kind: "losses differ", words: "values: \(saidValues) are said, and \(values) are gone")

@@ -15,7 +15,10 @@ extension LifeRun {
     private var unreadable: Set<String> { hasSpoiltText ? ["dataConflict", "wrongType"] : [] }
 
     /// Whoever has the store open may keep others from changing it.
-    private var locks: Set<String> { app != nil || reader != nil ? ["locked"] : [] }
+    private var locks: Set<String> { app != nil || rival != nil || reader != nil ? ["locked"] : [] }
+
+    /// What may refuse a program that opens, reads or saves.
+    var programRefusals: Set<String> { locks.union(unreadable) }
 
     func work(_ action: Life.Action) throws -> Work {
         if mirror != nil {
@@ -28,6 +31,8 @@ extension LifeRun {
         switch action {
         case .save(let api, let changes): return try saving(changes, api)
         case .look(let api): return looking(api)
+        case .begin(let api, let changes): return beginning(changes, api)
+        case .commit: return committing()
         case .open(let api):
             return Work(refusals: locks) {
                 guard self.app == nil else { return nil }
@@ -58,37 +63,32 @@ extension LifeRun {
             var done = now
             done.isDeferred = false
             return Work(new: done, refusals: locks) {
-                var options = MigrationOptions.sequential
-                options.maximumAttempts = .max
-                let outcome = try Migrator(options: options, system: self.disk.system).finishDeferred(
-                    self.store, versions: self.history.versions, count.map { .units($0) } ?? .all)
                 var state = self.now
-                state.isDeferred = !outcome.isFinished
+                state.isDeferred = try !self.face.finish(count)
                 return state
             }
         case .backUp:
             return Work(refusals: locks) {
-                _ = try self.keeper().backUp()
+                try self.face.backUp()
                 return nil
             }
         case .rollBack(let place): return rollingBack(place)
         case .prune(let days, let count):
             return Work {
-                _ = try self.keeper().prune(
-                    RetentionPolicy(keepAllDays: days, keepWeeklyDays: days * 4, minimumCount: count))
+                try self.face.prune(days: days, count: count)
                 return nil
             }
         case .move:
             return Work(refusals: locks) {
-                _ = try self.keeper().move(to: self.destination ?? "")
+                try self.face.move(to: self.destination ?? "")
                 return nil
             }
         case .downgrade: return try downgrading()
         case .repair:
             return Work(refusals: locks.union(now.isDeferred ? ["deferredWork"] : [])) {
-                let report = try self.keeper().repair(RepairRule.byDefault, isRehearsal: false)
                 // A save that dies may leave files that no row names.
-                if let fault = report.faults.first(where: { $0.rule != .externalFiles }) {
+                let rule = RepairRule.externalFiles.rawValue
+                if let fault = try self.face.repair().first(where: { $0.rule != rule }) {
                     throw LifeFailure(kind: "repaired", words: "\(fault.rule) at \(fault.place) of a sound store")
                 }
                 return nil
@@ -138,21 +138,15 @@ extension LifeRun {
     ]
 
     private func saving(_ changes: [Change], _ api: API) throws -> Work {
-        var (after, made) = (now, [Change]())
         let model = model()
-        for change in changes where after.world.make(change, in: model, key: { _ in 0 }) { made.append(change) }
-        // Keys are given in the save, to what is still there.
-        var keys = highest
-        for case .insert(let number, let entity, _) in made where after.world.objects[number] != nil {
-            let root = model.entity(model.root(of: entity))?.name ?? ""
-            keys[root, default: 0] += 1
-            after.world.objects[number]?.key = keys[root] ?? 0
-        }
-        after.transactions = nil
+        let (world, made) = made(changes, in: now.world, model)
+        var after = now
+        after.world = world
+        after = expecting(after, made)
         let (isBehind, nothing) = (isBehind, made.isEmpty)
-        var refusals = (isBehind ? Self.overtaken : []).union(locks).union(unreadable)
+        var refusals = (isBehind ? Self.overtaken : []).union(programRefusals)
         if isBehind, lacksRequired(made, after.world) { refusals.insert("validation") }
-        return Work(new: nothing ? nil : after, refusals: refusals) { [after, made] in
+        return Work(new: nothing ? nil : after, refusals: refusals) { [after] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
@@ -171,15 +165,8 @@ extension LifeRun {
                 if self.isSame(after, as: self.now) { return self.now }
                 throw LifeFailure(kind: "overtaken", words: "the app saved into a store that is another's")
             }
-            var after = after
-            for (number, key) in keys {
-                let root = model.root(of: after.world.objects[number]?.entity ?? 0)
-                if key <= self.given[root] ?? 0, after.world.objects[number] != nil {
-                    throw LifeFailure(kind: "key given twice", words: "\(key)")
-                }
-                after.world.objects[number]?.key = key
-            }
-            return after
+            self.note(made, to: after.world)
+            return try self.giving(keys, to: after)
         }
     }
 
@@ -218,7 +205,7 @@ extension LifeRun {
 
     private func looking(_ api: API) -> Work {
         let isBehind = isBehind
-        return Work(refusals: (isBehind ? Self.overtaken : []).union(locks).union(unreadable)) {
+        return Work(refusals: (isBehind ? Self.overtaken : []).union(programRefusals)) {
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
             defer { if isOwn { program.close() } }
@@ -297,7 +284,7 @@ extension LifeRun {
         let name = place.flatMap { names.isEmpty ? nil : names[$0 % names.count] }
         if let name, spoilt.contains(name) {
             return Work(refusals: locks.union(["backupInvalid"]), mustBeRefused: true) {
-                _ = try self.keeper().rollback(to: name)
+                _ = try self.face.rollBack(to: name)
                 return nil
             }
         }
@@ -308,10 +295,10 @@ extension LifeRun {
                 .union(place == nil && !spoilt.isEmpty ? ["backupInvalid"] : [])
         ) {
             do {
-                let report = try self.keeper().rollback(to: name)
+                let restored = try self.face.rollBack(to: name)
                 self.paused = nil
-                guard let state = self.backups[report.restored.name] else {
-                    throw LifeFailure(kind: "unknown backup", words: report.restored.name)
+                guard let state = self.backups[restored] else {
+                    throw LifeFailure(kind: "unknown backup", words: restored)
                 }
                 return state
             } catch let error as MigrationError where error.code == .backupNotFound && name != nil {
@@ -323,10 +310,10 @@ extension LifeRun {
     private func exporting() -> Work {
         guard let name = backups.keys.sorted().last else { return Work { nil } }
         return Work(refusals: locks, settleOutput: importLeftArchive) {
-            let keeper = self.keeper()
-            try keeper.export(try keeper.backup(named: name), to: self.archive)
+            let face = try self.face
+            try face.export(name, to: self.archive)
             if self.disk.hasMet { return nil }
-            _ = try keeper.importBackup(self.archive, wasClosed: false)
+            try face.importBackup(self.archive)
             try self.system.removeTree(self.archive)
             return nil
         }
@@ -366,13 +353,10 @@ extension LifeRun {
         return Work(
             new: back, refusals: locks.union(["noPath", "cannotInfer", "question", "dataConflict", "unsupported"])
         ) {
-            let report = try self.keeper().downgrade(
-                to: self.name(keptBy.version - 1), answers: { _ in try Answers(self.history.answers) },
-                isRehearsal: false)
-            switch report.way {
-            case .mapping: return back
-            case .leftovers: throw LifeFailure(kind: "leftovers", words: "of work that was not deferred")
-            case .none, .backup, .impossible: return keptBy
+            switch try self.face.downgrade(to: keptBy.version - 1, isRehearsal: false) {
+            case "mapping": return back
+            case "leftovers": throw LifeFailure(kind: "leftovers", words: "of work that was not deferred")
+            default: return keptBy
             }
         }
     }
@@ -397,13 +381,9 @@ extension LifeRun {
                 "noPath", "cannotInfer", "question", "dataConflict", "unsupported", "deferredWork", "usage",
             ])
         ) {
-            let report = try self.keeper().downgrade(
-                to: self.name(self.now.version - 1), answers: { _ in try Answers(self.history.answers) },
-                isRehearsal: true)
-            switch report.way {
-            case .mapping, .leftovers:
-                if isLosing { throw LifeFailure(kind: "loss not said", words: "of the way back to \(report.to)") }
-            case .none, .backup, .impossible: break
+            let way = try self.face.downgrade(to: self.now.version - 1, isRehearsal: true)
+            if isLosing, ["mapping", "leftovers"].contains(way) {
+                throw LifeFailure(kind: "loss not said", words: "of the way back to \(self.name(self.now.version - 1))")
             }
             return nil
         }

@@ -70,6 +70,8 @@ final class LifeRun {
     /// The version and the path with which the app opened the store.
     var appVersion = 0
     var appStore = ""
+    /// The second app.
+    var rival: Rival?
     var reader: SQLiteFile?
     var moves = 0
     /// Where the store is being moved to.
@@ -83,6 +85,10 @@ final class LifeRun {
     private(set) var hasLostPower = false
     private var ahead: Int64 = 0
     private var action = Life.Action.close
+    /// Whether the command line does the step.
+    private(set) var isTyped = false
+    /// The command line, once it has been used.
+    var commands: CommandFace?
     /// What befalls the disk in the step.
     private(set) var armed: Fault.Kind?
     /// Whether the store is damaged, was said to be, and has no backup.
@@ -175,7 +181,7 @@ final class LifeRun {
     private func live(_ step: Life.Step) throws {
         guard !hasEnded else { return }
         ahead += step.ahead
-        action = step.action
+        (action, isTyped) = (step.action, step.isTyped == true)
         var fault = step.fault?.fault
         if life.plant == .wrongSave, case .save = step.action, number % 5 == 4 {
             fault = Fault(.wrongBit, at: 1, seed: UInt64(number) * 7_919)
@@ -187,13 +193,14 @@ final class LifeRun {
         }
         if fault?.kind.losesWrites == true, writesOwnFiles(step.action) { fault = nil }
         if case .move = step.action { try makePlace() }
+        if !keepsRival(step.action) { leaveRival() }
         armed = fault?.kind
         try disk.arm(fault, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
         let isListed = step.fault != nil
         let work = try work(step.action)
         let result = Result { try work.body() }
         let hit = isListed && disk.hasMet
-        calls[step.action.word] = max(disk.operations.count, 1)
+        calls[step.word] = max(disk.operations.count, 1)
         let counts = "\(disk.operations.count) calls, \(disk.readCount) reads"
         let (ending, candidates) = try judge(result, work, hit)
         if disk.hasDied {
@@ -226,15 +233,17 @@ final class LifeRun {
         try settle(
             isRestore ? [] : candidates, copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
             isDone: isDone, isDamageAllowed: isNoticed)
-        let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
+        let what = "\(step.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
         trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
     }
 
     /// Whether a program saves that writes the files of external data past the simulated disk, which would not survive.
     private func writesOwnFiles(_ action: Life.Action) -> Bool {
-        guard case .save(let api, _) = action, app.map({ !($0 is ObjectsProgram) }) ?? (api != .objects) else {
-            return false
+        switch action {
+        case .save(let api, _): guard app.map({ !($0 is ObjectsProgram) }) ?? (api != .objects) else { return false }
+        case .commit: guard rival.map({ !($0.program is ObjectsProgram) }) ?? false else { return false }
+        default: return false
         }
         return model().entities.flatMap(\.attributes).contains { $0.description.allowsExternalBinaryDataStorage }
     }
@@ -309,6 +318,7 @@ final class LifeRun {
 
     /// No program has the store open any more.
     private func letGo() {
+        leaveRival()
         app?.close()
         app = nil
         reader?.close()
