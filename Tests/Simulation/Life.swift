@@ -26,6 +26,12 @@ struct Life: Codable, Sendable {
         var lastKey = 0
         /// Pages of nothing in the file, before the first object.
         var emptyBytes = 0
+        /// The permissions of the file; nil in older lives, where only its user has any.
+        var mode: UInt32?
+
+        var rights: UInt32 { mode ?? 0o600 }
+        /// Whoever may read a folder may look up names in it.
+        var folderRights: UInt32 { rights | 0o100 | (rights & 0o444) >> 2 }
     }
 
     enum Profile: String, Codable, CaseIterable, Sendable {

@@ -200,7 +200,6 @@ final class LifeRun {
             letGo()
             try disk.settle()
             if fault?.kind.losesWrites == true { hasLostPower = true }
-            try narrowRights()
         } else if candidates.count > 1 {
             // Who has the store open shares the index of its log, which leaves out a commit whose sync failed; a copy
             // of the log has it. Which of the two holds is known when everybody has closed the store.
@@ -212,6 +211,7 @@ final class LifeRun {
         }
         destination = nil
         try disk.arm(nil, clock: TrialClock(era: UInt64(number + 1), ahead: ahead + 1_800))
+        try checkRights()
         var (isNoticed, isRestore) = (false, false)
         if hit, fault?.kind == .wrongBit, case .failed(let error) = ending {
             // What was restored and is not the backup has to be restored again, whatever is in its rows.
@@ -313,14 +313,6 @@ final class LifeRun {
         app = nil
         reader?.close()
         reader = nil
-    }
-
-    /// Files that a machine finds again after a power cut have the permissions that they had.
-    private func narrowRights() throws {
-        for path in try FileManager.default.subpathsOfDirectory(atPath: field) {
-            let isFolder = try system.status(of: field + "/" + path)?.kind == .folder
-            try system.setMode(isFolder ? 0o700 : 0o600, of: field + "/" + path)
-        }
     }
 
     // MARK: - What must hold
@@ -501,13 +493,18 @@ final class LifeRun {
         throw LifeFailure(kind: "file left", words: "no row names \(left) any more")
     }
 
-    /// Nothing that is made from a store can be read by more people than the store.
+    /// Nothing that is made from a store can be read by more people than the store, which keeps its permissions.
     private func checkRights() throws {
-        for path in try FileManager.default.subpathsOfDirectory(atPath: field).sorted() where path != "temporary" {
-            guard let mode = try system.status(of: field + "/" + path)?.mode else { continue }
-            if mode & 0o077 != 0 {
-                let octal = String(mode & 0o777, radix: 8)
+        for path in try FileManager.default.subpathsOfDirectory(atPath: field).sorted() {
+            guard let status = try system.status(of: field + "/" + path) else { continue }
+            let most = status.kind == .folder ? life.ground.folderRights : life.ground.rights
+            let mode = status.mode & 0o777
+            let octal = String(mode, radix: 8)
+            if mode & ~most != 0 {
                 throw LifeFailure(kind: "wider readable", words: "\(path) has the permissions \(octal)")
+            }
+            if field + "/" + path == store, mode != most {
+                throw LifeFailure(kind: "other permissions", words: "the store has \(octal)")
             }
         }
     }

@@ -34,6 +34,7 @@ struct LifeSchedule {
             (ground.pageSize, ground.emptyBytes) = (seed % 2 == 0 ? 65_536 : 4_096, (1 << 30) + (1 << 26))
             ground.lastKey = (1 << 31) - 40
         }
+        ground.mode = [0o600, 0o640, 0o644].randomElement(using: &random)
         return Life(
             seed: seed, profile: profile, ground: ground, models: history.models,
             stages: history.stages.values.sorted { $0.position < $1.position },

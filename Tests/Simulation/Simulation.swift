@@ -19,7 +19,8 @@ import MoultBasics
 // A refusal needs a reason that the reference agrees with (`Work.refusals`); a report must count the losses that the
 // reference counts; the faces that count objects must agree; no key and no transaction of history is given twice; a save
 // that fails for certain has saved nothing; the last backup of a version stays, and one whose manifest cannot be read is
-// there; a run leaves no new file of external data that no row names; nothing is wider readable.
+// there; a run leaves no new file of external data that no row names; nothing is wider readable than the store, which
+// keeps its permissions.
 //
 // A life that fails is cut down (`LifeShrinker`) and written to Tests/Simulation/Kept, where it is a test from then on.
 //

@@ -18,6 +18,8 @@ if ProcessInfo.processInfo.environment["SWIFT_DETERMINISTIC_HASHING"] == nil {
     execv("/proc/self/exe", arguments)
 }
 setenv("TZ", "UTC", 1)
+// Whatever is made without saying for whom can be read by everybody.
+umask(0o022)
 let options = SimulationOptions(CommandLine.arguments)
 var simulation = try Simulation(options)
 exit(try simulation.run() ? 0 : 1)

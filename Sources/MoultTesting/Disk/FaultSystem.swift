@@ -134,7 +134,8 @@ package struct FaultSystem: System {
     package func setMode(_ mode: UInt32, of path: String) throws {
         try make(.mode, "change the permissions of", path) {
             try real.setMode(mode, of: path)
-        } then: { _ in
+        } then: {
+            $0.setMode(of: path)
         }
     }
 
