@@ -56,9 +56,9 @@ struct Life: Codable, Sendable {
     }
 
     /// One thing that happens, and what befalls the machine meanwhile.
-    struct Step: Codable, Sendable {
+    struct Step: Sendable {
         var action: Action
-        var fault: StepFault?
+        var faults: [StepFault] = []
         /// The seconds by which the clock goes ahead before it, besides an hour; or back.
         var ahead: Int64 = 0
     }
@@ -164,7 +164,35 @@ extension Life {
 
 extension Life.Action {
     /// A word for the trace.
-    var word: String { String("\(self)".prefix { $0 != "(" }) }
+    var word: String {
+        func first(_ action: Any) -> String { String("\(action)".prefix { $0 != "(" }) }
+        if case .mirror(let act) = self { return "mirror \(first(act))" }
+        return first(self)
+    }
+}
+
+// MARK: - Faults in a file
+
+extension Life.Step: Codable {
+    private enum Key: String, CodingKey { case action, fault, ahead }
+
+    init(from decoder: any Decoder) throws {
+        let box = try decoder.container(keyedBy: Key.self)
+        let alone = try? box.decodeIfPresent(Life.StepFault.self, forKey: .fault)
+        self.init(
+            action: try box.decode(Life.Action.self, forKey: .action),
+            faults: try alone.map { [$0] } ?? box.decodeIfPresent([Life.StepFault].self, forKey: .fault) ?? [],
+            ahead: try box.decode(Int64.self, forKey: .ahead))
+    }
+
+    /// One fault is written alone, as in older lives.
+    func encode(to encoder: any Encoder) throws {
+        var box = encoder.container(keyedBy: Key.self)
+        try box.encode(action, forKey: .action)
+        if faults.count == 1 { try box.encode(faults[0], forKey: .fault) }
+        if faults.count > 1 { try box.encode(faults, forKey: .fault) }
+        try box.encode(ahead, forKey: .ahead)
+    }
 }
 
 // MARK: - Attributes in a file

@@ -157,7 +157,7 @@ extension LifeRun {
             let path = newFile(target)
             let report = try session(to: target, way, answers, into: path).run()
             try check(report, last)
-            if try !disk.hasMet && !system.exists(path) {
+            if try !hasMet && !system.exists(path) {
                 throw LifeFailure(kind: "no new file", words: "at \(path)")
             }
             return now

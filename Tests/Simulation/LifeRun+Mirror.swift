@@ -27,7 +27,7 @@ extension LifeRun {
         case .verify:
             return following { mirror in
                 let result = try mirror.verify()
-                guard result.isEqual || self.disk.hasMet else {
+                guard result.isEqual || self.hasMet else {
                     throw LifeFailure(kind: "mirror differs", words: result.lines.joined(separator: "; "))
                 }
             }

@@ -16,7 +16,7 @@ extension LifeRun {
                 counts[model.entity(object.entity)?.name ?? "", default: 0] += 1
             }
             let answered = try self.answers(target)
-            if !self.disk.hasMet { try self.compare(counts, answered) }
+            if !self.hasMet { try self.compare(counts, answered) }
             return nil
         }
     }

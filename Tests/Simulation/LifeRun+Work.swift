@@ -163,7 +163,7 @@ extension LifeRun {
             } catch {
                 // A program that another one has overtaken opens the store again.
                 let isCertain = self.saysNothingIsSaved(error, program)
-                if isBehind || self.disk.hasMet { self.leave() }
+                if isBehind || self.hasMet { self.leave() }
                 throw isCertain ? NothingSaved(cause: error) : error
             }
             if isBehind {
@@ -201,8 +201,9 @@ extension LifeRun {
 
     /// Whether the error of a failed write says that the store has none of the changes.
     private func saysNothingIsSaved(_ error: any Error, _ program: any Program) -> Bool {
-        guard program is ObjectsProgram, !disk.hasDied, armed == .inputOutputOnce || armed == .inputOutputOn,
-            disk.hasMet, let error = error as? MigrationError
+        let kinds = armed.subtracting([.slow, .clock])
+        guard program is ObjectsProgram, !disk.hasDied, disk.hasMet,
+            kinds.isSubset(of: [.inputOutputOnce, .inputOutputOn]), let error = error as? MigrationError
         else { return false }
         return !error.message.hasPrefix("The disk failed while changes were committed.")
     }
@@ -226,11 +227,11 @@ extension LifeRun {
             do {
                 seen = try program.look(self.model(self.app == nil ? nil : self.appVersion))
             } catch {
-                if isBehind || self.disk.hasMet { self.leave() }
+                if isBehind || self.hasMet { self.leave() }
                 throw error
             }
             // SwiftData's properties show nil for a text that cannot be read.
-            guard !self.disk.hasMet, !(program is SwiftDataProgram && self.hasSpoiltText) else { return nil }
+            guard !self.hasMet, !(program is SwiftDataProgram && self.hasSpoiltText) else { return nil }
             if let difference = Self.difference(self.now.world.witnessed(in: self.model()), seen) {
                 throw LifeFailure(kind: "a program sees others", words: "\(type(of: program)): \(difference)")
             }
@@ -325,7 +326,7 @@ extension LifeRun {
         return Work(refusals: locks, settleOutput: importLeftArchive) {
             let keeper = self.keeper()
             try keeper.export(try keeper.backup(named: name), to: self.archive)
-            if self.disk.hasMet { return nil }
+            if self.hasMet { return nil }
             _ = try keeper.importBackup(self.archive, wasClosed: false)
             try self.system.removeTree(self.archive)
             return nil

@@ -7,6 +7,7 @@ import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
+import MoultSQLite
 import MoultStore
 import MoultTesting
 import TestSupport
@@ -83,15 +84,17 @@ final class LifeRun {
     private(set) var hasLostPower = false
     private var ahead: Int64 = 0
     private var action = Life.Action.close
-    /// What befalls the disk in the step.
-    private(set) var armed: Fault.Kind?
+    /// What befalls the disk in the step, and the memory.
+    private(set) var armed: Set<Fault.Kind> = []
     /// Whether the store is damaged, was said to be, and has no backup.
     private(set) var hasEnded = false
 
     private(set) var trace: [String] = []
     var tally: [String: Int] = [:]
-    /// The calls of the last step with these words.
+    /// The calls, the reads and SQLite's allocations of the last step with these words that met no fault.
     private(set) var calls: [String: Int] = [:]
+    private(set) var reads: [String: Int] = [:]
+    private(set) var allocations: [String: Int] = [:]
 
     /// - Parameter folder: a folder without links that does not exist yet.
     init(_ life: Life, in folder: String) throws {
@@ -176,30 +179,30 @@ final class LifeRun {
         guard !hasEnded else { return }
         ahead += step.ahead
         action = step.action
-        var fault = step.fault?.fault
-        if life.plant == .wrongSave, case .save = step.action, number % 5 == 4 {
-            fault = Fault(.wrongBit, at: 1, seed: UInt64(number) * 7_919)
+        let faults = faults(of: step)
+        let jump = faults.first { $0.kind == .clock }.map { fault in
+            (look: fault.number, seconds: fault.seed % 2 == 0 ? Int64(-31_536_000) : 315_360_000)
         }
-        var jump: (look: Int, seconds: Int64)?
-        if let asked = fault, asked.kind == .clock {
-            jump = (asked.number, asked.seed % 2 == 0 ? -31_536_000 : 315_360_000)
-            fault = nil
-        }
-        if fault?.kind.losesWrites == true, writesOwnFiles(step.action) { fault = nil }
         if case .move = step.action { try makePlace() }
-        armed = fault?.kind
-        try disk.arm(fault, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
-        let isListed = step.fault != nil
+        armed = Set(faults.map(\.kind))
+        try disk.arm(faults, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
         let work = try work(step.action)
+        let memory = faults.first(where: \.kind.isOfMemory)
+        AllocationFaults.begin(failing: memory?.number, staysOut: memory?.kind == .memoryOn)
         let result = Result { try work.body() }
-        let hit = isListed && disk.hasMet
-        calls[step.action.word] = max(disk.operations.count, 1)
-        let counts = "\(disk.operations.count) calls, \(disk.readCount) reads"
+        let hit = !step.faults.isEmpty && hasMet
+        let allocated = AllocationFaults.end()
+        let (called, read) = (disk.operations.count, disk.readCount)
+        if !hit {
+            let word = step.action.word
+            (calls[word], reads[word], allocations[word]) = (max(called, 1), max(read, 1), max(allocated, 1))
+        }
+        ahead += Int64(disk.clock.waited / 1_000)
         let (ending, candidates) = try judge(result, work, hit)
-        if disk.hasDied {
+        if let death = disk.deathFault {
             letGo()
             try disk.settle()
-            if fault?.kind.losesWrites == true { hasLostPower = true }
+            if death.kind.losesWrites { hasLostPower = true }
         } else if candidates.count > 1 {
             // Who has the store open shares the index of its log, which leaves out a commit whose sync failed; a copy
             // of the log has it. Which of the two holds is known when everybody has closed the store.
@@ -210,10 +213,10 @@ final class LifeRun {
             store = destination
         }
         destination = nil
-        try disk.arm(nil, clock: TrialClock(era: UInt64(number + 1), ahead: ahead + 1_800))
+        try disk.arm([], clock: TrialClock(era: UInt64(number + 1), ahead: ahead + 1_800))
         try checkRights()
         var (isNoticed, isRestore) = (false, false)
-        if hit, fault?.kind == .wrongBit, case .failed(let error) = ending {
+        if hit, armed.contains(.wrongBit), case .failed(let error) = ending {
             // What was restored and is not the backup has to be restored again, whatever is in its rows.
             (isNoticed, isRestore) = (true, (error as? MigrationError)?.message.contains("The restored store") == true)
         }
@@ -226,17 +229,10 @@ final class LifeRun {
         try settle(
             isRestore ? [] : candidates, copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
             isDone: isDone, isDamageAllowed: isNoticed)
-        let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
+        let kinds = step.faults.map { ", \($0.kind)" }.joined()
+        let what = "\(step.action.word)\(kinds)\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
-        trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
-    }
-
-    /// Whether a program saves that writes the files of external data past the simulated disk, which would not survive.
-    private func writesOwnFiles(_ action: Life.Action) -> Bool {
-        guard case .save(let api, _) = action, app.map({ !($0 is ObjectsProgram) }) ?? (api != .objects) else {
-            return false
-        }
-        return model().entities.flatMap(\.attributes).contains { $0.description.allowsExternalBinaryDataStorage }
+        trace.append("\(number) \(what): \(ending.word), \(called) calls, \(read) reads, \(stateDigest)")
     }
 
     /// Makes the folder that a move leads to.
@@ -491,22 +487,6 @@ final class LifeRun {
             })
         else { return }
         throw LifeFailure(kind: "file left", words: "no row names \(left) any more")
-    }
-
-    /// Nothing that is made from a store can be read by more people than the store, which keeps its permissions.
-    private func checkRights() throws {
-        for path in try FileManager.default.subpathsOfDirectory(atPath: field).sorted() {
-            guard let status = try system.status(of: field + "/" + path) else { continue }
-            let most = status.kind == .folder ? life.ground.folderRights : life.ground.rights
-            let mode = status.mode & 0o777
-            let octal = String(mode, radix: 8)
-            if mode & ~most != 0 {
-                throw LifeFailure(kind: "wider readable", words: "\(path) has the permissions \(octal)")
-            }
-            if field + "/" + path == store, mode != most {
-                throw LifeFailure(kind: "other permissions", words: "the store has \(octal)")
-            }
-        }
     }
 
     /// Restores the newest backup, as a person does whose store was damaged by the disk and who was told.

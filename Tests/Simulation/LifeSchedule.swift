@@ -52,7 +52,7 @@ struct LifeSchedule {
             step.ahead = (days.randomElement(using: &random) ?? 1) * 86_400
         }
         if run.number >= 0, isLikely(1, in: profile == .usual ? 3 : profile == .rare ? 20 : 8) {
-            step.fault = fault(of: step.action, run)
+            step.faults = faults(of: step.action, run)
         }
         return step
     }
@@ -148,21 +148,35 @@ struct LifeSchedule {
         return ways.randomElement(using: &random) ?? .plain
     }
 
-    private mutating func fault(of action: Life.Action, _ run: LifeRun) -> Life.StepFault? {
-        var kinds: [Fault.Kind] = [
-            .stop, .powerLoss, .powerLoss, .tornSector, .inputOutputOnce, .inputOutputOn, .fullOnce, .fullOn, .clock,
-            .readOnce,
-        ]
+    // MARK: - Faults
+
+    private mutating func faults(of action: Life.Action, _ run: LifeRun) -> [Life.StepFault] {
         switch action {
-        case .save, .look, .open, .read, .spoilText, .trimHistory: break
-        case .close, .mirror(.visit), .spoilManifest: return nil
-        // What the disk writes wrong is noticed by Moult's own work alone.
-        default: kinds += [.wrongBit, .wrongBit]
+        case .close, .mirror(.visit), .spoilManifest: return []
+        default: break
         }
-        let kind = kinds.randomElement(using: &random) ?? .stop
-        let calls = run.calls[action.word] ?? 150
+        let loud: [Fault.Kind] = [
+            .stop, .powerLoss, .powerLoss, .tornSector, .inputOutputOnce, .inputOutputOn, .fullOnce, .fullOn, .clock,
+            .readOnce, .readOn, .slow, .memoryOnce, .memoryOn,
+        ]
+        // What the disk writes wrong is noticed by Moult's own work alone, which another fault would keep from it.
+        let isOfProgram =
+            switch action {
+            case .save, .look, .open, .close, .read, .spoilText, .trimHistory, .mirror(.visit): true
+            default: false
+            }
+        let kind = (loud + (isOfProgram ? [] : [.wrongBit, .wrongBit])).randomElement(using: &random) ?? .stop
+        let first = fault(kind, of: action, run)
+        guard kind != .wrongBit, isLikely(1, in: 6) else { return [first] }
+        let other = loud.filter { $0 != kind }.randomElement(using: &random) ?? .slow
+        return [first, fault(other, of: action, run)]
+    }
+
+    private mutating func fault(_ kind: Fault.Kind, of action: Life.Action, _ run: LifeRun) -> Life.StepFault {
+        let known = kind.isOfReads ? run.reads : kind.isOfMemory ? run.allocations : run.calls
+        let moments = known[action.word] ?? (kind.isOfMemory ? 10_000 : 150)
         return Life.StepFault(
-            kind: kind.rawValue, number: Int.random(in: 1...max(calls, 8), using: &random),
+            kind: kind.rawValue, number: Int.random(in: 1...max(moments, 8), using: &random),
             seed: random.next() % 1_000_000)
     }
 

@@ -52,11 +52,14 @@ struct LifeShrinker {
 
     private mutating func shrinkFaults() {
         for place in life.steps.indices {
-            for edit: (inout Life.Step) -> Void in [{ $0.fault = nil }, { $0.ahead = 0 }] {
+            for number in life.steps[place].faults.indices.reversed() {
                 var smaller = life
-                edit(&smaller.steps[place])
+                smaller.steps[place].faults.remove(at: number)
                 _ = take(smaller)
             }
+            var smaller = life
+            smaller.steps[place].ahead = 0
+            _ = take(smaller)
         }
         var plain = life
         plain.ground = Life.Ground()

@@ -28,8 +28,8 @@ import MoultBasics
 // must be what a migration of the first is. In other lives SwiftData's API is a face too: classes that take their
 // properties from the models (`DynamicModels`), and a plan that migrates.
 //
-// Not simulated: SwiftData's hierarchies and value types; a plan's code; faults in the cut-over of a mirror;
-// derived attributes; memory that runs out; a slow disk; two programs inside one SQLite call.
+// Not simulated: SwiftData's hierarchies and value types; a plan's code; faults in the cut-over of a mirror; derived
+// attributes; memory that runs out outside SQLite; two programs inside one SQLite call.
 // `CoreDataProgram` uses the machine's own files beside the store; SQLite's are the simulated disk's.
 
 /// One line, at once.
@@ -47,8 +47,9 @@ struct Simulation {
     init(_ options: SimulationOptions) throws {
         self.options = options
         let system = POSIXSystem()
-        // The path is the same for each life, in case its length matters.
-        folder = "\(try system.resolve(system.temporaryFolder))/moult-simulate-\(getpid())"
+        // The path is the same for each life, and as long in each process, in case its length matters.
+        let process = String(format: "%010d", getpid())
+        folder = "\(try system.resolve(system.temporaryFolder))/moult-simulate-\(process)"
     }
 
     /// - Returns: whether every life held.
