@@ -19,10 +19,17 @@ extension LifeRun {
 
     /// Whether a program saves that writes the files of external data past the simulated disk, which would not survive.
     private func writesOwnFiles(_ action: Life.Action) -> Bool {
-        guard case .save(let api, _) = action, app.map({ !($0 is ObjectsProgram) }) ?? (api != .objects) else {
-            return false
+        var version = now.version
+        switch action {
+        case .save(let api, _): guard app.map({ !($0 is ObjectsProgram) }) ?? (api != .objects) else { return false }
+        case .mirror(.visit(_, let api)):
+            guard api != .objects, let mirror else { return false }
+            version = mirror.target
+        default: return false
         }
-        return model().entities.flatMap(\.attributes).contains { $0.description.allowsExternalBinaryDataStorage }
+        return model(version).entities.flatMap(\.attributes).contains {
+            $0.description.allowsExternalBinaryDataStorage
+        }
     }
 
     // MARK: - Permissions

@@ -141,13 +141,7 @@ extension LifeRun {
         var (after, made) = (now, [Change]())
         let model = model()
         for change in changes where after.world.make(change, in: model, key: { _ in 0 }) { made.append(change) }
-        // Keys are given in the save, to what is still there.
-        var keys = highest
-        for case .insert(let number, let entity, _) in made where after.world.objects[number] != nil {
-            let root = model.entity(model.root(of: entity))?.name ?? ""
-            keys[root, default: 0] += 1
-            after.world.objects[number]?.key = keys[root] ?? 0
-        }
+        after.giveKeys(made, in: model, above: highest)
         after.transactions = nil
         let (isBehind, nothing) = (isBehind, made.isEmpty)
         var refusals = (isBehind ? Self.overtaken : []).union(locks).union(unreadable)
@@ -275,20 +269,27 @@ extension LifeRun {
         let names = backups.keys.sorted()
         guard !names.isEmpty else { return Work { nil } }
         let name = names[place % names.count]
-        return Work {
-            let listed = try StoreKeeper(self.store).backups().backups.filter { $0.name == name }
+        var manifest: (path: String, whole: Data)?
+        var work = Work {
+            let listed = try self.keeper().backups().backups.filter { $0.name == name }
             guard let backup = listed.first else { throw LifeFailure(kind: "backup lost", words: name) }
             // A move that died may have left it at both places.
             guard listed.count == 1 else { return nil }
             let path = "\(backup.folder)/manifest.json"
-            let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
-            try self.system.write(Array(bytes.prefix(bytes.count / 2)), to: path, .own)
+            let whole = FileManager.default.contents(atPath: path) ?? Data()
+            manifest = (path, whole)
+            try self.disk.system.write(Array(whole.prefix(whole.count / 2)), to: path, .own)
+            return nil
+        }
+        // A fault may keep it from being cut.
+        work.settleOutput = {
+            guard let manifest, FileManager.default.contents(atPath: manifest.path) != manifest.whole else { return }
             self.backups[name] = nil
             self.spoilt.insert(name)
             // What it alone knows of entities that have gone is lost with it.
             self.given = self.given.filter { self.model().entity($0.key) != nil }
-            return nil
         }
+        return work
     }
 
     // MARK: - Ways back
@@ -407,6 +408,20 @@ extension LifeRun {
             case .none, .backup, .impossible: break
             }
             return nil
+        }
+    }
+}
+
+extension LifeRun.Snapshot {
+    /// Gives new objects the keys that a save gives to what is still there.
+    ///
+    /// - Parameter highest: the highest key of each root entity before it.
+    mutating func giveKeys(_ changes: [Change], in model: HistoryModel, above highest: [String: Int]) {
+        var keys = highest
+        for case .insert(let number, let entity, _) in changes where world.objects[number] != nil {
+            let root = model.entity(model.root(of: entity))?.name ?? ""
+            keys[root, default: 0] += 1
+            world.objects[number]?.key = keys[root] ?? 0
         }
     }
 }

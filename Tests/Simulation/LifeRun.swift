@@ -221,13 +221,15 @@ final class LifeRun {
             (isNoticed, isRestore) = (true, (error as? MigrationError)?.message.contains("The restored store") == true)
         }
         try work.settleOutput()
+        let found = try work.settleStore()
         if mirror != nil || work.second != nil {
             try settleMirror(work, ending, isDamageAllowed: isNoticed)
         }
         let isDone = if case .done = ending { !hit } else { false }
         let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
         try settle(
-            isRestore ? [] : candidates, copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
+            isRestore ? [] : found.map { [$0] } ?? candidates,
+            copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
             isDone: isDone, isDamageAllowed: isNoticed)
         let kinds = step.faults.map { ", \($0.kind)" }.joined()
         let what = "\(step.action.word)\(kinds)\(hit ? " hit" : "")"
@@ -271,6 +273,8 @@ final class LifeRun {
         var endsMirror = false
         /// Examines and removes what it has made at a path of its own: all of it is there, or nothing.
         var settleOutput: () throws -> Void = {}
+        /// Ends what a fault has left half done, and finds the state of the store; nil if it is one of those above.
+        var settleStore: () throws -> Snapshot? = { nil }
         /// Does it.
         ///
         /// - Returns: the state that the store must have now; nil for ``new``.
@@ -384,7 +388,7 @@ final class LifeRun {
     }
 
     /// The path of a copy that SQLite may recover, with what lies beside the store.
-    private func copy(_ path: String) throws -> String {
+    func copy(_ path: String) throws -> String {
         let folder = root + "/copy"
         try system.removeTree(folder)
         try system.makeFolder(folder)

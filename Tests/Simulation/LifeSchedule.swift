@@ -151,10 +151,6 @@ struct LifeSchedule {
     // MARK: - Faults
 
     private mutating func faults(of action: Life.Action, _ run: LifeRun) -> [Life.StepFault] {
-        switch action {
-        case .close, .mirror(.visit), .spoilManifest: return []
-        default: break
-        }
         let loud: [Fault.Kind] = [
             .stop, .powerLoss, .powerLoss, .tornSector, .inputOutputOnce, .inputOutputOn, .fullOnce, .fullOn, .clock,
             .readOnce, .readOn, .slow, .memoryOnce, .memoryOn,

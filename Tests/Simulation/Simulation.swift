@@ -28,8 +28,8 @@ import MoultBasics
 // must be what a migration of the first is. In other lives SwiftData's API is a face too: classes that take their
 // properties from the models (`DynamicModels`), and a plan that migrates.
 //
-// Not simulated: SwiftData's hierarchies and value types; a plan's code; faults in the cut-over of a mirror; derived
-// attributes; memory that runs out outside SQLite; two programs inside one SQLite call.
+// Not simulated: SwiftData's hierarchies and value types; a plan's code; derived attributes; memory that runs out
+// outside SQLite; two programs inside one SQLite call.
 // `CoreDataProgram` uses the machine's own files beside the store; SQLite's are the simulated disk's.
 
 /// One line, at once.
