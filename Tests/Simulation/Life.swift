@@ -169,6 +169,14 @@ extension Life.Action {
         if case .mirror(let act) = self { return "mirror \(first(act))" }
         return first(self)
     }
+
+    /// Whether it is a program's, whose writes nobody reads again to compare them.
+    var isOfProgram: Bool {
+        switch self {
+        case .save, .look, .open, .close, .read, .spoilText, .trimHistory, .mirror(.visit): true
+        default: false
+        }
+    }
 }
 
 // MARK: - Faults in a file

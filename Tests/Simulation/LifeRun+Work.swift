@@ -224,8 +224,9 @@ extension LifeRun {
                 if isBehind || self.hasMet { self.leave() }
                 throw error
             }
-            // SwiftData's properties show nil for a text that cannot be read.
-            guard !self.hasMet, !(program is SwiftDataProgram && self.hasSpoiltText) else { return nil }
+            // The other APIs' properties show nothing where a read fails, and SwiftData's for a text that is not UTF-8.
+            guard !self.hasMet || program is ObjectsProgram, !(program is SwiftDataProgram && self.hasSpoiltText)
+            else { return nil }
             if let difference = Self.difference(self.now.world.witnessed(in: self.model()), seen) {
                 throw LifeFailure(kind: "a program sees others", words: "\(type(of: program)): \(difference)")
             }

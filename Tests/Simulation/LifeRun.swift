@@ -86,7 +86,7 @@ final class LifeRun {
     private var action = Life.Action.close
     /// What befalls the disk in the step, and the memory.
     private(set) var armed: Set<Fault.Kind> = []
-    /// Whether the store is damaged, was said to be, and has no backup.
+    /// Whether the store is damaged, and has no backup.
     private(set) var hasEnded = false
 
     private(set) var trace: [String] = []
@@ -215,22 +215,25 @@ final class LifeRun {
         destination = nil
         try disk.arm([], clock: TrialClock(era: UInt64(number + 1), ahead: ahead + 1_800))
         try checkRights()
+        let isWrong = hit && armed.contains(.wrongBit)
         var (isNoticed, isRestore) = (false, false)
-        if hit, armed.contains(.wrongBit), case .failed(let error) = ending {
+        if isWrong, case .failed(let error) = ending {
             // What was restored and is not the backup has to be restored again, whatever is in its rows.
             (isNoticed, isRestore) = (true, (error as? MigrationError)?.message.contains("The restored store") == true)
         }
+        // Nobody compares what a program writes: its user has to be told by somebody else, and goes back.
+        let isGivenUp = isWrong && step.action.isOfProgram
         try work.settleOutput()
         let found = try work.settleStore()
         if mirror != nil || work.second != nil {
-            try settleMirror(work, ending, isDamageAllowed: isNoticed)
+            try settleMirror(work, ending, isDamageAllowed: isNoticed || isGivenUp)
         }
         let isDone = if case .done = ending { !hit } else { false }
         let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
         try settle(
-            isRestore ? [] : found.map { [$0] } ?? candidates,
+            isRestore || isGivenUp ? [] : found.map { [$0] } ?? candidates,
             copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
-            isDone: isDone, isDamageAllowed: isNoticed)
+            isDone: isDone, isDamageAllowed: isNoticed || isGivenUp)
         let kinds = step.faults.map { ", \($0.kind)" }.joined()
         let what = "\(step.action.word)\(kinds)\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
@@ -293,8 +296,12 @@ final class LifeRun {
             }
             return (.done, [state ?? work.new ?? now])
         case .failure(let failure as LifeFailure): throw failure
-        case .failure(let error as NothingSaved): return (.failed(error.cause), [now])
-        case .failure(let error) where hit: return (.failed(error), all)
+        case .failure(let error as NothingSaved):
+            try checkReason(error.cause, work)
+            return (.failed(error.cause), [now])
+        case .failure(let error) where hit:
+            try checkReason(error, work)
+            return (.failed(error), all)
         case .failure(let error as MigrationError):
             guard work.refusals.contains(error.code.description) else {
                 throw LifeFailure(kind: "refused: \(error.code)", words: "\(error)")
@@ -336,6 +343,9 @@ final class LifeRun {
         } catch let failure as LifeFailure where isDamageAllowed {
             try noteBackups(among: [before] + candidates + copied)
             try heal(failure)
+            guard !hasEnded else { return }
+            // What a program's damaged store gave since the backup is not known where it cannot be read.
+            if action.isOfProgram { given = [:] }
         }
         try noteKeys(after: before)
         try noteBackups(among: [before, now] + candidates + copied, isDone: isDone)
@@ -496,8 +506,10 @@ final class LifeRun {
     /// Restores the newest backup, as a person does whose store was damaged by the disk and who was told.
     private func heal(_ failure: LifeFailure) throws {
         letGo()
+        paused = nil
         guard let name = backups.keys.max() else {
             hasEnded = true
+            if action.isOfProgram { return }
             throw LifeFailure(kind: failure.kind, words: "noticed, and without a backup: \(failure.words)")
         }
         tally["healed", default: 0] += 1
@@ -510,6 +522,7 @@ final class LifeRun {
             throw LifeFailure(kind: "not healed", words: "\(failure.words); then \(error)")
         }
         now = try identify(store, among: expected.map { [$0] } ?? [], "the store that was healed")
+        if now.isDeferred { now.isDeferred = Migrator().hasDeferredWork(store) }
         // What was kept of the damaged store is nothing that anyone goes back to.
         for kept in try StoreKeeper(store).backups().backups
         where backups[kept.name] == nil && !spoilt.contains(kept.name) {

@@ -156,16 +156,20 @@ struct LifeSchedule {
             .readOnce, .readOn, .slow, .memoryOnce, .memoryOn,
         ]
         // What the disk writes wrong is noticed by Moult's own work alone, which another fault would keep from it.
-        let isOfProgram =
-            switch action {
-            case .save, .look, .open, .close, .read, .spoilText, .trimHistory, .mirror(.visit): true
-            default: false
-            }
-        let kind = (loud + (isOfProgram ? [] : [.wrongBit, .wrongBit])).randomElement(using: &random) ?? .stop
+        let wrong = [Fault.Kind](repeating: .wrongBit, count: action.isOfProgram ? isForgiven(action, run) ? 1 : 0 : 2)
+        let kind = (loud + wrong).randomElement(using: &random) ?? .stop
         let first = fault(kind, of: action, run)
         guard kind != .wrongBit, isLikely(1, in: 6) else { return [first] }
         let other = loud.filter { $0 != kind }.randomElement(using: &random) ?? .slow
         return [first, fault(other, of: action, run)]
+    }
+
+    /// Whether a program that writes wrong unnoticed leaves something to go back to.
+    private func isForgiven(_ action: Life.Action, _ run: LifeRun) -> Bool {
+        switch action {
+        case .save, .close, .trimHistory: !run.backups.isEmpty && run.mirror == nil && !run.now.isDeferred
+        default: false
+        }
     }
 
     private mutating func fault(_ kind: Fault.Kind, of action: Life.Action, _ run: LifeRun) -> Life.StepFault {
