@@ -131,7 +131,7 @@ extension LifeRun {
             _ = try store.cutOver()
             visit.hasBegun = true
             let witness = try StoreWitness(self.copy(mirror.path), new, support: Self.support(of: mirror.path))
-            visit.after.giveKeys(made, in: new, above: witness.highest)
+            visit.after.world.giveKeys(made, in: new, above: witness.highest)
             let program = try self.program(api, over: (mirror.path, mirror.target))
             do {
                 defer { program.close() }

@@ -141,7 +141,7 @@ extension LifeRun {
         var (after, made) = (now, [Change]())
         let model = model()
         for change in changes where after.world.make(change, in: model, key: { _ in 0 }) { made.append(change) }
-        after.giveKeys(made, in: model, above: highest)
+        after.world.giveKeys(made, in: model, above: highest)
         after.transactions = nil
         let (isBehind, nothing) = (isBehind, made.isEmpty)
         var refusals = (isBehind ? Self.overtaken : []).union(locks).union(unreadable)
@@ -409,20 +409,6 @@ extension LifeRun {
             case .none, .backup, .impossible: break
             }
             return nil
-        }
-    }
-}
-
-extension LifeRun.Snapshot {
-    /// Gives new objects the keys that a save gives to what is still there.
-    ///
-    /// - Parameter highest: the highest key of each root entity before it.
-    mutating func giveKeys(_ changes: [Change], in model: HistoryModel, above highest: [String: Int]) {
-        var keys = highest
-        for case .insert(let number, let entity, _) in changes where world.objects[number] != nil {
-            let root = model.entity(model.root(of: entity))?.name ?? ""
-            keys[root, default: 0] += 1
-            world.objects[number]?.key = keys[root] ?? 0
         }
     }
 }
