@@ -163,7 +163,7 @@ extension LifeRun {
         case .into:
             let path = newFile(target)
             try check(face.migrate(to: target, way, answers, into: path), last)
-            if try !disk.hasMet && !system.exists(path) {
+            if try !hasMet && !system.exists(path) {
                 throw LifeFailure(kind: "no new file", words: "at \(path)")
             }
             return now

@@ -15,7 +15,7 @@ extension LifeRun {
             }
             let library = LibraryFace(run: self)
             var answered = try self.answers(of: library, target)
-            if !self.disk.hasMet { try self.compare(counts, answered) }
+            if !self.hasMet { try self.compare(counts, answered) }
             guard self.isTyped else { return nil }
             let answers =
                 target == self.now.version
@@ -25,7 +25,7 @@ extension LifeRun {
             let command = try self.commandFace()
             var other = try self.answers(of: command, target)
             other.plan = try self.plan(of: command, target, answers)
-            if !self.disk.hasMet { try self.compare(answered, with: other, target) }
+            if !self.hasMet { try self.compare(answered, with: other, target) }
             return nil
         }
     }

@@ -50,7 +50,7 @@ extension LifeRun {
                 self.leaveRival()
                 throw error
             }
-            if self.disk.hasMet { self.leaveRival() }
+            if self.hasMet { self.leaveRival() }
             return nil
         }
     }
@@ -81,10 +81,10 @@ extension LifeRun {
                 keys = try pending.save()
             } catch let error where error is MergeConflictError || error is ManagedObjectMergeError {
                 self.rival?.pending = nil
-                if isConflict || self.disk.hasMet { return self.now }
+                if isConflict || self.hasMet { return self.now }
                 throw LifeFailure(kind: "conflict", words: "that the reference does not see: \(error)")
             } catch {
-                if self.disk.hasMet { self.leaveRival() }
+                if self.hasMet { self.leaveRival() }
                 throw error
             }
             self.rival?.pending = nil
@@ -146,13 +146,8 @@ extension LifeRun {
 
     /// The state after a save, with the keys that it will give to what is new and still there.
     func expecting(_ after: Snapshot, _ made: [Change]) -> Snapshot {
-        var (after, keys) = (after, highest)
-        let model = model()
-        for case .insert(let number, let entity, _) in made where after.world.objects[number] != nil {
-            let root = model.entity(model.root(of: entity))?.name ?? ""
-            keys[root, default: 0] += 1
-            after.world.objects[number]?.key = keys[root] ?? 0
-        }
+        var after = after
+        after.world.giveKeys(made, in: model(), above: highest)
         after.transactions = nil
         return after
     }

@@ -157,7 +157,7 @@ extension LifeRun {
             } catch {
                 // A program that another one has overtaken opens the store again.
                 let isCertain = self.saysNothingIsSaved(error, program)
-                if isBehind || self.disk.hasMet { self.leave() }
+                if isBehind || self.hasMet { self.leave() }
                 throw isCertain ? NothingSaved(cause: error) : error
             }
             if isBehind {
@@ -188,8 +188,9 @@ extension LifeRun {
 
     /// Whether the error of a failed write says that the store has none of the changes.
     private func saysNothingIsSaved(_ error: any Error, _ program: any Program) -> Bool {
-        guard program is ObjectsProgram, !disk.hasDied, armed == .inputOutputOnce || armed == .inputOutputOn,
-            disk.hasMet, let error = error as? MigrationError
+        let kinds = armed.subtracting([.slow, .clock])
+        guard program is ObjectsProgram, !disk.hasDied, disk.hasMet,
+            kinds.isSubset(of: [.inputOutputOnce, .inputOutputOn]), let error = error as? MigrationError
         else { return false }
         return !error.message.hasPrefix("The disk failed while changes were committed.")
     }
@@ -213,11 +214,12 @@ extension LifeRun {
             do {
                 seen = try program.look(self.model(self.app == nil ? nil : self.appVersion))
             } catch {
-                if isBehind || self.disk.hasMet { self.leave() }
+                if isBehind || self.hasMet { self.leave() }
                 throw error
             }
-            // SwiftData's properties show nil for a text that cannot be read.
-            guard !self.disk.hasMet, !(program is SwiftDataProgram && self.hasSpoiltText) else { return nil }
+            // The other APIs' properties show nothing where a read fails, and SwiftData's for a text that is not UTF-8.
+            guard !self.hasMet || program is ObjectsProgram, !(program is SwiftDataProgram && self.hasSpoiltText)
+            else { return nil }
             if let difference = Self.difference(self.now.world.witnessed(in: self.model()), seen) {
                 throw LifeFailure(kind: "a program sees others", words: "\(type(of: program)): \(difference)")
             }
@@ -261,20 +263,27 @@ extension LifeRun {
         let names = backups.keys.sorted()
         guard !names.isEmpty else { return Work { nil } }
         let name = names[place % names.count]
-        return Work {
-            let listed = try StoreKeeper(self.store).backups().backups.filter { $0.name == name }
+        var manifest: (path: String, whole: Data)?
+        var work = Work {
+            let listed = try self.keeper().backups().backups.filter { $0.name == name }
             guard let backup = listed.first else { throw LifeFailure(kind: "backup lost", words: name) }
             // A move that died may have left it at both places.
             guard listed.count == 1 else { return nil }
             let path = "\(backup.folder)/manifest.json"
-            let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
-            try self.system.write(Array(bytes.prefix(bytes.count / 2)), to: path, .own)
+            let whole = FileManager.default.contents(atPath: path) ?? Data()
+            manifest = (path, whole)
+            try self.disk.system.write(Array(whole.prefix(whole.count / 2)), to: path, .own)
+            return nil
+        }
+        // A fault may keep it from being cut.
+        work.settleOutput = {
+            guard let manifest, FileManager.default.contents(atPath: manifest.path) != manifest.whole else { return }
             self.backups[name] = nil
             self.spoilt.insert(name)
             // What it alone knows of entities that have gone is lost with it.
             self.given = self.given.filter { self.model().entity($0.key) != nil }
-            return nil
         }
+        return work
     }
 
     // MARK: - Ways back
@@ -312,7 +321,7 @@ extension LifeRun {
         return Work(refusals: locks, settleOutput: importLeftArchive) {
             let face = try self.face
             try face.export(name, to: self.archive)
-            if self.disk.hasMet { return nil }
+            if self.hasMet { return nil }
             try face.importBackup(self.archive)
             try self.system.removeTree(self.archive)
             return nil

@@ -37,6 +37,7 @@ struct LifeSchedule {
             (ground.pageSize, ground.emptyBytes) = (seed % 2 == 0 ? 65_536 : 4_096, (1 << 30) + (1 << 26))
             ground.lastKey = (1 << 31) - 40
         }
+        ground.mode = [0o600, 0o640, 0o644].randomElement(using: &random)
         return Life(
             seed: seed, profile: profile, ground: ground, models: history.models,
             stages: history.stages.values.sorted { $0.position < $1.position },
@@ -58,7 +59,7 @@ struct LifeSchedule {
             step.isTyped = true
         }
         if run.number >= 0, isLikely(1, in: profile == .usual ? 3 : profile == .rare ? 20 : 8) {
-            step.fault = fault(of: step, run)
+            step.faults = faults(of: step, run)
         }
         return step
     }
@@ -178,21 +179,36 @@ struct LifeSchedule {
         return ways.randomElement(using: &random) ?? .plain
     }
 
-    private mutating func fault(of step: Life.Step, _ run: LifeRun) -> Life.StepFault? {
-        var kinds: [Fault.Kind] = [
+    // MARK: - Faults
+
+    private mutating func faults(of step: Life.Step, _ run: LifeRun) -> [Life.StepFault] {
+        let loud: [Fault.Kind] = [
             .stop, .powerLoss, .powerLoss, .tornSector, .inputOutputOnce, .inputOutputOn, .fullOnce, .fullOn, .clock,
-            .readOnce,
+            .readOnce, .readOn, .slow, .memoryOnce, .memoryOn,
         ]
-        switch step.action {
-        case .save, .look, .open, .read, .spoilText, .trimHistory, .begin, .commit: break
-        case .close, .mirror(.visit), .spoilManifest: return nil
-        // What the disk writes wrong is noticed by Moult's own work alone.
-        default: kinds += [.wrongBit, .wrongBit]
+        // What the disk writes wrong is noticed by Moult's own work alone, which another fault would keep from it.
+        let count = step.action.isOfProgram ? isForgiven(step.action, run) ? 1 : 0 : 2
+        let wrong = [Fault.Kind](repeating: .wrongBit, count: count)
+        let kind = (loud + wrong).randomElement(using: &random) ?? .stop
+        let first = fault(kind, of: step, run)
+        guard kind != .wrongBit, isLikely(1, in: 6) else { return [first] }
+        let other = loud.filter { $0 != kind }.randomElement(using: &random) ?? .slow
+        return [first, fault(other, of: step, run)]
+    }
+
+    /// Whether a program that writes wrong unnoticed leaves something to go back to.
+    private func isForgiven(_ action: Life.Action, _ run: LifeRun) -> Bool {
+        switch action {
+        case .save, .commit, .close, .trimHistory: !run.backups.isEmpty && run.mirror == nil && !run.now.isDeferred
+        default: false
         }
-        let kind = kinds.randomElement(using: &random) ?? .stop
-        let calls = run.calls[step.word] ?? 150
+    }
+
+    private mutating func fault(_ kind: Fault.Kind, of step: Life.Step, _ run: LifeRun) -> Life.StepFault {
+        let known = kind.isOfReads ? run.reads : kind.isOfMemory ? run.allocations : run.calls
+        let moments = known[step.word] ?? (kind.isOfMemory ? 10_000 : 150)
         return Life.StepFault(
-            kind: kind.rawValue, number: Int.random(in: 1...max(calls, 8), using: &random),
+            kind: kind.rawValue, number: Int.random(in: 1...max(moments, 8), using: &random),
             seed: random.next() % 1_000_000)
     }
 

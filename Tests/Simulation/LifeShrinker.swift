@@ -52,7 +52,12 @@ struct LifeShrinker {
 
     private mutating func shrinkFaults() {
         for place in life.steps.indices {
-            for edit: (inout Life.Step) -> Void in [{ $0.fault = nil }, { $0.ahead = 0 }, { $0.isTyped = nil }] {
+            for number in life.steps[place].faults.indices.reversed() {
+                var smaller = life
+                smaller.steps[place].faults.remove(at: number)
+                _ = take(smaller)
+            }
+            for edit: (inout Life.Step) -> Void in [{ $0.ahead = 0 }, { $0.isTyped = nil }] {
                 var smaller = life
                 edit(&smaller.steps[place])
                 _ = take(smaller)

@@ -16,10 +16,12 @@ import MoultBasics
 // (`StoreWitness`, the sqlite3 C API and the letter of the store's format) reads a copy of the store. The store must be
 // what the reference says; around a fault, what it was or what the work leads to. So must every backup, when it appears.
 // A new file elsewhere, a store or an archive, is whole or not there.
-// A refusal needs a reason that the reference agrees with (`Work.refusals`); a report must count the losses that the
-// reference counts; the faces must agree about the status, the objects, the findings and the plan; no key and no transaction of history is given twice; a save
-// that fails for certain has saved nothing; the last backup of a version stays, and one whose manifest cannot be read is
-// there; a run leaves no new file of external data that no row names; nothing is wider readable.
+// A refusal needs a reason that the reference agrees with (`Work.refusals`), and an error one that the fault explains; a
+// report must count the losses that the reference counts; the faces must agree about the status, the objects, the
+// findings and the plan; no key and no transaction of history is given twice; a save that fails for certain has saved
+// nothing; the last backup of a version stays, and one whose manifest cannot be read is there; a run leaves no new file
+// of external data that no row names; nothing is wider readable than the store, which keeps its permissions. What a disk
+// writes wrong for a program, and not for Moult, is compared by nobody: the newest backup must bring the store back.
 //
 // A life that fails is cut down (`LifeShrinker`) and written to Tests/Simulation/Kept, where it is a test from then on.
 //
@@ -30,9 +32,8 @@ import MoultBasics
 // A second app keeps changes in a context while others save: what they have saved is merged or reported as a conflict,
 // and never overwritten.
 //
-// Not simulated: SwiftData's hierarchies and value types; a plan's code; faults in the cut-over of a mirror;
-// derived attributes; memory that runs out; a slow disk; two programs inside one SQLite call; conflicts where only the
-// rows that hold links tell.
+// Not simulated: SwiftData's hierarchies and value types; a plan's code; derived attributes; memory that runs out
+// outside SQLite; two programs inside one SQLite call; conflicts where only the rows that hold links tell.
 // `CoreDataProgram` uses the machine's own files beside the store; SQLite's are the simulated disk's.
 
 /// One line, at once.
@@ -50,8 +51,9 @@ struct Simulation {
     init(_ options: SimulationOptions) throws {
         self.options = options
         let system = POSIXSystem()
-        // The path is the same for each life, in case its length matters.
-        folder = "\(try system.resolve(system.temporaryFolder))/moult-simulate-\(getpid())"
+        // The path is the same for each life, and as long in each process, in case its length matters.
+        let process = String(format: "%010d", getpid())
+        folder = "\(try system.resolve(system.temporaryFolder))/moult-simulate-\(process)"
     }
 
     /// - Returns: whether every life held.
