@@ -40,6 +40,8 @@ struct SimulationTests {  // tier: long
         #expect(try run(asked + ["two"], in: scratch).output.contains(" 4 lives"))
     }
 
+    @Test func `lives were kept`() { #expect(Self.files.count > 20) }
+
     @Test(arguments: files)
     func `a life that failed once holds`(file: String) throws {
         let scratch = try ScratchFolder()
