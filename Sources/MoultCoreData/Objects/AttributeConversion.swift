@@ -132,7 +132,9 @@ package func attributeValue(_ value: Any, _ type: AttributeType, _ place: String
 
 /// Converts Foundation's classes to the Swift types that a store accepts.
 package func plainValue(_ value: Any) -> Any {
-    switch value {
+    // One question in place of six for each value of Swift's own types.
+    guard value is NSObject else { return value }
+    return switch value {
     case let number as NSDecimalNumber: number.decimalValue
     case let text as NSString: text.substring(from: 0)
     case let date as NSDate: Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)

@@ -164,7 +164,7 @@ private protocol OptionalValue {
 
 extension Optional: OptionalValue {
     fileprivate static var wrappedType: any Any.Type { Wrapped.self }
-    fileprivate static func content(of optional: Any) -> Any? { (optional as? Wrapped?).flatMap(\.self) }
+    fileprivate static func content(of optional: Any) -> Any? { (optional as? Wrapped?) ?? nil }
 }
 
 private protocol ObjectSet {

@@ -77,8 +77,8 @@ final class DetachedObject {
     }
 }
 
-/// The modules of all classes used so far, because a model names a class without its module.
-private let usedModules = Mutex<Set<String>>([])
+/// The classes used so far and their modules, because a model names a class without its module.
+private let used = Mutex<(classes: Set<ObjectIdentifier>, modules: Set<String>)>(([], []))
 
 extension NSManagedObject: PublicObject {
     package static func make(_ object: Object, in context: ManagedObjectContext) -> AnyObject {
@@ -103,11 +103,15 @@ extension NSManagedObject: PublicObject {
 
     package static var base: any PublicObject.Type { NSManagedObject.self }
 
-    package static var modules: Set<String> { usedModules.withLock { $0 } }
+    package static var modules: Set<String> { used.withLock { $0.modules } }
 
     package static func noteModule() {
-        let module = NSStringFromClass(Self.self).split(separator: ".").first.map(String.init)
-        if let module { usedModules.withLock { _ = $0.insert(module) } }
+        used.withLock { used in
+            guard used.classes.insert(ObjectIdentifier(self)).inserted,
+                let module = NSStringFromClass(self).split(separator: ".").first
+            else { return }
+            used.modules.insert(String(module))
+        }
     }
 
     package static func find(_ className: String, in modules: Set<String>) -> (any PublicObject.Type)? {
