@@ -134,6 +134,7 @@ extension LifeRun {
         where hasPlace(change, mirror.target) && after.world.make(change, in: new, key: { _ in 0 }) {
             made.append(change)
         }
+        guard after.world.lacking(in: new).isEmpty else { return Work { nil } }
         return Work(refusals: ["unsupported"]) { [after, made] in
             var (after, store) = (
                 after, try MirroredStore(of: self.store, self.context(mirror.answers, .plain), on: self.disk.system)

@@ -138,9 +138,14 @@ extension LifeRun {
     ]
 
     private func saving(_ changes: [Change], _ api: API) throws -> Work {
-        var (after, made) = (now, [Change]())
+        var (after, made, isInvalid) = (now, [Change](), false)
         let model = model()
-        for change in changes where after.world.make(change, in: model, key: { _ in 0 }) { made.append(change) }
+        // A change that a rule refuses is the last: what comes later could mend it.
+        for change in changes where !isInvalid {
+            isInvalid = after.world.refuses(change, in: model)
+            if isInvalid || after.world.make(change, in: model, key: { _ in 0 }) { made.append(change) }
+        }
+        isInvalid = isInvalid || !after.world.lacking(in: model).isSubset(of: now.world.lacking(in: model))
         // Keys are given in the save, to what is still there.
         var keys = highest
         for case .insert(let number, let entity, _) in made where after.world.objects[number] != nil {
@@ -151,8 +156,14 @@ extension LifeRun {
         after.transactions = nil
         let (isBehind, nothing) = (isBehind, made.isEmpty)
         var refusals = (isBehind ? Self.overtaken : []).union(locks).union(unreadable)
-        if isBehind, lacksRequired(made, after.world) { refusals.insert("validation") }
-        return Work(new: nothing ? nil : after, refusals: refusals) { [after, made] in
+        // What the version of an app that is behind refuses besides, the store's model does not say.
+        let isBound = isBehind && self.model(appVersion).links.contains(where: \.isRuled)
+        if isInvalid || isBound || isBehind && lacksRequired(made, after.world) {
+            refusals.formUnion(["validation", "wrongType"])
+        }
+        return Work(
+            new: nothing || isInvalid ? nil : after, refusals: refusals, mustBeRefused: isInvalid && !isBehind
+        ) { [after, made] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
@@ -358,8 +369,10 @@ extension LifeRun {
                 attributes.contains { $0.description.name == attribute.description.name && $0.id != attribute.id }
             }
         }
+        // What has no destination in the older version, which requires one, cannot go back.
+        let isLacking = !now.world.returned(from: new, to: old).lacking(in: old).isEmpty
         let isParted = history.configuration != nil && Set(new.entities.map(\.id)) != Set(old.entities.map(\.id))
-        if isMoved || isReplaced || isParted { return Work { nil } }
+        if isMoved || isReplaced || isParted || isLacking { return Work { nil } }
         var back = Snapshot(version: now.version - 1)
         back.world = now.world.returned(from: model(), to: model(now.version - 1))
         let keptBy = now

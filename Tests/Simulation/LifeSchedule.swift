@@ -72,10 +72,33 @@ struct LifeSchedule {
         return .save(.objects, changes)
     }
 
+    /// Adds a change, with the links that a new object has to have; no change that leaves an object without one.
     private mutating func add(
         _ change: Change, _ changes: inout [Change], _ world: inout HistoryWorld, _ model: HistoryModel
     ) {
-        if world.make(change, in: model, key: { _ in next }) { changes.append(change) }
+        var (after, made) = (world, [change])
+        guard after.make(change, in: model, key: { _ in 0 }) else { return }
+        if case .insert(let number, _, _) = change { made += links(needed: number, &after, model) }
+        guard after.lacking(in: model).isSubset(of: world.lacking(in: model)) else { return }
+        (world, changes) = (after, changes + made)
+    }
+
+    private mutating func links(needed number: Int, _ world: inout HistoryWorld, _ model: HistoryModel) -> [Change] {
+        var made: [Change] = []
+        for link in model.links where link.isRequired && world.lacking(in: model).contains(number) {
+            let isForward = link.end.isRequired == true
+            let others = world.members(of: isForward ? link.far : link.end.entity, in: model)
+            for other in others.shuffled(using: &random).prefix(4) {
+                let change = Change.link(
+                    link.id, from: isForward ? number : other, to: isForward ? other : number, place: 0,
+                    isBackward: false)
+                if world.make(change, in: model, key: { _ in 0 }) {
+                    made.append(change)
+                    break
+                }
+            }
+        }
+        return made
     }
 
     private mutating func action(_ run: LifeRun) -> Life.Action {
@@ -172,7 +195,14 @@ struct LifeSchedule {
     private mutating func changes(_ world: HistoryWorld, _ model: HistoryModel) -> [Change] {
         var (world, changes) = (world, [Change]())
         for _ in 0..<Int.random(in: 1...8, using: &random) {
-            if let change = change(world, model) { add(change, &changes, &world, model) }
+            guard let change = change(world, model) else { continue }
+            var after = world
+            let isRefused =
+                world.refuses(change, in: model)
+                || after.make(change, in: model, key: { _ in 0 }) && !after.lacking(in: model).isEmpty
+            // Now and then a save that must be refused.
+            if isRefused, isLikely(1, in: 6) { return changes + [change] }
+            add(change, &changes, &world, model)
         }
         return changes
     }

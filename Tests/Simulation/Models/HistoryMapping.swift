@@ -63,7 +63,9 @@ struct HistoryMapping: Codable, Sendable {
                 if let change { changes.append(change) }
             }
         }
-        let places = new.entities.filter { !$0.isAbstract && old.entity($0.id)?.isAbstract == false }
+        let places = new.entities.filter {
+            !$0.isAbstract && old.entity($0.id)?.isAbstract == false && !old.isNeeded($0.id) && !new.isNeeded($0.id)
+        }
         guard Int.random(in: 0..<3, using: &random) == 0, let place = places.randomElement(using: &random) else {
             return
         }
