@@ -78,7 +78,8 @@ extension LifeRun {
         var refusals: Set<String> = app != nil || reader != nil ? ["locked"] : []
         var mustBeRefused = false
         if now.isDeferred { refusals.insert("deferredWork") }
-        if last.conflict > .none { refusals.formUnion(Self.conflicting) }
+        let unfit = (last.conflict > .none ? Self.conflicting : []).union(refusalsOfCode(to: target))
+        refusals.formUnion(unfit)
         // An app that has the store open opens no other container, and a call with a budget may pause before.
         mustBeRefused = last.conflict == .mustRefuse && !(way == .container && app != nil) && !way.hasBudget
         // A mapping model that computes a value from others drops the value that was there.
@@ -102,7 +103,7 @@ extension LifeRun {
             new: [.rehearsal, .into].contains(way) ? nil : last,
             between: way == .stops ? Array(states.dropLast()) : way == .deferred ? [last.deferred] : [],
             refusals: refusals, mustBeRefused: mustBeRefused,
-            reached: way == .stops && last.conflict > .none ? Array(states.dropLast()) : [],
+            reached: way == .stops && !unfit.isEmpty ? Array(states.dropLast()) : [],
             settleOutput: way == .into ? { try self.settleNewFile(self.newFile(target), last) } : {}
         ) {
             try self.perform(way, to: target, last, answers)

@@ -47,8 +47,7 @@ extension LifeRun {
         guard let last = way(to: target).last else { return Work { nil } }
         let second = Mirror(path: "\(field)/Second.sqlite", target: target, answers: answers, state: unhistoric(last))
         return Work(
-            refusals: last.conflict > .none ? Self.conflicting : [], mustBeRefused: last.conflict == .mustRefuse,
-            second: second
+            refusals: unfit(last), mustBeRefused: last.conflict == .mustRefuse, second: second
         ) {
             var options = RunOptions()
             options.patience = .zero
@@ -67,12 +66,16 @@ extension LifeRun {
         return state
     }
 
+    /// The refusals of a state of the second store that the values in the first give a reason for.
+    private func unfit(_ last: Snapshot) -> Set<String> {
+        (last.conflict > .none ? Self.conflicting : []).union(refusalsOfCode(to: last.version))
+    }
+
     private func following(copies: Bool, _ body: @escaping (inout MirroredStore) throws -> Void) -> Work {
         guard var second = mirror, let last = way(to: second.target).last else { return Work { nil } }
         second.state = unhistoric(last)
         return Work(
-            refusals: last.conflict > .none ? Self.conflicting : [],
-            mustBeRefused: copies && last.conflict == .mustRefuse, second: second
+            refusals: unfit(last), mustBeRefused: copies && last.conflict == .mustRefuse, second: second
         ) { [answers = second.answers] in
             var mirror = try MirroredStore(
                 of: self.store, self.context(answers, .plain), on: self.disk.system)
@@ -126,7 +129,8 @@ extension LifeRun {
     }
 
     private func visiting(_ changes: [Change], _ api: API) -> Work {
-        guard let mirror, app == nil, reader == nil, let last = way(to: mirror.target).last, isVisitable(mirror.target)
+        guard let mirror, app == nil, reader == nil, !hasSpoiltText, let last = way(to: mirror.target).last,
+            isVisitable(mirror.target)
         else { return Work { nil } }
         let new = model(mirror.target)
         var (after, made) = (last, [Change]())

@@ -110,7 +110,7 @@ extension LifeRun {
                 return nil
             }
         case .exportAndImport: return exporting()
-        case .spoilText(let number, let attribute): return spoiling(number, attribute)
+        case .spoilText(let number, let attribute, let bytes): return spoiling(number, attribute, bytes ?? 0)
         case .spoilManifest(let place): return spoilingManifest(place)
         case .ask(let target): return asking(target)
         case .mirror(let act): return try mirroring(act)
@@ -249,7 +249,7 @@ extension LifeRun {
         }
     }
 
-    private func spoiling(_ number: Int, _ id: Int) -> Work {
+    private func spoiling(_ number: Int, _ id: Int, _ pattern: Int) -> Work {
         var after = now
         let model = model()
         guard let object = now.world.objects[number],
@@ -260,7 +260,9 @@ extension LifeRun {
                     && other.attributes.contains { $0.description.name == attribute.description.name }
             })
         else { return Work { nil } }
-        let bytes: [UInt8] = [0x61, 0xFF, 0xC3, 0x28, UInt8(number % 256)]
+        let patterns = HistoryValues.brokenTexts
+        let broken = patterns[pattern % patterns.count]
+        let bytes = pattern == 0 ? broken + [UInt8(number % 256)] : broken
         after.world.set("s:" + bytes.hexadecimal, for: id, of: number)
         let table = "Z" + (model.entity(model.root(of: object.entity))?.name.uppercased() ?? "")
         let column = attribute.description.lastName.uppercased()

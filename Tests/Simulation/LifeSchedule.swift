@@ -7,13 +7,11 @@ import TestSupport
 struct LifeSchedule {
     private var random: HistoryRandom
     private let profile: Life.Profile
-    private let hasCode: Bool
     private var next = 0
 
     init(_ life: Life) {
         random = HistoryRandom(seed: life.seed ^ 0x5EED)
         profile = life.profile
-        hasCode = !life.stages.isEmpty || !life.mappings.isEmpty
     }
 
     /// The life of a seed before its first step.
@@ -145,7 +143,7 @@ struct LifeSchedule {
         case 85..<87: return .trimHistory
         case 87..<88: return .recover
         case 88..<90: return .exportAndImport
-        case 90..<91: return hasCode ? .look(api) : spoiling(run)
+        case 90..<92: return spoiling(run)
         case 96..<100 where run.now.version < last && run.mirror == nil && !run.now.isDeferred:
             return .mirror(.start(to: min(last, run.now.version + step())))
         case 94..<95 where !run.backups.isEmpty: return .spoilManifest(some(run))
@@ -263,6 +261,7 @@ struct LifeSchedule {
                 $0.description.type == .string && !$0.isDistinct
             }).randomElement(using: &random)
         else { return .ask(to: run.now.version) }
-        return .spoilText(number, attribute: attribute.id)
+        let bytes = Int.random(in: 0..<HistoryValues.brokenTexts.count, using: &random)
+        return .spoilText(number, attribute: attribute.id, bytes: bytes)
     }
 }

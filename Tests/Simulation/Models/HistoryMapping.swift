@@ -269,7 +269,8 @@ extension HistoryWorld {
                     return (step.isForward ? pairs?.forward[number] : pairs?.backward[number])?.first
                 }
                 let holder = change.link == nil ? object : (owner ?? nil).flatMap { objects[$0] }
-                let texts = change.sources.map { holder?.values[$0.id] ?? "-" }
+                let found = change.sources.map { holder?.values[$0.id] ?? "-" }
+                let texts = change.means == .closure ? found.map(HistoryValues.asRead) : found
                 next.set(change.text(of: texts), for: change.attribute.id, of: number)
             }
         }

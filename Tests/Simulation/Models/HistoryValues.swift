@@ -196,6 +196,25 @@ enum HistoryValues {
         }
     }
 
+    // MARK: - Texts that are not UTF-8
+
+    /// Bytes that are not UTF-8: a byte that begins nothing, one that continues nothing, longer forms than the shortest,
+    /// characters without their end, both halves of a surrogate pair, a number above the last, and UTF-16.
+    static let brokenTexts: [[UInt8]] = [
+        [0x61, 0xFF, 0xC3, 0x28], [0x61, 0x80], [0xC0, 0xAF, 0x61], [0xE0, 0x80, 0xAF], [0x61, 0xE2, 0x82],
+        [0xF0, 0x9F, 0x98], [0xED, 0xA0, 0xBD, 0xED, 0xB8, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xFF, 0xFE, 0x61, 0x00],
+        Array("sixteen bytes...".utf8) + [0xC2],
+    ]
+
+    static func isBroken(_ text: String) -> Bool {
+        text.hasPrefix("s:") && String(validating: bytes(text), as: UTF8.self) == nil
+    }
+
+    /// The text as code is given it that reads it all the same: with U+FFFD for what is no character.
+    static func asRead(_ text: String) -> String {
+        isBroken(text) ? self.text(.string(String(decoding: bytes(text), as: UTF8.self))) : text
+    }
+
     /// Whether an attribute can have the value of that text.
     static func fits(_ text: String, _ attribute: AttributeDescription) -> Bool {
         guard stored(text) != "-" else { return attribute.isOptional }
