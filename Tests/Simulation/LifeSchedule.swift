@@ -217,6 +217,9 @@ struct LifeSchedule {
         case 3..<6:
             let attributes = model.lineage(object.entity).flatMap(\.attributes)
             guard let attribute = attributes.randomElement(using: &random) else { return nil }
+            if let text = HistoryValues.notANumber(attribute.description.type), isLikely(1, in: 4) {
+                return .set(number, attribute: attribute.id, text: text)
+            }
             let value = HistoryValues.value(of: attribute, number: number, using: &random)
             return .set(number, attribute: attribute.id, text: HistoryValues.asked(value))
         case 6..<8: return link(world, model)

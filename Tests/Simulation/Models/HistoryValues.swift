@@ -162,7 +162,7 @@ enum HistoryValues {
     }
 
     /// What a program asks for, and what the column then holds: of a decimal with more digits than a REAL keeps, the
-    /// nearest number. A NaN is refused, so no program asks for one.
+    /// nearest number. A NaN is refused.
     static func asked(_ value: AttributeValue?) -> String { value?.witnessText ?? "-" }
     static func stored(_ text: String) -> String {
         if text.hasPrefix("n:"), Int64(text.dropFirst(2)) == nil, let number = Double(text.dropFirst(2)) {
@@ -215,9 +215,19 @@ enum HistoryValues {
         isBroken(text) ? self.text(.string(String(decoding: bytes(text), as: UTF8.self))) : text
     }
 
+    /// The text of what is not a number, where a program can ask for it.
+    static func notANumber(_ type: AttributeType) -> String? {
+        switch type {
+        case .double, .float: AttributeValue.double(.nan).witnessText
+        case .date: AttributeValue.date(.nan).witnessText
+        default: nil
+        }
+    }
+
     /// Whether an attribute can have the value of that text.
     static func fits(_ text: String, _ attribute: AttributeDescription) -> Bool {
-        guard stored(text) != "-" else { return attribute.isOptional }
+        guard text != "-" else { return attribute.isOptional }
+        guard stored(text) != "-" else { return false }
         let marks: [AttributeType: String] = [
             .boolean: "b:", .integer16: "i:", .integer32: "i:", .integer64: "i:", .decimal: "n:", .double: "f:",
             .float: "f:", .string: "s:", .date: "d:", .binary: "x:", .uuid: "U:", .uri: "u:", .transformable: "x:",

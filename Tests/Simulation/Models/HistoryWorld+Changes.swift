@@ -122,14 +122,17 @@ extension HistoryWorld {
 
     // MARK: - What a save refuses
 
-    /// Whether a save with the change is refused by a rule of the model.
+    /// Whether a save with the change is refused: by a rule of the model, or because no column holds what is not a number.
     func refuses(_ change: Change, in model: HistoryModel) -> Bool {
         switch change {
         case .link(let link, let from, let to, let place, let isBackward):
             return linked(link, from, to, place, isBackward, in: model)?.keepsLimit(link, from, to, model) == false
         case .delete(let number):
             return objects[number] != nil && leavesOthers(fallen(with: number, in: model), .deny, in: model)
-        case .insert, .set, .unlink: return false
+        case .set(let number, let id, let text):
+            let attributes = objects[number].map { model.lineage($0.entity).flatMap(\.attributes) } ?? []
+            return attributes.contains { $0.id == id && HistoryValues.notANumber($0.description.type) == text }
+        case .insert, .unlink: return false
         }
     }
 
