@@ -104,8 +104,8 @@ struct Life: Codable, Sendable {
         case trimHistory
         case recover
         case exportAndImport
-        /// Another program writes a text that is not UTF-8.
-        case spoilText(Int, attribute: Int)
+        /// Another program writes a text that is not UTF-8: that of ``HistoryValues/brokenTexts``, or the first.
+        case spoilText(Int, attribute: Int, bytes: Int?)
         /// The manifest of a known backup is cut in half, by the backup's place in the order of their names.
         case spoilManifest(Int)
         /// Every face is asked about the store and its way to a version.

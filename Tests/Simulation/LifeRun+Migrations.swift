@@ -30,7 +30,8 @@ extension LifeRun {
             states.append(
                 Snapshot(
                     version: position, world: world.kept(by: new),
-                    transactions: hasCode || states.contains { $0.transactions == nil } ? nil : now.transactions))
+                    transactions: hasCode || states.contains { $0.transactions == nil } ? nil : now.transactions,
+                    conflict: max(begun.conflict(with: mapping), states.last?.conflict ?? .none)))
         }
         return states
     }
@@ -77,6 +78,10 @@ extension LifeRun {
         var refusals: Set<String> = app != nil || reader != nil ? ["locked"] : []
         var mustBeRefused = false
         if now.isDeferred { refusals.insert("deferredWork") }
+        let unfit = unfit(last)
+        refusals.formUnion(unfit)
+        // An app that has the store open opens no other container, and a call with a budget may pause before.
+        mustBeRefused = last.conflict == .mustRefuse && !(way == .container && app != nil) && !way.hasBudget
         // A mapping model that computes a value from others drops the value that was there.
         let hasMapping = ((now.version + 1)...target).contains { history.mappings[$0] != nil }
         switch way {
@@ -88,7 +93,7 @@ extension LifeRun {
                 // An answer may say that the values go.
                 let dropped = Set(answers.filter { $0.is == .drop }.flatMap { [$0.property, $0.old] })
                 mustBeRefused =
-                    !gone.objects.isEmpty
+                    mustBeRefused || !gone.objects.isEmpty
                     || gone.values.contains { !$0.key.contains(".") && !dropped.contains($0.key) }
             }
         case .deferred: refusals.insert("unsupported")
@@ -99,10 +104,19 @@ extension LifeRun {
             new: [.rehearsal, .into].contains(way) ? nil : last,
             between: way == .stops ? Array(states.dropLast()) : way == .deferred ? [last.deferred] : [],
             refusals: refusals, mustBeRefused: mustBeRefused,
+            reached: way == .stops && !unfit.isEmpty ? Array(states.dropLast()) : [],
             settleOutput: way == .into ? { try self.settleNewFile(self.newFile(target), last) } : {}
         ) {
             try self.perform(way, to: target, last, answers)
         }
+    }
+
+    /// How a value that has no equal in its new type is refused: by the plan, or by the policy that makes the object.
+    private static let conflicting: Set = ["dataConflict", "policyFailed"]
+
+    /// The refusals that the values in the store give a reason for, on the way to a state.
+    func unfit(_ last: Snapshot) -> Set<String> {
+        (last.conflict > .none ? Self.conflicting : []).union(refusalsOfCode(to: last.version))
     }
 
     private func nothing(to target: Int, _ way: Life.Way) -> Work {
@@ -143,6 +157,9 @@ extension LifeRun {
             defer { if disk.hasDied { paused = target } }
             let isPaused = try face.migrate(to: target, way, answers, into: nil).end == .paused
             paused = isPaused ? target : nil
+            guard isPaused || last.conflict < .mustRefuse else {
+                throw LifeFailure(kind: "not refused", words: "a value has no equal in its new type")
+            }
             return isPaused ? now : last
         case .container:
             guard app == nil else { return now }
@@ -231,6 +248,10 @@ extension LifeRun {
             throw LifeFailure(kind: "losses differ", words: "values: \(saidValues) are said, and \(values) are gone")
         }
     }
+}
+
+extension Life.Way {
+    fileprivate var hasBudget: Bool { if case .budget = self { true } else { false } }
 }
 
 extension LifeRun.Snapshot {

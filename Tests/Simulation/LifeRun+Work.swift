@@ -110,7 +110,7 @@ extension LifeRun {
                 return nil
             }
         case .exportAndImport: return exporting()
-        case .spoilText(let number, let attribute): return spoiling(number, attribute)
+        case .spoilText(let number, let attribute, let bytes): return spoiling(number, attribute, bytes ?? 0)
         case .spoilManifest(let place): return spoilingManifest(place)
         case .ask(let target): return asking(target)
         case .mirror(let act): return try mirroring(act)
@@ -139,14 +139,22 @@ extension LifeRun {
 
     private func saving(_ changes: [Change], _ api: API) throws -> Work {
         let model = model()
-        let (world, made) = made(changes, in: now.world, model)
-        var after = now
-        after.world = world
+        var (after, made, isInvalid) = (now, [Change](), false)
+        // A change that a rule refuses is the last: what comes later could mend it.
+        for change in changes where !isInvalid {
+            isInvalid = after.world.refuses(change, in: model)
+            if isInvalid || after.world.make(change, in: model, key: { _ in 0 }) { made.append(change) }
+        }
+        isInvalid = isInvalid || lacks(after.world, besides: now.world)
         after = expecting(after, made)
         let (isBehind, nothing) = (isBehind, made.isEmpty)
         var refusals = (isBehind ? Self.overtaken : []).union(programRefusals)
-        if isBehind, lacksRequired(made, after.world) { refusals.insert("validation") }
-        return Work(new: nothing ? nil : after, refusals: refusals) { [after] in
+        // What the version of an app that is behind refuses besides, the store's model does not say.
+        let isBound = isBehind && self.model(appVersion).links.contains(where: \.isRuled)
+        if isInvalid || isBound || isBehind && lacksRequired(made, after.world) { refusals.formUnion(Self.invalid) }
+        return Work(
+            new: nothing || isInvalid ? nil : after, refusals: refusals, mustBeRefused: isInvalid && !isBehind
+        ) { [after, made] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
@@ -227,7 +235,7 @@ extension LifeRun {
         }
     }
 
-    private func spoiling(_ number: Int, _ id: Int) -> Work {
+    private func spoiling(_ number: Int, _ id: Int, _ pattern: Int) -> Work {
         var after = now
         let model = model()
         guard let object = now.world.objects[number],
@@ -238,7 +246,9 @@ extension LifeRun {
                     && other.attributes.contains { $0.description.name == attribute.description.name }
             })
         else { return Work { nil } }
-        let bytes: [UInt8] = [0x61, 0xFF, 0xC3, 0x28, UInt8(number % 256)]
+        let patterns = HistoryValues.brokenTexts
+        let broken = patterns[pattern % patterns.count]
+        let bytes = pattern == 0 ? broken + [UInt8(number % 256)] : broken
         after.world.set("s:" + bytes.hexadecimal, for: id, of: number)
         let table = "Z" + (model.entity(model.root(of: object.entity))?.name.uppercased() ?? "")
         let column = attribute.description.lastName.uppercased()
@@ -354,8 +364,10 @@ extension LifeRun {
                 attributes.contains { $0.description.name == attribute.description.name && $0.id != attribute.id }
             }
         }
+        // What has no destination in the older version, which requires one, cannot go back.
+        let isLacking = !now.world.returned(from: new, to: old).lacking(in: old).isEmpty
         let isParted = history.configuration != nil && Set(new.entities.map(\.id)) != Set(old.entities.map(\.id))
-        if isMoved || isReplaced || isParted { return Work { nil } }
+        if isMoved || isReplaced || isParted || isLacking { return Work { nil } }
         var back = Snapshot(version: now.version - 1)
         back.world = now.world.returned(from: model(), to: model(now.version - 1))
         let keptBy = now

@@ -38,6 +38,8 @@ final class LifeRun {
         var transactions: Int?
         /// Whether a migration has put work off, and it has not been done.
         var isDeferred = false
+        /// What values on the way to it make of a migration.
+        var conflict = HistoryMapping.Conflict.none
     }
 
     let life: Life
@@ -277,6 +279,8 @@ final class LifeRun {
         var refusals: Set<String> = []
         /// Whether it has to be refused.
         var mustBeRefused = false
+        /// States that a refusal may leave.
+        var reached: [Snapshot] = []
         /// What the work leads the second store of a mirror to; nil if it leaves it as it is.
         var second: Mirror?
         /// Whether it ends the mirror.
@@ -313,7 +317,7 @@ final class LifeRun {
             guard work.refusals.contains(error.code.description) else {
                 throw LifeFailure(kind: "refused: \(error.code)", words: "\(error)")
             }
-            return (.refused(error), [now])
+            return (.refused(error), [now] + work.reached)
         case .failure(let error):
             let isInvalid = error is ValidationErrors || error is ManagedObjectValidationError
             if isInvalid, work.refusals.contains("validation") { return (.failed(error), [now]) }

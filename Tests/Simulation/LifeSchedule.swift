@@ -9,14 +9,12 @@ struct LifeSchedule {
     /// Chooses the faces, apart from what happens.
     private var faces: HistoryRandom
     private let profile: Life.Profile
-    private let hasCode: Bool
     private var next = 0
 
     init(_ life: Life) {
         random = HistoryRandom(seed: life.seed ^ 0x5EED)
         faces = HistoryRandom(seed: life.seed ^ 0xFACE)
         profile = life.profile
-        hasCode = !life.stages.isEmpty || !life.mappings.isEmpty
     }
 
     /// The life of a seed before its first step.
@@ -104,10 +102,33 @@ struct LifeSchedule {
         return .save(.objects, changes)
     }
 
+    /// Adds a change, with the links that a new object has to have; no change that leaves an object without one.
     private mutating func add(
         _ change: Change, _ changes: inout [Change], _ world: inout HistoryWorld, _ model: HistoryModel
     ) {
-        if world.make(change, in: model, key: { _ in next }) { changes.append(change) }
+        var (after, made) = (world, [change])
+        guard after.make(change, in: model, key: { _ in 0 }) else { return }
+        if case .insert(let number, _, _) = change { made += links(needed: number, &after, model) }
+        guard after.lacking(in: model).isSubset(of: world.lacking(in: model)) else { return }
+        (world, changes) = (after, changes + made)
+    }
+
+    private mutating func links(needed number: Int, _ world: inout HistoryWorld, _ model: HistoryModel) -> [Change] {
+        var made: [Change] = []
+        for link in model.links where link.isRequired && world.lacking(in: model).contains(number) {
+            let isForward = link.end.isRequired == true
+            let others = world.members(of: isForward ? link.far : link.end.entity, in: model)
+            for other in others.shuffled(using: &random).prefix(4) {
+                let change = Change.link(
+                    link.id, from: isForward ? number : other, to: isForward ? other : number, place: 0,
+                    isBackward: false)
+                if world.make(change, in: model, key: { _ in 0 }) {
+                    made.append(change)
+                    break
+                }
+            }
+        }
+        return made
     }
 
     private mutating func action(_ run: LifeRun) -> Life.Action {
@@ -154,7 +175,7 @@ struct LifeSchedule {
         case 85..<87: return .trimHistory
         case 87..<88: return .recover
         case 88..<90: return .exportAndImport
-        case 90..<91: return hasCode ? .look(api) : spoiling(run)
+        case 90..<92: return spoiling(run)
         case 96..<100 where run.now.version < last && run.mirror == nil && !run.now.isDeferred:
             return .mirror(.start(to: min(last, run.now.version + step())))
         case 94..<95 where !run.backups.isEmpty: return .spoilManifest(some(run))
@@ -219,7 +240,14 @@ struct LifeSchedule {
     private mutating func changes(_ world: HistoryWorld, _ model: HistoryModel) -> [Change] {
         var (world, changes) = (world, [Change]())
         for _ in 0..<Int.random(in: 1...8, using: &random) {
-            if let change = change(world, model) { add(change, &changes, &world, model) }
+            guard let change = change(world, model) else { continue }
+            var after = world
+            let isRefused =
+                world.refuses(change, in: model)
+                || after.make(change, in: model, key: { _ in 0 }) && !after.lacking(in: model).isEmpty
+            // Now and then a save that must be refused.
+            if isRefused, isLikely(1, in: 6) { return changes + [change] }
+            add(change, &changes, &world, model)
         }
         return changes
     }
@@ -236,6 +264,9 @@ struct LifeSchedule {
         case 3..<6:
             let attributes = model.lineage(object.entity).flatMap(\.attributes)
             guard let attribute = attributes.randomElement(using: &random) else { return nil }
+            if let text = HistoryValues.notANumber(attribute.description.type), isLikely(1, in: 4) {
+                return .set(number, attribute: attribute.id, text: text)
+            }
             let value = HistoryValues.value(of: attribute, number: number, using: &random)
             return .set(number, attribute: attribute.id, text: HistoryValues.asked(value))
         case 6..<8: return link(world, model)
@@ -280,6 +311,7 @@ struct LifeSchedule {
                 $0.description.type == .string && !$0.isDistinct
             }).randomElement(using: &random)
         else { return .ask(to: run.now.version) }
-        return .spoilText(number, attribute: attribute.id)
+        let bytes = Int.random(in: 0..<HistoryValues.brokenTexts.count, using: &random)
+        return .spoilText(number, attribute: attribute.id, bytes: bytes)
     }
 }

@@ -5,11 +5,11 @@ import MoultBasics
 //
 // A *life* is a chain of models, a store, one to three programs and what they do to it, on a disk and with a clock that
 // fail on purpose. The seed makes the models (`ModelHistory`: every attribute type, inheritance, every kind of
-// relationship, renames, types that widen, changes that no hash sees, an app's stages, mapping models and policies) and
-// the store, and then chooses step by step what happens (`LifeSchedule`): saves over the objects' API and over Core
-// Data's, migrations in every way, rollbacks, moves, repairs, deferred work, budgets, prunes, exports, deletions of
-// history. Everything runs in one process and one thread, over one `FaultDisk`: the VFS below SQLite and the `System`
-// that Moult uses. The same seed and build give the same trace, whose digest is printed.
+// relationship, renames, types that widen or lose values, changes that no hash sees, an app's stages, mapping models
+// and policies) and the store, and then chooses step by step what happens (`LifeSchedule`): saves over the objects' API
+// and over Core Data's, migrations in every way, rollbacks, moves, repairs, deferred work, budgets, prunes, exports,
+// deletions of history. Everything runs in one process and one thread, over one `FaultDisk`: the VFS below SQLite and
+// the `System` that Moult uses. The same seed and build give the same trace, whose digest is printed.
 //
 // The *reference* (`HistoryWorld`) knows what the models say and the objects as values: a dictionary of objects with
 // texts for attributes and numbers for links. It uses no code of the engine and no SQL. After each step the *witness*

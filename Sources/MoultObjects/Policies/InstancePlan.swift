@@ -209,7 +209,7 @@ extension InstancePlan {
         case .expression(let index, let type):
             // Convert as statements do. A value that cannot be converted fails when it is written, with its object.
             let value = try reader.value(ofExpression: index)
-            return try value.converted(to: type) ?? AttributeValue(value, for: type)
+            return try value.converted(to: type) ?? AttributeValue(value, for: type.isNumber ? .undefined : type)
         case .call(let transform, let arguments, let type):
             let values = try arguments.map { try AttributeValue(reader.value(ofExpression: $0), for: .undefined) }
             return try transform.body(values)?.fitted(to: type)

@@ -26,8 +26,11 @@ struct HistoryMapping: Codable, Sendable {
     }
 
     enum Means: String, Codable, CaseIterable, Sendable {
-        case closure, other, fallback, reached, arithmetic, upper, text
+        case closure, other, fallback, reached, arithmetic, upper, text, converted
     }
+
+    /// What values without an equal in their new type make of a migration.
+    enum Conflict: Comparable, Sendable { case none, mayRefuse, mustRefuse }
 
     /// One end of a link.
     struct Step: Codable, Sendable {
@@ -49,16 +52,20 @@ struct HistoryMapping: Codable, Sendable {
         self.position = position
         for entity in new.entities where !entity.isAbstract && old.entity(entity.id)?.isAbstract == false {
             for attribute in new.lineage(entity.id).flatMap(\.attributes)
-            where !attribute.isDistinct && attribute.description.compositePath == nil
-                && Int.random(in: 0..<3, using: &random) == 0
-            {
+            where !attribute.isDistinct && attribute.description.compositePath == nil {
+                var change = Change(keeping: attribute, entity.id, old, &random)
                 // Most ways need a type or a source that is not always there.
-                var change: Change?
-                for _ in 0..<4 where change == nil { change = Change(of: attribute, entity.id, old, &random) }
+                if change == nil, Int.random(in: 0..<3, using: &random) == 0 {
+                    for _ in 0..<4 where change == nil { change = Change(of: attribute, entity.id, old, &random) }
+                }
+                // A value that has no equal may stand in the way for good.
+                if change?.means == .converted, changes.contains(where: { $0.means == .converted }) { change = nil }
                 if let change { changes.append(change) }
             }
         }
-        let places = new.entities.filter { !$0.isAbstract && old.entity($0.id)?.isAbstract == false }
+        let places = new.entities.filter {
+            !$0.isAbstract && old.entity($0.id)?.isAbstract == false && !old.isNeeded($0.id) && !new.isNeeded($0.id)
+        }
         guard Int.random(in: 0..<3, using: &random) == 0, let place = places.randomElement(using: &random) else {
             return
         }
@@ -91,6 +98,18 @@ struct HistoryMapping: Codable, Sendable {
 }
 
 extension HistoryMapping.Change {
+    /// The value of an attribute that has changed its type, as the equal of the new type; nil for another attribute,
+    /// and now and then.
+    fileprivate init?(
+        keeping attribute: HistoryModel.Attribute, _ entity: Int, _ old: HistoryModel, _ random: inout HistoryRandom
+    ) {
+        guard let source = old.attribute(attribute.description.name, of: entity), attribute.description.isOptional,
+            HistoryValues.converts(source.description.type, to: attribute.description.type),
+            Bool.random(using: &random)
+        else { return nil }
+        self.init(entity: entity, attribute: attribute, sources: [source], means: .converted)
+    }
+
     /// Some way to compute the attribute that its type allows; nil where the one that was picked does not.
     fileprivate init?(
         of attribute: HistoryModel.Attribute, _ entity: Int, _ old: HistoryModel, _ random: inout HistoryRandom
@@ -115,6 +134,8 @@ extension HistoryMapping.Change {
         case .arithmetic where isOptional && type == .integer64: sources = some(integers.contains).map { [$0] } ?? []
         case .upper where isOptional && type == .string: sources = some { $0 == .string }.map { [$0] } ?? []
         case .text where isOptional && type == .string: sources = some(integers.contains).map { [$0] } ?? []
+        case .converted where isOptional:
+            sources = some { HistoryValues.converts($0, to: type) }.map { [$0] } ?? []
         default: return nil
         }
         guard !sources.isEmpty, means != .fallback || HistoryValues.standard(type) != nil else { return nil }
@@ -130,7 +151,7 @@ extension HistoryMapping.Change {
                 return PropertyMapping(
                     name, from: sources.map(\.description.name),
                     ValueTransform("\(name)Of\(entity)") { value(of: $0.map(HistoryValues.text)) })
-            case .other: return PropertyMapping(name, .source(source))
+            case .other, .text, .converted: return PropertyMapping(name, .source(source))
             case .fallback:
                 let isNil = Predicate.comparison(.init(.source(source), .equal, .constant(.null)))
                 let standard = HistoryValues.standard(type).map(ExpressionValue.init) ?? .null
@@ -138,7 +159,6 @@ extension HistoryMapping.Change {
             case .reached: return PropertyMapping(name, .source("\(link?.name ?? "").\(source)"))
             case .arithmetic: return try PropertyMapping(name, "$source.\(source) * 3 + 1")
             case .upper: return try PropertyMapping(name, "uppercase:($source.\(source))")
-            case .text: return PropertyMapping(name, .source(source))
             }
         }
     }
@@ -160,6 +180,10 @@ extension HistoryMapping.Change {
         case .arithmetic: return number.map { "i:\($0 * 3 + 1)" } ?? "-"
         case .text: return number.map { HistoryValues.text(.string("\($0)")) } ?? "-"
         case .upper: return HistoryValues.uppercased(text)
+        case .converted:
+            return text == "-"
+                ? text
+                : HistoryValues.converted(text, to: type) ?? HistoryValues.text(attribute.description.defaultValue)
         }
     }
 }
@@ -245,11 +269,31 @@ extension HistoryWorld {
                     return (step.isForward ? pairs?.forward[number] : pairs?.backward[number])?.first
                 }
                 let holder = change.link == nil ? object : (owner ?? nil).flatMap { objects[$0] }
-                let texts = change.sources.map { holder?.values[$0.id] ?? "-" }
+                let found = change.sources.map { holder?.values[$0.id] ?? "-" }
+                let texts = change.means == .closure ? found.map(HistoryValues.asRead) : found
                 next.set(change.text(of: texts), for: change.attribute.id, of: number)
             }
         }
         return next
+    }
+
+    /// What values without an equal in the type that the mapping gives them make of it. Where there is a default value,
+    /// they become that; where a policy makes the objects, it may refuse them, or drop the object.
+    func conflict(with mapping: HistoryMapping?) -> HistoryMapping.Conflict {
+        guard let mapping else { return .none }
+        var found = HistoryMapping.Conflict.none
+        for change in mapping.changes where change.means == .converted {
+            let policy = mapping.policy?.entity == change.entity ? mapping.policy : nil
+            for object in objects.values where object.entity == change.entity {
+                guard let text = object.values[change.sources[0].id], text != "-",
+                    HistoryValues.converted(text, to: change.type) == nil
+                else { continue }
+                let isLeftOut = policy.map { $0.drops(Int64(object.key)) || $0.change?.name == change.name } ?? false
+                if change.attribute.description.defaultValue == nil, !isLeftOut { return .mustRefuse }
+                if policy != nil { found = .mayRefuse }
+            }
+        }
+        return found
     }
 
     /// Without the objects that a policy drops.

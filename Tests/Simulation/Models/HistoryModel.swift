@@ -42,6 +42,22 @@ struct HistoryModel: Codable, Sendable {
         var renamingIdentifier: String?
         /// Whether an object takes its destinations with it when it is deleted; no part of the version hash.
         var cascades = false
+        /// The delete rule where it is neither to cascade nor to nullify; no part of the version hash either.
+        var rule: Rule?
+        /// Whether every object has a destination; of a to-one.
+        var isRequired: Bool?
+        /// The highest number of destinations of a to-many; nil for any number.
+        var limit: Int?
+
+        enum Rule: String, Codable, CaseIterable, Sendable { case deny, noAction }
+
+        var deleteRule: DeleteRule {
+            switch rule {
+            case .deny: .deny
+            case .noAction: .noAction
+            case nil: cascades ? .cascade : .nullify
+            }
+        }
     }
 
     /// A relationship with its inverse, or without one.
@@ -52,6 +68,11 @@ struct HistoryModel: Codable, Sendable {
         var inverse: End?
 
         var ends: [End] { [end] + (inverse.map { [$0] } ?? []) }
+        /// The entity at the other end.
+        var far: Int { inverse?.entity ?? destination }
+        var isRequired: Bool { ends.contains { $0.isRequired == true } }
+        /// Whether a save may be refused for what the link is then.
+        var isRuled: Bool { isRequired || ends.contains { $0.limit != nil || $0.rule == .deny } }
     }
 
     var entities: [Entity] = []
@@ -94,6 +115,14 @@ struct HistoryModel: Codable, Sendable {
     /// The number of the attribute that objects of the entity know by that name.
     func attribute(_ name: String, of entity: Int) -> Attribute? {
         lineage(entity).flatMap(\.attributes).first { $0.description.name == name }
+    }
+
+    /// Whether an object of the entity may be the destination that another one has to have.
+    func isNeeded(_ id: Int) -> Bool {
+        links.contains { link in
+            link.end.isRequired == true && isKind(id, of: link.far)
+                || link.inverse?.isRequired == true && isKind(id, of: link.end.entity)
+        }
     }
 
     /// The end that objects of the entity know by that name, and its link.
@@ -206,9 +235,9 @@ extension HistoryModel {
 
     private func relationship(_ end: End, to entity: String, inverse: String?) -> RelationshipDescription {
         RelationshipDescription(
-            name: end.name, destinationEntityName: entity, inverseName: inverse, maxCount: end.isToMany ? 0 : 1,
-            isOrdered: end.isOrdered, deleteRule: end.cascades ? .cascade : .nullify,
-            renamingIdentifier: end.renamingIdentifier)
+            name: end.name, destinationEntityName: entity, inverseName: inverse,
+            isOptional: end.isToMany || end.isRequired != true, maxCount: end.isToMany ? end.limit ?? 0 : 1,
+            isOrdered: end.isOrdered, deleteRule: end.deleteRule, renamingIdentifier: end.renamingIdentifier)
     }
 }
 
