@@ -108,6 +108,8 @@ struct Life: Codable, Sendable {
         case spoilText(Int, attribute: Int, bytes: Int?)
         /// The manifest of a known backup is cut in half, by the backup's place in the order of their names.
         case spoilManifest(Int)
+        /// A migration to a version that cannot follow, with the barrier at an entity.
+        case bar(HistoryBarrier, entity: Int)
         /// Every face is asked about the store and its way to a version.
         case ask(to: Int)
         /// A second store, of another version, follows the store.

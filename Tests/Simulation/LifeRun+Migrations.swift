@@ -111,6 +111,41 @@ extension LifeRun {
         }
     }
 
+    /// Nothing can follow a barrier: it is refused with its place, and the store is as it was.
+    func barring(_ barrier: HistoryBarrier, at entity: Int) -> Work {
+        guard model().entity(entity) != nil,
+            let barred = barrier.version(after: history.models[now.version], at: entity),
+            let made = try? barred.model.model()
+        else { return Work { nil } }
+        let newer = ModelVersion(names: [HistoryBarrier.name], model: made)
+        let versions = ModelVersions(versions: Array(history.versions.versions.prefix(now.version + 1)) + [newer])
+        let names = Set(versions.versions.map(\.name))
+        var answers = history.answers.filter { names.contains($0.to) }
+        if let kept = barred.kept {
+            let name = model().entity(entity)?.name ?? ""
+            answers.append(
+                Answer(from: self.name(now.version), to: newer.name, entity: name, property: kept, is: .keep))
+        }
+        let locks = app != nil || reader != nil ? ["locked"] : []
+        return Work(
+            refusals: Set([barred.code] + locks + (now.isDeferred ? ["deferredWork"] : [])), mustBeRefused: true
+        ) { [answers] in
+            do {
+                let context = StoreSession.Context(versions, answers: try Answers(answers))
+                _ = try StoreSession(
+                    StoreRequest(self.store, to: newer.name, .migrate, self.options(.plain)), context,
+                    on: self.disk.system
+                ).run()
+            } catch let error as MigrationError where error.code.description == barred.code {
+                guard error.place == barred.place else {
+                    throw LifeFailure(kind: "refused elsewhere", words: "than at \(barred.place): \(error)")
+                }
+                throw error
+            }
+            return nil
+        }
+    }
+
     /// How a value that has no equal in its new type is refused: by the plan, or by the policy that makes the object.
     private static let conflicting: Set = ["dataConflict", "policyFailed"]
 

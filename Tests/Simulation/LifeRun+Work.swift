@@ -24,7 +24,7 @@ extension LifeRun {
         if mirror != nil {
             // A store with a mirror is not migrated, replaced or moved; a sync does not see what is written in SQL.
             switch action {
-            case .migrate, .rollBack, .move, .downgrade, .finish, .spoilText, .repair: return Work { nil }
+            case .migrate, .bar, .rollBack, .move, .downgrade, .finish, .spoilText, .repair: return Work { nil }
             default: break
             }
         }
@@ -112,6 +112,7 @@ extension LifeRun {
         case .exportAndImport: return exporting()
         case .spoilText(let number, let attribute, let bytes): return spoiling(number, attribute, bytes ?? 0)
         case .spoilManifest(let place): return spoilingManifest(place)
+        case .bar(let barrier, let entity): return barring(barrier, at: entity)
         case .ask(let target): return asking(target)
         case .mirror(let act): return try mirroring(act)
         }

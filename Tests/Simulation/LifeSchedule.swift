@@ -179,6 +179,7 @@ struct LifeSchedule {
         case 96..<100 where run.now.version < last && run.mirror == nil && !run.now.isDeferred:
             return .mirror(.start(to: min(last, run.now.version + step())))
         case 94..<95 where !run.backups.isEmpty: return .spoilManifest(some(run))
+        case 95..<96: return barring(run)
         case 91..<93 where run.app != nil: return .close
         case 91..<94 where run.reader != nil: return .read(false)
         default: return .ask(to: min(last, run.now.version + step()))
@@ -301,6 +302,11 @@ struct LifeSchedule {
         return .link(
             link.id, from: from, to: to, place: Int.random(in: 0..<8, using: &random),
             isBackward: link.inverse != nil && Bool.random(using: &random))
+    }
+
+    private mutating func barring(_ run: LifeRun) -> Life.Action {
+        let barrier = HistoryBarrier.allCases.randomElement(using: &random) ?? .unasked
+        return .bar(barrier, entity: run.model().entities.randomElement(using: &random)?.id ?? 0)
     }
 
     private mutating func spoiling(_ run: LifeRun) -> Life.Action {

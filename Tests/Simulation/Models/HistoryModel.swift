@@ -135,6 +135,23 @@ struct HistoryModel: Codable, Sendable {
     }
 }
 
+extension HistoryModel {
+    /// Leaves out what things were called in earlier versions.
+    mutating func forgetIdentifiers() {
+        for position in entities.indices {
+            entities[position].renamingIdentifier = nil
+            entities[position].composites = nil
+            for attribute in entities[position].attributes.indices {
+                entities[position].attributes[attribute].description.renamingIdentifier = nil
+            }
+        }
+        for position in links.indices {
+            links[position].end.renamingIdentifier = nil
+            links[position].inverse?.renamingIdentifier = nil
+        }
+    }
+}
+
 // MARK: - In Moult's words
 
 extension HistoryModel {
