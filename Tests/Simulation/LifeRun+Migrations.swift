@@ -61,9 +61,8 @@ extension LifeRun {
     func migrating(to target: Int, _ way: Life.Way, keepsReturned: Bool) throws -> Work {
         let target = min(target, history.models.count - 1)
         guard target >= now.version else {
-            return Work(
-                refusals: ["storeAhead", "noPath", "incompatibleVersion", "locked", "deferredWork"], mustBeRefused: true
-            ) {
+            // The versions are one chain, and all are known.
+            return Work(refusals: locks.union(["storeAhead"]), mustBeRefused: true) {
                 _ = try self.session(to: target, .plain, []).run()
                 return nil
             }
@@ -74,16 +73,14 @@ extension LifeRun {
         let states = self.way(to: target, kept: path.kept, stops: way == .stops)
         guard let last = states.last else { return Work { nil } }
         let answers = way == .stops ? history.answers : path.answers
-        var refusals: Set<String> = app != nil || reader != nil ? ["locked"] : []
-        var mustBeRefused = false
-        if now.isDeferred { refusals.insert("deferredWork") }
-        // A mapping model that computes a value from others drops the value that was there.
-        let hasMapping = ((now.version + 1)...target).contains { history.mappings[$0] != nil }
+        var (refusals, mustBeRefused) = (locks, false)
         switch way {
-        case .inPlace: refusals.formUnion(["unsupported", "dataConflict", "usage"])
+        case .inPlace:
+            if mayWriteRows(to: target) { refusals.insert("unsupported") }
+            mustBeRefused = history.stages.keys.contains { $0 > now.version && $0 <= target }
         case .refusing:
-            if hasMapping || last.loses(against: now, model(), model(target)) { refusals.insert("lossNotAccepted") }
-            if !hasMapping, target == now.version + 1, history.stages[target] == nil {
+            if mayLose(states) { refusals.insert("lossNotAccepted") }
+            if target == now.version + 1, !hasCode(to: target) {
                 let gone = gone(in: last)
                 // An answer may say that the values go.
                 let dropped = Set(answers.filter { $0.is == .drop }.flatMap { [$0.property, $0.old] })
@@ -91,7 +88,6 @@ extension LifeRun {
                     !gone.objects.isEmpty
                     || gone.values.contains { !$0.key.contains(".") && !dropped.contains($0.key) }
             }
-        case .deferred, .budget: refusals.formUnion(["unsupported"])
         default: break
         }
         return Work(
@@ -105,7 +101,7 @@ extension LifeRun {
     }
 
     private func nothing(to target: Int, _ way: Life.Way) -> Work {
-        Work(refusals: app != nil || reader != nil ? ["locked"] : []) {
+        Work(refusals: locks) {
             guard ![.into, .container, .swiftData].contains(way) else { return nil }
             let report = try self.session(to: target, .plain, self.history.answers).run()
             if report.outcome != .nothingToDo {
@@ -255,22 +251,5 @@ extension LifeRun.Snapshot {
         var state = self
         state.isDeferred = true
         return state
-    }
-
-    /// Whether it has less than the state before: objects, values or links.
-    fileprivate func loses(against old: Self, _ model: HistoryModel, _ new: HistoryModel) -> Bool {
-        if old.world.objects.keys.contains(where: { world.objects[$0] == nil }) { return true }
-        for (number, object) in old.world.objects {
-            let after = world.objects[number]?.values ?? [:]
-            if object.values.contains(where: { $0.value != "-" && after[$0.key] == nil }) { return true }
-        }
-        return model.links.contains { link in
-            let before = old.world.pairs[link.id]?.forward ?? [:]
-            let after = world.pairs[link.id]?.forward ?? [:]
-            let isOrderLost = link.ends.contains(where: \.isOrdered)
-            return isOrderLost
-                && new.link(link.id).map { $0.ends.map(\.isOrdered) != link.ends.map(\.isOrdered) } != false
-                || before.contains { Set(after[$0.key] ?? []) != Set($0.value) }
-        }
     }
 }

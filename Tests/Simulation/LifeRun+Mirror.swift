@@ -125,7 +125,7 @@ extension LifeRun {
         where hasPlace(change, mirror.target) && after.world.make(change, in: new, key: { _ in 0 }) {
             made.append(change)
         }
-        return Work(refusals: ["unsupported"]) { [after, made] in
+        return Work(refusals: mayBeOneWay(to: mirror.target) ? ["unsupported"] : []) { [after, made] in
             var (after, store) = (
                 after, try MirroredStore(of: self.store, self.context(mirror.answers, .plain), on: self.disk.system)
             )
@@ -144,7 +144,9 @@ extension LifeRun {
                     after.world.objects[number]?.key = key
                 }
             }
-            try store.undoCutOver()
+            do { try store.undoCutOver() } catch let error as MigrationError where error.code == .unsupported {
+                throw LifeFailure(kind: "no way back", words: "after a cut-over that was not one-way: \(error)")
+            }
             // What was not written to is as it was, or what the mapping makes of it.
             let states = [true, false].map { self.returned(after, from: last, keepsUnwritten: $0) }
             self.now = try self.identify(self.store, among: states, "the store that apps went back to")

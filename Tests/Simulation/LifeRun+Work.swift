@@ -14,9 +14,6 @@ extension LifeRun {
     /// A text that is not UTF-8 is read by no program, and refuses a save of its object.
     private var unreadable: Set<String> { hasSpoiltText ? ["dataConflict", "wrongType"] : [] }
 
-    /// Whoever has the store open may keep others from changing it.
-    private var locks: Set<String> { app != nil || reader != nil ? ["locked"] : [] }
-
     func work(_ action: Life.Action) throws -> Work {
         if mirror != nil {
             // A store with a mirror is not migrated, replaced or moved; a sync does not see what is written in SQL.
@@ -85,7 +82,7 @@ extension LifeRun {
             }
         case .downgrade: return try downgrading()
         case .repair:
-            return Work(refusals: locks.union(now.isDeferred ? ["deferredWork"] : [])) {
+            return Work(refusals: locks) {
                 let report = try self.keeper().repair(RepairRule.byDefault, isRehearsal: false)
                 // A save that dies may leave files that no row names.
                 if let fault = report.faults.first(where: { $0.rule != .externalFiles }) {
@@ -131,12 +128,6 @@ extension LifeRun {
         }
     }
 
-    /// Whether another program has migrated or moved the store that the app has open.
-    private var isBehind: Bool { app != nil && (appVersion != now.version || appStore != store) }
-    private static let overtaken: Set = [
-        "storeAhead", "fileNotFound", "unknownKey", "objectGone", "usage", "wrongType",
-    ]
-
     private func saving(_ changes: [Change], _ api: API) throws -> Work {
         var (after, made) = (now, [Change]())
         let model = model()
@@ -150,7 +141,7 @@ extension LifeRun {
         }
         after.transactions = nil
         let (isBehind, nothing) = (isBehind, made.isEmpty)
-        var refusals = (isBehind ? Self.overtaken : []).union(locks).union(unreadable)
+        var refusals = overtaken(isWriting: true).union(locks).union(unreadable)
         if isBehind, lacksRequired(made, after.world) { refusals.insert("validation") }
         return Work(new: nothing ? nil : after, refusals: refusals) { [after, made] in
             guard !nothing else { return nil }
@@ -218,7 +209,7 @@ extension LifeRun {
 
     private func looking(_ api: API) -> Work {
         let isBehind = isBehind
-        return Work(refusals: (isBehind ? Self.overtaken : []).union(locks).union(unreadable)) {
+        return Work(refusals: overtaken(isWriting: false).union(locks).union(unreadable)) {
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
             defer { if isOwn { program.close() } }
@@ -294,29 +285,35 @@ extension LifeRun {
 
     private func rollingBack(_ place: Int?) -> Work {
         let names = (Array(backups.keys) + spoilt).sorted()
-        let name = place.flatMap { names.isEmpty ? nil : names[$0 % names.count] }
-        if let name, spoilt.contains(name) {
-            return Work(refusals: locks.union(["backupInvalid"]), mustBeRefused: true) {
-                _ = try self.keeper().rollback(to: name)
-                return nil
+        let asked = place.flatMap { names.isEmpty ? nil : names[$0 % names.count] }
+        var (wanted, refusals, mustBeRefused) = (asked, locks, false)
+        if asked == nil {
+            switch lastRun {
+            case .made(let name): wanted = name
+            case .without:
+                // What it would have dropped is still there, or was dropped since.
+                refusals.insert(now.isDeferred ? "deferredWork" : "backupNotFound")
+                mustBeRefused = true
+            case .none, .unknown:
+                refusals.insert("backupNotFound")
+                if now.isDeferred { refusals.insert("deferredWork") }
+                if !spoilt.isEmpty { refusals.insert("backupInvalid") }
             }
         }
-        let states = name.flatMap { backups[$0] }.map { [$0] } ?? names.compactMap { backups[$0] }
+        if let wanted, backups[wanted] == nil {
+            refusals.insert(spoilt.contains(wanted) ? "backupInvalid" : "backupNotFound")
+            mustBeRefused = true
+        }
+        let states = wanted.flatMap { backups[$0] }.map { [$0] } ?? names.compactMap { backups[$0] }
         return Work(
-            new: states.first, between: Array(states.dropFirst()),
-            refusals: locks.union(["backupNotFound"] + (now.isDeferred || place == nil ? ["deferredWork"] : []))
-                .union(place == nil && !spoilt.isEmpty ? ["backupInvalid"] : [])
-        ) {
-            do {
-                let report = try self.keeper().rollback(to: name)
-                self.paused = nil
-                guard let state = self.backups[report.restored.name] else {
-                    throw LifeFailure(kind: "unknown backup", words: report.restored.name)
-                }
-                return state
-            } catch let error as MigrationError where error.code == .backupNotFound && name != nil {
-                throw LifeFailure(kind: "backup lost", words: "\(error)")
+            new: states.first, between: Array(states.dropFirst()), refusals: refusals, mustBeRefused: mustBeRefused
+        ) { [wanted] in
+            let report = try self.keeper().rollback(to: asked)
+            self.paused = nil
+            guard let state = self.backups[report.restored.name], wanted == nil || report.restored.name == wanted else {
+                throw LifeFailure(kind: "unknown backup", words: report.restored.name)
             }
+            return state
         }
     }
 
@@ -345,67 +342,24 @@ extension LifeRun {
         try system.removeTree(archive)
     }
 
+    /// Goes back a version; only asks for the way while work is deferred, because what only the newer version has is
+    /// then lost on it, which must be said.
     private func downgrading() throws -> Work {
-        guard now.version > 0 else { return Work { nil } }
-        if now.isDeferred { return rehearsingDowngrade() }
-        // An entity that goes back into a hierarchy gets other keys there.
-        let (new, old) = (model(), model(now.version - 1))
-        let isMoved = new.entities.contains { old.entity($0.id) != nil && old.root(of: $0.id) != new.root(of: $0.id) }
-        // What a number of another type under the same name becomes is not the reference's to say.
-        let isReplaced = new.entities.contains { entity in
-            let attributes = old.lineage(entity.id).flatMap(\.attributes)
-            return new.lineage(entity.id).flatMap(\.attributes).contains { attribute in
-                attributes.contains { $0.description.name == attribute.description.name && $0.id != attribute.id }
-            }
-        }
-        let isParted = history.configuration != nil && Set(new.entities.map(\.id)) != Set(old.entities.map(\.id))
-        if isMoved || isReplaced || isParted { return Work { nil } }
-        var back = Snapshot(version: now.version - 1)
-        back.world = now.world.returned(from: model(), to: model(now.version - 1))
-        let keptBy = now
-        return Work(
-            new: back, refusals: locks.union(["noPath", "cannotInfer", "question", "dataConflict", "unsupported"])
-        ) {
+        guard now.version > 0, !now.isDeferred || history.configuration == nil else { return Work { nil } }
+        let (target, isRehearsal) = (now.version - 1, now.isDeferred)
+        let way = WayBack(
+            now.world, from: model(), to: model(target), earlier: Array(models.prefix(now.version)))
+        guard isRehearsal || way.end != nil else { return Work { nil } }
+        var back = Snapshot(version: target)
+        back.world = way.end ?? back.world
+        // What was written since the migration, and has no place in the columns that it left, is found in them.
+        let mayConflict = isRehearsal && !(way.losses + way.obstacles).isEmpty
+        return Work(new: isRehearsal ? nil : back, refusals: locks.union(mayConflict ? ["dataConflict"] : [])) {
+            [keptBy = now] in
             let report = try self.keeper().downgrade(
-                to: self.name(keptBy.version - 1), answers: { _ in try Answers(self.history.answers) },
-                isRehearsal: false)
-            switch report.way {
-            case .mapping: return back
-            case .leftovers: throw LifeFailure(kind: "leftovers", words: "of work that was not deferred")
-            case .none, .backup, .impossible: return keptBy
-            }
-        }
-    }
-
-    /// Asks for the way back while work is deferred: what only the newer version has is lost on it, which must be said.
-    private func rehearsingDowngrade() -> Work {
-        guard history.configuration == nil else { return Work { nil } }
-        let (new, old) = (model(), model(now.version - 1))
-        let known = Set(old.entities.flatMap(\.attributes).map(\.id))
-        func isLost(_ attribute: HistoryModel.Attribute, of object: HistoryWorld.Object) -> Bool {
-            let names = old.lineage(object.entity).flatMap(\.attributes).map(\.description.name)
-            guard !known.contains(attribute.id), !names.contains(attribute.description.name) else { return false }
-            return ![nil, "-", HistoryValues.text(attribute.description.defaultValue)].contains(
-                object.values[attribute.id])
-        }
-        let isLosing = now.world.objects.values.contains { object in
-            old.entity(object.entity) == nil
-                || new.lineage(object.entity).flatMap(\.attributes).contains { isLost($0, of: object) }
-        }
-        return Work(
-            refusals: locks.union([
-                "noPath", "cannotInfer", "question", "dataConflict", "unsupported", "deferredWork", "usage",
-            ])
-        ) {
-            let report = try self.keeper().downgrade(
-                to: self.name(self.now.version - 1), answers: { _ in try Answers(self.history.answers) },
-                isRehearsal: true)
-            switch report.way {
-            case .mapping, .leftovers:
-                if isLosing { throw LifeFailure(kind: "loss not said", words: "of the way back to \(report.to)") }
-            case .none, .backup, .impossible: break
-            }
-            return nil
+                to: self.name(target), answers: { _ in try Answers(self.history.answers) }, isRehearsal: isRehearsal)
+            try self.check(report, way, to: target)
+            return report.way == .mapping && !isRehearsal ? back : keptBy
         }
     }
 }

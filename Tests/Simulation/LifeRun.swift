@@ -78,11 +78,13 @@ final class LifeRun {
     var mirror: Mirror?
     /// The version that calls with a budget are on the way to.
     var paused: Int?
+    /// What a rollback means that names no backup.
+    var lastRun = LastRun.none
     private(set) var number = -1
     /// Whether the machine has lost power, after which the end of a log may be torn.
     private(set) var hasLostPower = false
     private var ahead: Int64 = 0
-    private var action = Life.Action.close
+    private(set) var action = Life.Action.close
     /// What befalls the disk in the step.
     private(set) var armed: Fault.Kind?
     /// Whether the store is damaged, was said to be, and has no backup.
@@ -222,10 +224,12 @@ final class LifeRun {
             try settleMirror(work, ending, isDamageAllowed: isNoticed)
         }
         let isDone = if case .done = ending { !hit } else { false }
+        let (before, known) = (now, Set(backups.keys))
         let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
         try settle(
             isRestore ? [] : candidates, copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
             isDone: isDone, isDamageAllowed: isNoticed)
+        noteRun(after: before, ending, hit: hit, known: known)
         let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
         trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
@@ -279,32 +283,6 @@ final class LifeRun {
         ///
         /// - Returns: the state that the store must have now; nil for ``new``.
         var body: () throws -> Snapshot?
-    }
-
-    private func judge(
-        _ result: Result<Snapshot?, any Error>, _ work: Work, _ hit: Bool
-    ) throws -> (Ending, [Snapshot]) {
-        let all = [now] + (work.new.map { [$0] } ?? []) + work.between
-        if disk.hasDied { return (.died, all) }
-        switch result {
-        case .success(let state):
-            if work.mustBeRefused, !hit {
-                throw LifeFailure(kind: "not refused", words: "the reference says \(work.refusals.sorted())")
-            }
-            return (.done, [state ?? work.new ?? now])
-        case .failure(let failure as LifeFailure): throw failure
-        case .failure(let error as NothingSaved): return (.failed(error.cause), [now])
-        case .failure(let error) where hit: return (.failed(error), all)
-        case .failure(let error as MigrationError):
-            guard work.refusals.contains(error.code.description) else {
-                throw LifeFailure(kind: "refused: \(error.code)", words: "\(error)")
-            }
-            return (.refused(error), [now])
-        case .failure(let error):
-            let isInvalid = error is ValidationErrors || error is ManagedObjectValidationError
-            if isInvalid, work.refusals.contains("validation") { return (.failed(error), [now]) }
-            throw LifeFailure(kind: "failed", words: "\(error)")
-        }
     }
 
     /// No program has the store open any more.

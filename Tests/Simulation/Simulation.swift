@@ -16,10 +16,11 @@ import MoultBasics
 // (`StoreWitness`, the sqlite3 C API and the letter of the store's format) reads a copy of the store. The store must be
 // what the reference says; around a fault, what it was or what the work leads to. So must every backup, when it appears.
 // A new file elsewhere, a store or an archive, is whole or not there.
-// A refusal needs a reason that the reference agrees with (`Work.refusals`); a report must count the losses that the
-// reference counts; the faces that count objects must agree; no key and no transaction of history is given twice; a save
-// that fails for certain has saved nothing; the last backup of a version stays, and one whose manifest cannot be read is
-// there; a run leaves no new file of external data that no row names; nothing is wider readable.
+// A refusal needs a reason that the reference agrees with (`Work.refusals`), and an error after a fault one in the fault;
+// a report must count the losses that the reference counts; the faces that count objects must agree; no key and no
+// transaction of history is given twice; a save that fails for certain has saved nothing; the last backup of a version
+// stays, and one whose manifest cannot be read is there; a run leaves no new file of external data that no row names;
+// nothing is wider readable.
 //
 // A life that fails is cut down (`LifeShrinker`) and written to Tests/Simulation/Kept, where it is a test from then on.
 //

@@ -61,6 +61,23 @@ enum HistoryValues {
         }
     }
 
+    /// Whether a narrower type has a value that is equal to a number of that text; true of what is no number.
+    static func hasEqual(_ text: String, in type: AttributeType) -> Bool {
+        let digits = text.dropFirst(2)
+        let number = text.hasPrefix("f:") ? self.number(digits) : Double(digits)
+        guard let number, ["i:", "b:", "f:", "n:"].contains(text.prefix(2)) else { return true }
+        let whole = (text.hasPrefix("f:") ? nil : Int64(digits)) ?? Int64(exactly: number)
+        switch type {
+        case .boolean: return whole == 0 || whole == 1
+        case .integer16: return whole.flatMap(Int16.init(exactly:)) != nil
+        case .integer32: return whole.flatMap(Int32.init(exactly:)) != nil
+        case .integer64: return whole != nil
+        case .float: return Double(Float(number)) == number
+        case .double: return whole.map { Int64(exactly: Double($0)) == $0 } ?? true
+        default: return true
+        }
+    }
+
     /// Some value of the type that follows from the texts of others.
     static func digest(_ texts: [String], as type: AttributeType) -> AttributeValue? {
         // A decimal may be spelt in more than one way.
