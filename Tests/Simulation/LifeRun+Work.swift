@@ -123,8 +123,10 @@ extension LifeRun {
         switch api {
         case .objects:
             return try ObjectsProgram(store, model, configuration: history.configuration, on: disk.system)
-        case .swiftData where history.isPlain: return try SwiftDataProgram(store, version: version)
-        case .coreData, .swiftData: return try CoreDataProgram(store, model, configuration: history.configuration)
+        case .swiftData where history.isPlain:
+            return try SwiftDataProgram(store, version: version, on: disk.system)
+        case .coreData, .swiftData:
+            return try CoreDataProgram(store, model, configuration: history.configuration, on: disk.system)
         }
     }
 

@@ -7,6 +7,7 @@ import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
+import MoultSQLite
 import MoultStore
 import MoultTesting
 import TestSupport
@@ -66,6 +67,8 @@ final class LifeRun {
     private var lastTransaction: Int?
     /// The files of external data that the store's rows name.
     private var namedFiles: Set<String> = []
+    /// The digest of the store's file and its log, as the last step has left them.
+    private var bytes = ""
     var app: (any Program)?
     /// The version and the path with which the app opened the store.
     var appVersion = 0
@@ -105,6 +108,7 @@ final class LifeRun {
         root = folder
         field = root + "/field"
         store = field + "/Life.sqlite"
+        WatchedVFS.seedRandomness(life.seed)
         try system.makeFolder(root)
         try system.makeFolder(field)
         try system.makeFolder(field + "/temporary")
@@ -133,6 +137,7 @@ final class LifeRun {
     func end() {
         letGo()
         disk.detach()
+        WatchedVFS.seedRandomness(nil)
         _ = try? system.removeTree(root)
     }
 
@@ -190,6 +195,7 @@ final class LifeRun {
         if fault?.kind.losesWrites == true, writesOwnFiles(step.action) { fault = nil }
         if case .move = step.action { try makePlace() }
         armed = fault?.kind
+        WatchedVFS.seedRandomness(life.seed &+ UInt64(number + 1))
         try disk.arm(fault, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
         let isListed = step.fault != nil
         let work = try work(step.action)
@@ -232,7 +238,7 @@ final class LifeRun {
         noteRun(after: before, ending, hit: hit, known: known)
         let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
-        trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest)")
+        trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest), \(bytes)")
     }
 
     /// Whether a program saves that writes the files of external data past the simulated disk, which would not survive.
@@ -332,6 +338,8 @@ final class LifeRun {
     /// Which of the candidates a store is, by the witness.
     func identify(_ path: String, among candidates: [Snapshot], _ what: String) throws -> Snapshot {
         let copy = try copy(path)
+        // Of a gigabyte, it would take longer than the step.
+        if path == store, life.profile != .long { bytes = try digest(of: copy) }
         let hashes: [String: [UInt8]]
         do {
             hashes = try StoreWitness.hashes(copy)
@@ -382,6 +390,12 @@ final class LifeRun {
             try system.copy(path + suffix, to: "\(folder)/\(Path.name(of: path))\(suffix)", .byUmask)
         }
         return "\(folder)/\(Path.name(of: path))"
+    }
+
+    private func digest(of path: String) throws -> String {
+        let files = try ["", "-wal"].filter { try system.exists(path + $0) }
+        let parts = try files.map { try $0 + system.digest(of: path + $0).hexadecimal }
+        return String(Digest.sha256(parts.joined(separator: " ").utf8).hexadecimal.prefix(16))
     }
 
     static func support(of path: String) -> String {

@@ -9,7 +9,8 @@ import MoultBasics
 // the store, and then chooses step by step what happens (`LifeSchedule`): saves over the objects' API and over Core
 // Data's, migrations in every way, rollbacks, moves, repairs, deferred work, budgets, prunes, exports, deletions of
 // history. Everything runs in one process and one thread, over one `FaultDisk`: the VFS below SQLite and the `System`
-// that Moult uses. The same seed and build give the same trace, whose digest is printed.
+// that Moult uses. Names, UUIDs and SQLite's random numbers follow from the seed. The same seed and build give the same
+// trace, with digests of the store's bytes and its log's; its own digest is printed.
 //
 // The *reference* (`HistoryWorld`) knows what the models say and the objects as values: a dictionary of objects with
 // texts for attributes and numbers for links. It uses no code of the engine and no SQL. After each step the *witness*
@@ -30,7 +31,7 @@ import MoultBasics
 //
 // Not simulated: SwiftData's hierarchies and value types; a plan's code; faults in the cut-over of a mirror;
 // derived attributes; memory that runs out; a slow disk; two programs inside one SQLite call.
-// `CoreDataProgram` uses the machine's own files beside the store; SQLite's are the simulated disk's.
+// `CoreDataProgram` and `SwiftDataProgram` use the machine's own files beside the store.
 
 /// One line, at once.
 func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
