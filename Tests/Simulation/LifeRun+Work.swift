@@ -90,15 +90,15 @@ extension LifeRun {
                 }
                 return nil
             }
-        case .trimHistory:
+        case .trimHistory(let trim):
             var trimmed = now
-            if now.transactions != nil { trimmed.transactions = 0 }
+            if now.transactions != nil { trimmed.transactions = trim.left(of: saves).count }
             return Work(new: trimmed, refusals: locks) {
                 let program = try ObjectsProgram(
                     self.store, self.history.versions.versions[self.now.version].model,
                     configuration: self.history.configuration, on: self.disk.system)
                 defer { program.close() }
-                try program.trimHistory()
+                try program.trimHistory(trim)
                 return nil
             }
         case .recover:
@@ -362,6 +362,19 @@ extension LifeRun {
                 to: self.name(target), answers: { _ in try Answers(self.history.answers) }, isRehearsal: isRehearsal)
             try self.check(report, way, to: target)
             return report.way == .mapping && !isRehearsal ? back : keptBy
+        }
+    }
+}
+
+extension Life.Trim? {
+    /// The transactions that it leaves, of those that there are.
+    func left(of saves: [StoreWitness.Transaction]) -> [StoreWitness.Transaction] {
+        switch self {
+        case nil: return []
+        case .token(let count): return saves.suffix(max(count, 1))
+        case .date(let count):
+            guard let first = saves.suffix(max(count, 1)).first else { return [] }
+            return saves.filter { $0.time >= first.time }
         }
     }
 }

@@ -65,6 +65,8 @@ final class LifeRun {
     var highest: [String: Int] = [:]
     /// The number of the last transaction of history that was given, by the store.
     private var lastTransaction: Int?
+    /// The transactions of its history.
+    private(set) var saves: [StoreWitness.Transaction] = []
     /// The files of external data that the store's rows name.
     private var namedFiles: Set<String> = []
     /// The digest of the store's file and its log, as the last step has left them.
@@ -251,6 +253,13 @@ final class LifeRun {
 
     /// Makes the folder that a move leads to.
     private func makePlace() throws {
+        // Records and backups stay at each place that a store has left: in a long series, people tidy up.
+        if life.profile == .rare {
+            let taken = Set([store, appStore].map(Path.folder))
+            for place in (1..<max(moves, 1)).map({ "\(field)/place \($0)" }) where !taken.contains(place) {
+                try system.removeTree(place)
+            }
+        }
         moves += 1
         let folder = "\(field)/place \(moves)"
         try system.makeFolder(folder)
@@ -317,11 +326,14 @@ final class LifeRun {
     private func settle(
         _ candidates: [Snapshot], copied: [Snapshot], isDone: Bool, isDamageAllowed: Bool
     ) throws {
-        let (before, last, named) = (now, lastTransaction, namedFiles)
+        let (before, last, named, saved) = (now, lastTransaction, namedFiles, saves)
         do {
             now = try identify(store, among: candidates, "the store")
             if case .rollBack = action, let last, let given = lastTransaction, given < last {
                 throw LifeFailure(kind: "law broken", words: "the transaction \(last) will be given again")
+            }
+            if case .trimHistory(let trim) = action, isDone, saves != trim.left(of: saved) {
+                throw LifeFailure(kind: "history differs", words: "\(saves) are left of \(saved)")
             }
             // The states with and without deferred work have the same objects.
             if candidates.contains(where: \.isDeferred) { now.isDeferred = Migrator().hasDeferredWork(store) }
@@ -330,9 +342,27 @@ final class LifeRun {
             try heal(failure)
         }
         try noteKeys(after: before)
-        try noteBackups(among: [before, now] + candidates + copied, isDone: isDone)
         if isDone, !before.isDeferred, !now.isDeferred { try checkFiles(namedBefore: named) }
+        try noteReach()
+        if isQuiet { return }
+        try noteBackups(among: [before, now] + candidates + copied, isDone: isDone)
         try checkRights()
+    }
+
+    /// Whether a step of a long series touches no record, so that they are looked at after the next that does.
+    private var isQuiet: Bool {
+        guard life.profile == .rare, armed == nil else { return false }
+        switch action {
+        case .save, .look, .open, .close, .read, .ask, .trimHistory, .spoilText: return true
+        default: return false
+        }
+    }
+
+    /// Counts the bounds that a long life crosses.
+    private func noteReach() throws {
+        guard life.profile == .long else { return }
+        if try system.status(of: store)?.size ?? 0 > 1 << 30 { tally["beyond 2^30 bytes"] = 1 }
+        if highest.values.contains(where: { $0 > 1 << 31 }) { tally["beyond the key 2^31"] = 1 }
     }
 
     /// Which of the candidates a store is, by the witness.
@@ -363,15 +393,15 @@ final class LifeRun {
                     (kind, difference) = ("law broken", complaint)
                     continue
                 }
-                if let wanted = candidate.transactions, let found = witness.transactions, wanted != found {
+                if let wanted = candidate.transactions, let found = witness.history?.count, wanted != found {
                     (kind, difference) = ("history differs", "\(found) transactions instead of \(wanted)")
                     continue
                 }
                 var state = candidate
-                state.transactions = witness.transactions
+                state.transactions = witness.history?.count
                 if path == store {
                     (highest, lastTransaction) = (witness.highest, witness.lastTransaction)
-                    namedFiles = witness.namedFiles
+                    (namedFiles, saves) = (witness.namedFiles, witness.history ?? [])
                 }
                 return state
             } catch {

@@ -20,7 +20,11 @@ struct LifeSchedule {
     static func life(seed: UInt64, _ profile: Life.Profile, plant: Life.Plant?) throws -> Life {
         var random = HistoryRandom(seed: seed)
         let versions = profile == .usual ? 6 : 12
-        let history = try ModelHistory(seed: random.next(), versions: versions, &random)
+        var history = try ModelHistory(seed: random.next(), versions: versions, &random)
+        // A store that has to grow needs a place for long values in each version.
+        for _ in 0..<50 where profile == .long && history.models.contains(where: { $0.held.longPlace == nil }) {
+            history = try ModelHistory(seed: random.next(), versions: versions, &random)
+        }
         var ground = Life.Ground()
         ground.isWAL = Int.random(in: 0..<4, using: &random) > 0
         ground.hasHistory = Bool.random(using: &random)
@@ -31,7 +35,7 @@ struct LifeSchedule {
             ground.lastKey = [(1 << 31) - 3, (1 << 32) - 2, (1 << 53) - 2].randomElement(using: &random) ?? 0
         }
         if profile == .long {
-            (ground.pageSize, ground.emptyBytes) = (seed % 2 == 0 ? 65_536 : 4_096, (1 << 30) + (1 << 26))
+            (ground.pageSize, ground.fullBytes) = (seed % 2 == 0 ? 65_536 : 4_096, (1 << 30) - (32 << 20))
             ground.lastKey = (1 << 31) - 40
         }
         return Life(
@@ -82,6 +86,7 @@ struct LifeSchedule {
         let apis: [API] = run.history.isPlain ? [.objects, .coreData, .swiftData, .swiftData] : [.objects, .coreData]
         let api = apis.randomElement(using: &random) ?? .objects
         let last = run.history.models.count - 1
+        if profile == .long, isLikely(1, in: 3), let growth = growth(run) { return growth }
         if run.now.isDeferred, isLikely(1, in: 3) { return .finish(isLikely(1, in: 2) ? nil : 1) }
         if run.now.isDeferred, isLikely(1, in: 4) { return .downgrade }
         if run.mirror != nil {
@@ -95,7 +100,7 @@ struct LifeSchedule {
                 return .mirror(.visit(made, api))
             case 80..<85: return .mirror(.stop)
             case 85..<88: return run.app == nil ? .open(api) : .close
-            case 88..<91: return .trimHistory
+            case 88..<91: return .trimHistory(trim())
             default: break
             }
         }
@@ -119,17 +124,35 @@ struct LifeSchedule {
         case 75..<79: return .move
         case 79..<83: return .downgrade
         case 83..<85: return .repair
-        case 85..<87: return .trimHistory
+        case 85..<87: return .trimHistory(trim())
         case 87..<88: return .recover
         case 88..<90: return .exportAndImport
         case 90..<91: return hasCode ? .look(api) : spoiling(run)
         case 96..<100 where run.now.version < last && run.mirror == nil && !run.now.isDeferred:
             return .mirror(.start(to: min(last, run.now.version + step())))
-        case 94..<95 where !run.backups.isEmpty: return .spoilManifest(some(run))
+        case 94..<95 where !run.backups.isEmpty && run.spoilt.count < 5: return .spoilManifest(some(run))
         case 91..<93 where run.app != nil: return .close
         case 91..<94 where run.reader != nil: return .read(false)
         default: return .ask(to: min(last, run.now.version + step()))
         }
+    }
+
+    /// A save of long values, with which the file grows.
+    private mutating func growth(_ run: LifeRun) -> Life.Action? {
+        let model = run.model()
+        guard let (entity, attribute) = model.longPlace else { return nil }
+        var (world, changes) = (run.now.world, [Change]())
+        for byte in 1...3 {
+            guard case .insert(let number, let id, var values) = insertion(entity, model) else { continue }
+            values[attribute.id] = "x:0\(byte)*\(4 << 20)"
+            add(.insert(number, entity: id, values: values), &changes, &world, model)
+        }
+        return .save(.objects, changes)
+    }
+
+    private mutating func trim() -> Life.Trim? {
+        let count = Int.random(in: 1...5, using: &random)
+        return [nil, .token(count), .date(count)].randomElement(using: &random) ?? nil
     }
 
     private mutating func some(_ run: LifeRun) -> Int {

@@ -68,8 +68,9 @@ struct Simulation {
             }
         }
         let time = Date().timeIntervalSince(begun)
-        if options.isTracing {
-            for (what, count) in tally.sorted(by: { $0.key < $1.key }) { say("  \(count) × \(what)") }
+        for (what, count) in tally.sorted(by: { $0.key < $1.key })
+        where options.isTracing || what.hasPrefix("beyond ") {
+            say("  \(count) × \(what)")
         }
         say("simulate: \(lives) lives, \(steps) steps in \(Int(time)) s, \(failures) failing")
         return failures == 0

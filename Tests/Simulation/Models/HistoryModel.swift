@@ -96,6 +96,19 @@ struct HistoryModel: Codable, Sendable {
         lineage(entity).flatMap(\.attributes).first { $0.description.name == name }
     }
 
+    /// An entity with objects, and an attribute of theirs whose bytes stay in the file.
+    var longPlace: (entity: Entity, attribute: Attribute)? {
+        for entity in entities where !entity.isAbstract && !entity.isEmpty {
+            let attributes = lineage(entity.id).flatMap(\.attributes)
+            let fitting = attributes.first {
+                [.binary, .transformable].contains($0.description.type)
+                    && !$0.description.allowsExternalBinaryDataStorage
+            }
+            if let fitting { return (entity, fitting) }
+        }
+        return nil
+    }
+
     /// The end that objects of the entity know by that name, and its link.
     func end(_ name: String, of entity: Int) -> (link: Link, end: End)? {
         let members = Set(lineage(entity).map(\.id))

@@ -1,3 +1,4 @@
+import Foundation
 import MoultBasics
 import MoultModel
 import TestSupport
@@ -116,13 +117,29 @@ enum HistoryValues {
         case nil: "-"
         case .double(let number)?: number.isNaN ? "-" : AttributeValue.double(number + 0).witnessText
         case .date(let number)?: number.isNaN ? "-" : AttributeValue.date(number + 0).witnessText
-        case let value?: value.witnessText
+        case let value?: asked(value)
         }
     }
 
     /// What a program asks for, and what the column then holds: of a decimal with more digits than a REAL keeps, the
     /// nearest number. A NaN is refused, so no program asks for one.
-    static func asked(_ value: AttributeValue?) -> String { value?.witnessText ?? "-" }
+    static func asked(_ value: AttributeValue?) -> String {
+        switch value {
+        case .binary(let bytes)?, .transformable(let bytes)?: text(of: bytes)
+        default: value?.witnessText ?? "-"
+        }
+    }
+
+    /// Bytes in hexadecimal; of many equal ones, one and their number: `x:05*110000`.
+    static func text(of bytes: [UInt8]) -> String {
+        let isOne =
+            bytes.count > 5_000
+            && bytes.withUnsafeBytes { all in
+                all.baseAddress.map { memcmp($0, $0 + 1, all.count - 1) == 0 } ?? false
+            }
+        return "x:" + (isOne ? "\(Array(bytes.prefix(1)).hexadecimal)*\(bytes.count)" : bytes.hexadecimal)
+    }
+
     static func stored(_ text: String) -> String {
         if text.hasPrefix("n:"), Int64(text.dropFirst(2)) == nil, let number = Double(text.dropFirst(2)) {
             return "n:" + StoreWitness.plain("\(number)")
@@ -142,6 +159,10 @@ enum HistoryValues {
     static func value(_ text: String, as type: AttributeType) -> AttributeValue? {
         let rest = text.dropFirst(2)
         func bytes() -> [UInt8] {
+            let parts = rest.split(separator: "*")
+            if parts.count == 2, let byte = UInt8(parts[0], radix: 16), let count = Int(parts[1]) {
+                return [UInt8](repeating: byte, count: count)
+            }
             let digits = Array(rest.utf8)
             return stride(from: 0, to: digits.count, by: 2).compactMap {
                 UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
