@@ -89,6 +89,10 @@ struct Life: Codable, Sendable {
         /// Back to the version before.
         case downgrade
         case repair
+        /// A program damages the store in a way that a repair promises to mend, and it is repaired.
+        case mend(Damage)
+        /// Puts the objects back that the last migration has set apart.
+        case putBack
         /// An app deletes its history: all of it, or what is older than a transaction.
         case trimHistory(Trim?)
         case recover
@@ -101,6 +105,22 @@ struct Life: Codable, Sendable {
         case ask(to: Int)
         /// A second store, of another version, follows the store.
         case mirror(MirrorAct)
+    }
+
+    /// What is wrong with a store.
+    enum Damage: Codable, Hashable, Sendable {
+        /// The to-one of an object leads nowhere.
+        case dangling(link: Int, of: Int, isBackward: Bool)
+        /// The counter of a root entity's keys is below the keys.
+        case counter(Int)
+        /// An index is gone, by its place in the order of their names.
+        case index(Int)
+        /// The row of an object is of no entity.
+        case stranger(Int)
+        /// A file of external data is there that no row names.
+        case file
+        /// The oldest transaction of history is gone, and its changes are there.
+        case transaction
     }
 
     /// The transactions of history that stay, counted from the newest.
@@ -123,6 +143,8 @@ struct Life: Codable, Sendable {
         case plain, normalised, inPlace, stops, refusing, rehearsal, into, deferred, container, uncompared, swiftData
         /// In calls of so many units each.
         case budget(Int)
+        /// With a rule that sets apart the objects of an entity whose keys have a remainder of 3.
+        case quarantining(Int, remainder: Int)
     }
 }
 

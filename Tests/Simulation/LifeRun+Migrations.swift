@@ -41,7 +41,7 @@ extension LifeRun {
             ? RetentionPolicy(keepAllDays: 0, keepWeeklyDays: 0, minimumCount: 1) : RetentionPolicy()
     }
 
-    private func options(_ way: Life.Way) -> RunOptions {
+    func options(_ way: Life.Way) -> RunOptions {
         var options = RunOptions()
         options.patience = .zero
         options.maximumAttempts = .max
@@ -68,6 +68,9 @@ extension LifeRun {
             }
         }
         if target == now.version { return nothing(to: target, way) }
+        if case .quarantining(let entity, let remainder) = way {
+            return try settingApart(to: target, entity, remainder)
+        }
         let stops = [.stops, .container, .swiftData].contains(way)
         var path = try history.path(from: now.version, to: target, keepsReturned: keepsReturned && !stops)
         let states = self.way(to: target, kept: path.kept, stops: way == .stops)

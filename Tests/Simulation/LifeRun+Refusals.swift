@@ -99,14 +99,14 @@ extension LifeRun {
         case made(String)
         /// The last run made no backup.
         case without
-        /// A fault has met a run.
+        /// A fault has met a run, or the reference does not follow it.
         case unknown
     }
 
     /// - Parameter known: the names of the backups before the step.
     func noteRun(after before: Snapshot, _ ending: Ending, hit: Bool, known: Set<String>) {
         switch action {
-        case .migrate, .downgrade, .repair, .move, .mirror: break
+        case .migrate, .downgrade, .repair, .mend, .putBack, .move, .mirror: break
         default: return
         }
         switch ending {
@@ -115,7 +115,7 @@ extension LifeRun {
             switch action {
             case .migrate(_, let way, _) where way == .rehearsal || now.version == before.version && way != .into:
                 return
-            case .migrate(_, .into, _), .move, .mirror: lastRun = .unknown
+            case .migrate(_, .into, _), .repair, .mend, .putBack, .move, .mirror: lastRun = .unknown
             default:
                 guard now.version != before.version else { return }
                 let new = Set(backups.keys).subtracting(known)

@@ -18,7 +18,8 @@ extension LifeRun {
         if mirror != nil {
             // A store with a mirror is not migrated, replaced or moved; a sync does not see what is written in SQL.
             switch action {
-            case .migrate, .rollBack, .move, .downgrade, .finish, .spoilText, .repair: return Work { nil }
+            case .migrate, .rollBack, .move, .downgrade, .finish, .spoilText, .repair, .mend, .putBack:
+                return Work { nil }
             default: break
             }
         }
@@ -90,6 +91,8 @@ extension LifeRun {
                 }
                 return nil
             }
+        case .mend: return try mending()
+        case .putBack: return puttingBack()
         case .trimHistory(let trim):
             var trimmed = now
             if now.transactions != nil { trimmed.transactions = trim.left(of: saves).count }

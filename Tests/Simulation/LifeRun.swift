@@ -85,6 +85,10 @@ final class LifeRun {
     var paused: Int?
     /// What a rollback means that names no backup.
     var lastRun = LastRun.none
+    /// What the step has damaged.
+    private(set) var wound: Wound?
+    /// What is in the quarantine, and may come back.
+    var apart: Apart?
     private(set) var number = -1
     /// Whether the machine has lost power, after which the end of a log may be torn.
     private(set) var hasLostPower = false
@@ -196,6 +200,7 @@ final class LifeRun {
         }
         if fault?.kind.losesWrites == true, writesOwnFiles(step.action) { fault = nil }
         if case .move = step.action { try makePlace() }
+        wound = if case .mend(let damage) = step.action { try wound(by: damage) } else { nil }
         armed = fault?.kind
         WatchedVFS.seedRandomness(life.seed &+ UInt64(number + 1))
         try disk.arm(fault, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
@@ -490,11 +495,17 @@ final class LifeRun {
         let listed = try StoreKeeper(store).backups().backups
         for backup in listed
         where backups[backup.name] == nil && !damagedBackups.union(spoilt).contains(backup.name) {
+            if wound != nil {
+                // It holds the damage, to which nobody goes back.
+                try system.removeTree(backup.folder)
+                continue
+            }
             if let error = backup.error { throw LifeFailure(kind: "backup broken", words: "\(error)") }
             backups[backup.name] = try identify(backup.store, among: states, "the backup \(backup.name)")
         }
         let names = Set(listed.map(\.name))
-        let isKeeping = if case .move = action { false } else { isDone && life.profile != .long }
+        let isMoved = if case .move = action { true } else { false }
+        let isKeeping = isDone && !isMoved && wound == nil && life.profile != .long
         if isKeeping, let lost = spoilt.subtracting(names).min() {
             throw LifeFailure(kind: "backup lost", words: "\(lost), whose manifest cannot be read")
         }

@@ -87,6 +87,7 @@ struct LifeSchedule {
         let api = apis.randomElement(using: &random) ?? .objects
         let last = run.history.models.count - 1
         if profile == .long, isLikely(1, in: 3), let growth = growth(run) { return growth }
+        if run.canPutBack, isLikely(1, in: 2) { return .putBack }
         if run.now.isDeferred, isLikely(1, in: 3) { return .finish(isLikely(1, in: 2) ? nil : 1) }
         if run.now.isDeferred, isLikely(1, in: 4) { return .downgrade }
         if run.mirror != nil {
@@ -123,7 +124,7 @@ struct LifeSchedule {
             return .prune(days: Int.random(in: 0...9, using: &random), count: Int.random(in: 1...4, using: &random))
         case 75..<79: return .move
         case 79..<83: return .downgrade
-        case 83..<85: return .repair
+        case 83..<85: return isLikely(1, in: 3) ? .repair : .mend(damage(run))
         case 85..<87: return .trimHistory(trim())
         case 87..<88: return .recover
         case 88..<90: return .exportAndImport
@@ -150,6 +151,26 @@ struct LifeSchedule {
         return .save(.objects, changes)
     }
 
+    private mutating func damage(_ run: LifeRun) -> Life.Damage {
+        let model = run.model()
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0..<3:
+            let isBackward = Bool.random(using: &random)
+            guard
+                let link = model.links.filter({ (isBackward ? $0.inverse : $0.end)?.isToMany == false })
+                    .randomElement(using: &random), let pairs = run.now.world.pairs[link.id],
+                let owner = (isBackward ? pairs.backward : pairs.forward).filter({ !$0.value.isEmpty }).keys.sorted()
+                    .randomElement(using: &random)
+            else { return .file }
+            return .dangling(link: link.id, of: owner, isBackward: isBackward)
+        case 3: return .counter(model.entities.filter { $0.parent == nil }.randomElement(using: &random)?.id ?? 0)
+        case 4: return .index(Int.random(in: 0..<100, using: &random))
+        case 5: return .stranger(run.now.world.objects.keys.sorted().randomElement(using: &random) ?? 0)
+        case 6: return .transaction
+        default: return .file
+        }
+    }
+
     private mutating func trim() -> Life.Trim? {
         let count = Int.random(in: 1...5, using: &random)
         return [nil, .token(count), .date(count)].randomElement(using: &random) ?? nil
@@ -166,6 +187,9 @@ struct LifeSchedule {
         let ways: [Life.Way] = [
             .plain, .plain, .plain, .normalised, .inPlace, .stops, .refusing, .rehearsal, .into, .deferred, .deferred,
             .container, .container, .uncompared, .budget(units()), .budget(units()),
+            .quarantining(
+                run.model().entities.randomElement(using: &random)?.id ?? 0,
+                remainder: Int.random(in: 0..<3, using: &random)),
         ]
         return ways.randomElement(using: &random) ?? .plain
     }
@@ -176,7 +200,7 @@ struct LifeSchedule {
             .readOnce,
         ]
         switch action {
-        case .save, .look, .open, .read, .spoilText, .trimHistory: break
+        case .save, .look, .open, .read, .spoilText, .trimHistory, .mend: break
         case .close, .mirror(.visit), .spoilManifest: return nil
         // What the disk writes wrong is noticed by Moult's own work alone.
         default: kinds += [.wrongBit, .wrongBit]
