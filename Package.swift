@@ -223,7 +223,9 @@ let package = Package(
         // Lives of stores from seeds, against a reference that shares nothing with the engine.
         program(
             "moult-simulate",
-            moult + ["MoultCare", "MoultCoreData", "MoultData", "MoultTesting", "TestSupport", "CSQLite"],
+            tools + [
+                "MoultCommands", "MoultCoreData", "MoultData", "MoultTesting", "TestSupport", "CSQLite",
+            ],
             path: "Tests/Simulation", exclude: ["Kept"]),
         tests(
             "MoultTestingTests",

@@ -66,11 +66,20 @@ public enum MoultCommand {
     /// - Parameter registry: the app's code.
     /// - Returns: the exit code; Documentation/CommandLine.md lists them.
     public static func run(_ registry: MigrationRegistry, arguments: [String]) async -> Int32 {
+        await run(registry, arguments: arguments, on: CommandMachine())
+    }
+
+    /// Runs a command line on a machine that may be simulated.
+    package static func run(
+        _ registry: MigrationRegistry, arguments: [String], on machine: CommandMachine
+    ) async -> Int32 {
         let arguments = Environment.withoutCoreDataArguments(arguments)
         let typed = arguments.prefix { $0 != "--" }
-        let console = Console(isJSON: typed.contains("--json"), tellsEvents: typed.contains("--events"))
+        let console = Console(
+            isJSON: typed.contains("--json"), tellsEvents: typed.contains("--events"), output: machine.output,
+            errors: machine.errors)
         let (number, hasFailed) = await Remedy.$words.withValue(CommandWords()) {
-            await end(of: arguments, registry, console)
+            await end(of: arguments, registry, machine, console)
         }
         Interruption.end()
         console.flush()
@@ -86,7 +95,7 @@ public enum MoultCommand {
 
     /// Runs a command line, and returns its exit code and whether it ended with an error.
     private static func end(
-        of arguments: [String], _ registry: MigrationRegistry, _ console: Console
+        of arguments: [String], _ registry: MigrationRegistry, _ machine: CommandMachine, _ console: Console
     ) async -> (number: Int32, hasFailed: Bool) {
         do {
             let isCompiler = CompilerArguments.names.contains(Program.name)
@@ -97,7 +106,7 @@ public enum MoultCommand {
                 return (ExitCode.done.number, false)
             }
             let words = isCompiler ? try CompilerArguments.translated(arguments, program: Program.name) : arguments
-            return (try await dispatch(words, registry, console).number, false)
+            return (try await dispatch(words, registry, machine, console).number, false)
         } catch let error as MigrationError {
             return (report(error, console), true)
         } catch is CancellationError {
@@ -113,7 +122,7 @@ public enum MoultCommand {
     }
 
     private static func dispatch(
-        _ arguments: [String], _ registry: MigrationRegistry, _ console: Console
+        _ arguments: [String], _ registry: MigrationRegistry, _ machine: CommandMachine, _ console: Console
     ) async throws -> ExitCode {
         guard let first = arguments.first else {
             console.text(VerbGroup.overview(style: console.output.style))
@@ -139,13 +148,13 @@ public enum MoultCommand {
                 console.text(verb.help(path: path, style: console.output.style))
                 return rest.contains("--help") || rest.contains("-h") ? .done : .wrongUsage
             }
-            let invocation = try Invocation(verb, path: path, arguments: rest, registry: registry)
+            let invocation = try Invocation(verb, path: path, arguments: rest, registry: registry, on: machine)
             if invocation[.help] {
                 console.text(verb.help(path: path, style: console.output.style))
                 return .done
             }
             invocation.notices.forEach(console.say)
-            if let store = invocation[Operand.store], let sidecar = try? StoreRecords(of: store, POSIXSystem()) {
+            if let store = invocation[Operand.store], let sidecar = try? StoreRecords(of: store, machine.system) {
                 Interruption.mark(at: sidecar.stopped)
             }
             do {
@@ -155,7 +164,7 @@ public enum MoultCommand {
                             return try await verb.run(invocation, console)
                         }
                         let store = invocation.storeThatIsRead
-                        return try await PrintedFile(path, like: store).write(like: console) {
+                        return try await PrintedFile(path, like: store, on: machine.system).write(like: console) {
                             try await verb.run(invocation, $0)
                         }
                     }

@@ -24,6 +24,19 @@ package enum Program {
     }
 }
 
+/// The machine that a command line runs on: the files of stores, the clock, and the streams that it prints to.
+package struct CommandMachine: Sendable {
+    package var system: any System = POSIXSystem()
+    /// The descriptors of the streams for the result and for all other messages.
+    package var (output, errors) = (STDOUT_FILENO, STDERR_FILENO)
+    /// The time to wait for a process that is about to close the store; nil for the usual one.
+    package var patience: Duration?
+    /// Whether a run makes the same calls in the same order each time, on one thread.
+    package var isSequential = false
+
+    package init() {}
+}
+
 /// The process's environment. Foundation's own costs several milliseconds at startup.
 package enum Environment {
     /// Returns the variable's value, or nil if it is unset or empty.

@@ -104,6 +104,27 @@ struct DiskModelTests {
         #expect(seen.contains { $0.contains("x") && $0.count { $0 == "x" } < 1_024 })
     }
 
+    @Test func `a file and a folder have their permissions after a power cut, whatever became of their names`() throws {
+        let folder = try ScratchFolder()
+        let (root, system) = (try Self.root(folder), POSIXSystem())
+        try system.write(Array("old".utf8), to: root + "/there")
+        let disk = try FaultDisk(root, Fault(.powerLoss, at: 8))
+        let result = try disk.run { system in
+            try system.setMode(0o640, of: root + "/there")
+            try system.makeFolder(root + "/made", .like(root + "/there"))
+            try system.write([1], to: root + "/made/file", .like(root + "/there"))
+            try system.synchronise(root + "/made")
+            try system.rename(root + "/there", to: root + "/elsewhere")
+            try system.synchronise(root)
+            try system.write([1], to: root + "/own")
+            try system.synchronise(root)
+        }
+        #expect(throws: MigrationError.self) { try result.get() }
+        #expect(try system.list(root) == ["elsewhere", "made"])
+        let modes = try ["elsewhere", "made", "made/file"].map { try system.status(of: "\(root)/\($0)")?.mode }
+        #expect(modes == [0o640, 0o750, 0o640])
+    }
+
     @Test func `SQLite's commits outlive a power cut, and a transaction is whole`() throws {
         for mode in ["DELETE", "WAL"] {
             for number in stride(from: 1, through: 80, by: 3) {

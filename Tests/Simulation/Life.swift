@@ -28,6 +28,12 @@ struct Life: Codable, Sendable {
         var emptyBytes = 0
         /// The bytes that the file has before the first object, in a table that is not Core Data's; nil for none.
         var fullBytes: Int?
+        /// The permissions of the file; nil in older lives, where only its user has any.
+        var mode: UInt32?
+
+        var rights: UInt32 { mode ?? 0o600 }
+        /// Whoever may read a folder may look up names in it.
+        var folderRights: UInt32 { rights | 0o100 | (rights & 0o444) >> 2 }
     }
 
     enum Profile: String, Codable, CaseIterable, Sendable {
@@ -53,11 +59,16 @@ struct Life: Codable, Sendable {
     }
 
     /// One thing that happens, and what befalls the machine meanwhile.
-    struct Step: Codable, Sendable {
+    struct Step: Sendable {
         var action: Action
-        var fault: StepFault?
+        var faults: [StepFault] = []
         /// The seconds by which the clock goes ahead before it, besides an hour; or back.
         var ahead: Int64 = 0
+        /// Whether the command line does it; nil for the library.
+        var isTyped: Bool?
+
+        /// A word for the trace.
+        var word: String { (isTyped == true ? "moult " : "") + action.word }
     }
 
     struct StepFault: Codable, Sendable {
@@ -76,6 +87,10 @@ struct Life: Codable, Sendable {
         /// The app opens the store and keeps it open.
         case open(API)
         case close
+        /// A second app changes objects in a context, which it keeps.
+        case begin(API, [Change])
+        /// The second app saves its context.
+        case commit
         /// Another program begins to read, or ends.
         case read(Bool)
         case migrate(to: Int, Way, keepsReturned: Bool)
@@ -165,7 +180,62 @@ extension Life {
 
 extension Life.Action {
     /// A word for the trace.
-    var word: String { String("\(self)".prefix { $0 != "(" }) }
+    var word: String {
+        func first(_ action: Any) -> String { String("\(action)".prefix { $0 != "(" }) }
+        if case .mirror(let act) = self { return "mirror \(first(act))" }
+        return first(self)
+    }
+
+    /// Whether it is a program's, whose writes nobody reads again to compare them.
+    var isOfProgram: Bool {
+        switch self {
+        case .save, .look, .open, .close, .begin, .commit, .read, .spoilText, .trimHistory, .mirror(.visit): true
+        default: false
+        }
+    }
+
+    /// What an app changes; nil where none does.
+    var changes: [Change]? {
+        get {
+            switch self {
+            case .save(_, let changes), .begin(_, let changes): changes
+            default: nil
+            }
+        }
+        set {
+            switch self {
+            case .save(let api, _): self = .save(api, newValue ?? [])
+            case .begin(let api, _): self = .begin(api, newValue ?? [])
+            default: break
+            }
+        }
+    }
+}
+
+// MARK: - Faults in a file
+
+extension Life.Step: Codable {
+    private enum Key: String, CodingKey { case action, fault, ahead, isTyped }
+
+    init(from decoder: any Decoder) throws {
+        let box = try decoder.container(keyedBy: Key.self)
+        let alone = try? box.decodeIfPresent(Life.StepFault.self, forKey: .fault)
+        self.init(
+            action: try box.decode(Life.Action.self, forKey: .action),
+            faults: try alone.map { [$0] } ?? box.decodeIfPresent([Life.StepFault].self, forKey: .fault) ?? [],
+            ahead: try box.decode(Int64.self, forKey: .ahead),
+            isTyped: try box.decodeIfPresent(Bool.self, forKey: .isTyped))
+    }
+
+    /// One fault is written alone, as in older lives.
+    func encode(to encoder: any Encoder) throws {
+        var box = encoder.container(keyedBy: Key.self)
+        try box.encode(action, forKey: .action)
+        if faults.count == 1 { try box.encode(faults[0], forKey: .fault) }
+        if faults.count > 1 { try box.encode(faults, forKey: .fault) }
+        try box.encode(ahead, forKey: .ahead)
+        try box.encodeIfPresent(isTyped, forKey: .isTyped)
+    }
 }
 
 // MARK: - Attributes in a file

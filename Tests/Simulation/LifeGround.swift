@@ -18,10 +18,10 @@ struct LifeGround {
         let uuid = String(format: "00000000-0000-4000-8000-%012llX", life.seed & 0xFFFF_FFFF_FFFF)
         try StoreCreator(version, history: ground.hasHistory, uuid: uuid).make(at: path)
         let system = POSIXSystem()
-        try system.setMode(0o600, of: path)
+        try system.setMode(ground.rights, of: path)
         for folder in [LifeRun.support(of: path), LifeRun.support(of: path) + "/_EXTERNAL_DATA"]
         where try system.exists(folder) {
-            try system.setMode(0o700, of: folder)
+            try system.setMode(ground.folderRights, of: folder)
         }
         let file = try SQLiteFile(path)
         defer { file.close() }

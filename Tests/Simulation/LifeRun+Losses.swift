@@ -1,6 +1,4 @@
-import MoultEngine
 import MoultModel
-import MoultSession
 
 /// What is reported lost is what is lost: the reference counts it by walking its own states.
 extension LifeRun {
@@ -92,18 +90,18 @@ extension LifeRun {
     }
 
     /// Compares the losses of a migration that runs no code, and takes one pass.
-    func check(_ losses: [MigrationLoss], _ last: Snapshot, kept: [Int: Set<HistoryWorld.Return>]) throws {
+    func check(_ losses: [Said.Loss], _ last: Snapshot, kept: [Int: Set<HistoryWorld.Return>]) throws {
         guard !hasCode(to: last.version), !losses.contains(where: \.isPutOff) else { return }
         let gone = gone(in: last, kept: kept)
         var said = Losses()
         for loss in losses {
             let (place, count) = (place(of: loss, in: model(last.version)), loss.count ?? 0)
             switch loss.kind {
-            case .rows: said.objects[loss.entityName, default: 0] += count
-            case .values where loss.reason != .unexplained: said.values[place, default: 0] += count
-            case .links where loss.reason != .repeated: said.links[place, default: 0] += count
+            case "rows": said.objects[loss.entity, default: 0] += count
+            case "values" where loss.reason != "unexplained": said.values[place, default: 0] += count
+            case "links" where loss.reason != "repeated": said.links[place, default: 0] += count
             // The column of an order that was lost before may still be there.
-            case .order where gone.orders[place] != nil || isOrdered(loss): said.orders[place, default: 0] += count
+            case "order" where gone.orders[place] != nil || isOrdered(loss): said.orders[place, default: 0] += count
             default: break
             }
         }
@@ -120,22 +118,22 @@ extension LifeRun {
     }
 
     /// `Entity.property` as the version before names it; a relationship that is narrowed has its new name.
-    private func place(of loss: MigrationLoss, in new: HistoryModel) -> String {
+    private func place(of loss: Said.Loss, in new: HistoryModel) -> String {
         let old = model()
-        var property = loss.propertyName ?? ""
-        if loss.reason == .narrowed, let entity = old.entities.first(where: { $0.name == loss.entityName }),
+        var property = loss.member ?? ""
+        if loss.reason == "narrowed", let entity = old.entities.first(where: { $0.name == loss.entity }),
             let (link, end) = new.end(property, of: entity.id), let before = old.link(link.id)
         {
             let isFirst = (end.entity, end.name) == (link.end.entity, link.end.name)
             property = (isFirst ? before.end : before.inverse ?? before.end).name
         }
-        return "\(loss.entityName).\(property)"
+        return "\(loss.entity).\(property)"
     }
 
     /// Whether the relationship of a loss has an order in the version before.
-    private func isOrdered(_ loss: MigrationLoss) -> Bool {
-        model().entities.first { $0.name == loss.entityName }.flatMap {
-            model().end(loss.propertyName ?? "", of: $0.id)?.end.isOrdered
+    private func isOrdered(_ loss: Said.Loss) -> Bool {
+        model().entities.first { $0.name == loss.entity }.flatMap {
+            model().end(loss.member ?? "", of: $0.id)?.end.isOrdered
         } ?? false
     }
 }

@@ -20,7 +20,9 @@ extension LifeRun {
     /// Does what a program does wrong, on a disk without faults; nothing where it makes no sense, or where the
     /// reference could not say what is right.
     func wound(by damage: Life.Damage) throws -> Wound? {
-        guard app == nil, reader == nil, mirror == nil, !now.isDeferred, !hasSpoiltText else { return nil }
+        guard app == nil, rival == nil, reader == nil, mirror == nil, !now.isDeferred, !hasSpoiltText else {
+            return nil
+        }
         let file = try SQLiteFile(store)
         defer { file.close() }
         guard let wound = try wound(by: damage, file) else { return nil }
@@ -106,7 +108,7 @@ extension LifeRun {
         guard let wound else { return Work { nil } }
         func mend() throws -> RepairReport {
             let report = try keeper().repair(RepairRule.byDefault, isRehearsal: false)
-            let known: Set<RepairRule> = [wound.rule, .externalFiles] + (wound.rule == .dangling ? [.inverses] : [])
+            let known: [RepairRule] = [wound.rule, .externalFiles] + (wound.rule == .dangling ? [.inverses] : [])
             if let fault = report.faults.first(where: { !known.contains($0.rule) || $0.left > 0 }) {
                 throw LifeFailure(kind: "repaired", words: "\(fault.rule) at \(fault.place), \(fault.left) left")
             }
@@ -114,7 +116,7 @@ extension LifeRun {
         }
         var work = Work(new: wound.after) {
             let report = try mend()
-            if !self.disk.hasMet, !report.faults.contains(where: { $0.rule == wound.rule }) {
+            if !self.hasMet, !report.faults.contains(where: { $0.rule == wound.rule }) {
                 throw LifeFailure(kind: "not repaired", words: "\(wound.rule): \(wound.statements.map(\.sql))")
             }
             return nil
@@ -176,7 +178,7 @@ extension LifeRun {
             }
             self.paused = nil
             self.apart = nil
-            if let run = report.run, !numbers.isEmpty, !self.disk.hasMet {
+            if let run = report.run, !numbers.isEmpty, !self.hasMet {
                 self.apart = Apart(
                     run: run, store: self.store, count: numbers.count, before: before, after: after)
             }
@@ -196,7 +198,7 @@ extension LifeRun {
             let report = try self.keeper().restore(quarantined: .run(apart.run), isRehearsal: false)
             self.apart = nil
             let lost = report.refused.map(\.reason) + report.restored.flatMap(\.lostLinks)
-            guard self.disk.hasMet || lost.isEmpty && report.restored.count == apart.count else {
+            guard self.hasMet || lost.isEmpty && report.restored.count == apart.count else {
                 throw LifeFailure(
                     kind: "not put back", words: "\(report.restored.count) of \(apart.count): \(lost.prefix(3))")
             }

@@ -36,7 +36,7 @@ extension LifeRun {
     }
 
     /// Backups of a gigabyte are kept one at a time.
-    private var retention: RetentionPolicy {
+    var retention: RetentionPolicy {
         life.profile == .long
             ? RetentionPolicy(keepAllDays: 0, keepWeeklyDays: 0, minimumCount: 1) : RetentionPolicy()
     }
@@ -63,7 +63,7 @@ extension LifeRun {
         guard target >= now.version else {
             // The versions are one chain, and all are known.
             return Work(refusals: locks.union(["storeAhead"]), mustBeRefused: true) {
-                _ = try self.session(to: target, .plain, []).run()
+                _ = try self.face.migrate(to: target, .plain, [], into: nil)
                 return nil
             }
         }
@@ -91,6 +91,8 @@ extension LifeRun {
                     !gone.objects.isEmpty
                     || gone.properties.contains { !$0.contains(".") && !dropped.contains($0) }
             }
+        // The command line's calls have a time, in which no unit may fit.
+        case .budget: if isTyped { refusals.insert("budgetTooSmall") }
         default: break
         }
         return Work(
@@ -106,9 +108,9 @@ extension LifeRun {
     private func nothing(to target: Int, _ way: Life.Way) -> Work {
         Work(refusals: locks) {
             guard ![.into, .container, .swiftData].contains(way) else { return nil }
-            let report = try self.session(to: target, .plain, self.history.answers).run()
-            if report.outcome != .nothingToDo {
-                throw LifeFailure(kind: "did something", words: "there was nothing to do: \(report.outcome)")
+            let said = try self.face.migrate(to: target, .plain, self.history.answers, into: nil)
+            if said.end != .nothing {
+                throw LifeFailure(kind: "did something", words: "there was nothing to do: \(said.end)")
             }
             return nil
         }
@@ -122,12 +124,13 @@ extension LifeRun {
         return context
     }
 
-    private func session(to target: Int, _ way: Life.Way, _ answers: [Answer], into: String? = nil) throws
-        -> StoreSession
-    {
-        let work: StoreRequest.Work = into.map { .migrateInto($0) } ?? (way == .rehearsal ? .rehearse : .migrate)
+    /// - Parameter work: nil for that of the way.
+    func session(
+        to target: Int, _ way: Life.Way, _ answers: [Answer], into: String? = nil, only work: StoreRequest.Work? = nil
+    ) throws -> StoreSession {
+        let usual: StoreRequest.Work = into.map { .migrateInto($0) } ?? (way == .rehearsal ? .rehearse : .migrate)
         return try StoreSession(
-            StoreRequest(store, to: name(target), work, options(way)), context(answers, way), on: disk.system)
+            StoreRequest(store, to: name(target), work ?? usual, options(way)), context(answers, way), on: disk.system)
     }
 
     /// - Returns: the state that the store must have.
@@ -135,13 +138,19 @@ extension LifeRun {
         _ way: Life.Way, to target: Int, _ last: Snapshot, _ path: ModelHistory.AnsweredPath
     ) throws -> Snapshot? {
         let answers = path.answers
-        func check(_ losses: [MigrationLoss]) throws {
+        func check(_ said: Said.Migration) throws {
             // Each stop loses from what the one before has made.
-            guard path.passes.count == 1, way != .stops || target == now.version + 1 else { return }
-            try self.check(losses, last, kept: path.kept)
+            guard said.end == .done, path.passes.count == 1, way != .stops || target == now.version + 1 else { return }
+            try self.check(said.losses, last, kept: path.kept)
         }
         switch way {
-        case .budget(let units): return try call(to: target, units, last, answers, check)
+        case .budget:
+            // A call that died goes on at the next one.
+            defer { if disk.hasDied { paused = target } }
+            let said = try face.migrate(to: target, way, answers, into: nil)
+            try check(said)
+            paused = said.end == .paused ? target : nil
+            return said.end == .paused ? now : last
         case .container:
             guard app == nil else { return now }
             try CoreDataProgram.migrate(
@@ -160,15 +169,13 @@ extension LifeRun {
             return last
         case .into:
             let file = newFile(target)
-            let report = try session(to: target, way, answers, into: file).run()
-            try check(report.losses)
-            if try !disk.hasMet && !system.exists(file) {
+            try check(face.migrate(to: target, way, answers, into: file))
+            if try !hasMet && !system.exists(file) {
                 throw LifeFailure(kind: "no new file", words: "at \(file)")
             }
             return now
         default:
-            let report = try session(to: target, way, answers).run()
-            if report.outcome != .nothingToDo { try check(report.losses) }
+            try check(face.migrate(to: target, way, answers, into: nil))
             if way == .rehearsal { return now }
             paused = nil
             let waits = way == .deferred && Migrator().hasDeferredWork(store)
@@ -189,34 +196,6 @@ extension LifeRun {
     func clear(_ path: String) throws {
         for other in [path, path + ".moult", path + "-wal", path + "-shm", path + "-journal", Self.support(of: path)] {
             try system.removeTree(other)
-        }
-    }
-
-    /// A call that does some units, and pauses or comes to the end.
-    private func call(
-        to target: Int, _ units: Int, _ last: Snapshot, _ answers: [Answer], _ check: ([MigrationLoss]) throws -> Void
-    ) throws -> Snapshot? {
-        // A call that died goes on at the next one.
-        defer { if disk.hasDied { paused = target } }
-        var options = MigrationOptions.sequential
-        options.keysPerPiece = 3
-        options.maximumAttempts = .max
-        options.retention = retention
-        var preparation = PreparedMigration.Options(self.options(.plain), try context(answers, .plain))
-        preparation.continuesEarlierCall = true
-        let prepared = try PreparedMigration(
-            store, versions: history.versions, to: name(target), options: preparation, system: disk.system)
-        switch try Migrator(options: options, system: disk.system).run(prepared, within: .units(units)) {
-        case .paused:
-            paused = target
-            return now
-        case .finished(let outcome, _):
-            try check(outcome.losses)
-            paused = nil
-            return last
-        case .nothingToDo:
-            paused = nil
-            return last
         }
     }
 }

@@ -27,7 +27,7 @@ extension LifeRun {
         case .verify:
             return following { mirror in
                 let result = try mirror.verify()
-                guard result.isEqual || self.disk.hasMet else {
+                guard result.isEqual || self.hasMet else {
                     throw LifeFailure(kind: "mirror differs", words: result.lines.joined(separator: "; "))
                 }
             }
@@ -125,34 +125,66 @@ extension LifeRun {
         where hasPlace(change, mirror.target) && after.world.make(change, in: new, key: { _ in 0 }) {
             made.append(change)
         }
-        return Work(refusals: mayBeOneWay(to: mirror.target) ? ["unsupported"] : []) { [after, made] in
-            var (after, store) = (
-                after, try MirroredStore(of: self.store, self.context(mirror.answers, .plain), on: self.disk.system)
-            )
-            do {
-                _ = try store.cutOver()
-            } catch {
-                // It may have been brought up to date before.
-                self.mirror?.state = try self.identify(
-                    mirror.path, among: [self.unhistoric(last), mirror.state], "the second store")
-                throw error
-            }
+        var visit = Visit(last: last, after: after)
+        var work = Work(refusals: mayBeOneWay(to: mirror.target) ? ["unsupported"] : []) {
+            var store = try MirroredStore(of: self.store, self.context(mirror.answers, .plain), on: self.disk.system)
+            _ = try store.cutOver()
+            visit.hasBegun = true
+            let witness = try StoreWitness(self.copy(mirror.path), new, support: Self.support(of: mirror.path))
+            visit.after.world.giveKeys(made, in: new, above: witness.highest)
             let program = try self.program(api, over: (mirror.path, mirror.target))
             do {
                 defer { program.close() }
                 for (number, key) in try program.save(made, in: last.world, of: new) {
-                    after.world.objects[number]?.key = key
+                    visit.after.world.objects[number]?.key = key
                 }
             }
-            do { try store.undoCutOver() } catch let error as MigrationError where error.code == .unsupported {
+            do { try store.undoCutOver() } catch let error as MigrationError
+                where error.code == .unsupported && !self.hasMet
+            {
                 throw LifeFailure(kind: "no way back", words: "after a cut-over that was not one-way: \(error)")
             }
-            // What was not written to is as it was, or what the mapping makes of it.
-            let states = [true, false].map { self.returned(after, from: last, keepsUnwritten: $0) }
-            self.now = try self.identify(self.store, among: states, "the store that apps went back to")
-            self.mirror?.state = self.unhistoric(self.way(to: mirror.target).last ?? last)
-            return self.now
+            visit.isDone = true
+            return nil
         }
+        work.settleStore = { try self.settleVisit(visit) }
+        return work
+    }
+
+    /// What apps have done with the second store so far.
+    private struct Visit {
+        /// What it had when they came.
+        let last: Snapshot
+        /// What it has after their save.
+        var after: Snapshot
+        var hasBegun = false
+        var isDone = false
+    }
+
+    /// Lets apps go back that a fault has kept with the second store, and finds what both stores hold.
+    private func settleVisit(_ visit: Visit) throws -> Snapshot? {
+        guard let mirror else { return nil }
+        guard let record = try MirrorRecord.read(StoreRecords(store: store), system) else {
+            throw LifeFailure(kind: "mirror lost", words: "of \(mirror.path)")
+        }
+        if record.state == .cutOver {
+            var left = try MirroredStore(of: store, context(mirror.answers, .plain), on: disk.system)
+            try left.undoCutOver()
+        }
+        // A fault came before the save or after it, or apps never were there.
+        let wereThere = visit.hasBegun || record.state == .cutOver
+        let there = visit.isDone ? [visit.after] : wereThere ? [visit.after, visit.last] : []
+        // What was not written to is as it was, or what the mapping makes of it.
+        let back = there.flatMap { state in
+            [true, false].map { returned(state, from: visit.last, keepsUnwritten: $0) }
+        }
+        now = try identify(
+            store, among: back + (visit.isDone ? [] : [now]), "the store that apps went back to")
+        let next = way(to: mirror.target).last ?? visit.last
+        let seconds = visit.isDone ? [next] : [next, visit.last, mirror.state] + there
+        self.mirror?.state = unhistoric(
+            try identify(mirror.path, among: seconds.map(unhistoric), "the second store"))
+        return now
     }
 
     /// What the first store has after changes to the second.

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultCare
 import MoultCoreData
 import MoultEngine
 import MoultModel
@@ -25,7 +24,7 @@ extension LifeRun {
             let nothing = thrown as? NothingSaved
             let error = nothing?.cause ?? thrown
             let code = (error as? MigrationError)?.code.description
-            guard work.refuses(error) || hit && armed?.explains(error) == true else {
+            guard work.refuses(error) || hit && armed.contains(where: { $0.explains(error) }) else {
                 throw LifeFailure(
                     kind: hit ? "unexplained: \(code ?? "")" : code.map { "refused: \($0)" } ?? "failed",
                     words: "\(error)")
@@ -36,7 +35,7 @@ extension LifeRun {
     }
 
     /// Whoever has the store open may keep others from changing it.
-    var locks: Set<String> { app != nil || reader != nil ? ["locked"] : [] }
+    var locks: Set<String> { app != nil || rival != nil || reader != nil ? ["locked"] : [] }
 
     // MARK: - Programs
 
@@ -126,25 +125,25 @@ extension LifeRun {
     }
 
     /// Checks that a store stays of its version only for a reason, and goes back only if nothing is lost.
-    func check(_ report: DowngradeReport, _ way: WayBack, to target: Int) throws {
-        guard !disk.hasMet else { return }
+    func check(_ said: Said.WayBack, _ way: WayBack, to target: Int) throws {
+        guard !hasMet else { return }
         let isKnown = backups.values.contains { $0.version == target }
-        switch report.way {
-        case .leftovers where !now.isDeferred:
+        switch said.way {
+        case "leftovers" where !now.isDeferred:
             throw LifeFailure(kind: "leftovers", words: "of work that was not deferred")
-        case .mapping, .leftovers:
+        case "mapping", "leftovers":
             guard let loss = way.losses.first else { return }
-            throw LifeFailure(kind: "loss not said", words: "of the way back to \(report.to): \(loss)")
-        case .none: throw LifeFailure(kind: "did nothing", words: "on the way back to \(report.to)")
-        case .backup, .impossible:
+            throw LifeFailure(kind: "loss not said", words: "of the way back to \(name(target)): \(loss)")
+        case "backup", "impossible":
             let reasons = way.losses + way.obstacles + (hasSpoiltText ? ["a text that is not UTF-8"] : [])
             if reasons.isEmpty {
-                throw LifeFailure(kind: "no reason to stay", words: report.losses.joined(separator: " "))
+                throw LifeFailure(kind: "no reason to stay", words: said.losses.joined(separator: " "))
             }
-            let name = report.backup?.name ?? ""
-            if report.way == .impossible ? isKnown : backups[name].map({ $0.version != target }) ?? false {
-                throw LifeFailure(kind: "wrong backup offered", words: "\(name) for \(report.to)")
+            let name = said.backup ?? ""
+            if said.way == "impossible" ? isKnown : backups[name].map({ $0.version != target }) ?? false {
+                throw LifeFailure(kind: "wrong backup offered", words: "\(name) for \(self.name(target))")
             }
+        default: throw LifeFailure(kind: "did nothing", words: "on the way back to \(name(target)): \(said.way)")
         }
     }
 }
@@ -178,7 +177,7 @@ extension Fault.Kind {
             return ([.insufficientStorage], ["No space left", "disk is full", "volume is full", "became full"])
         case .inputOutputOnce, .inputOutputOn: return ([.inputOutput, .fileNotReadable], failures)
         // Whether a file can be written is a question without an error.
-        case .readOnce: return ([.inputOutput, .fileNotReadable, .readOnly], failures)
+        case .readOnce, .readOn: return ([.inputOutput, .fileNotReadable, .readOnly], failures)
         // What is read is not what was written.
         case .wrongBit:
             return (
@@ -188,8 +187,14 @@ extension Fault.Kind {
                     .sideFileForeign, .planStale, .wrongType, .readOnly, .unsupported, .mirrorDiverged,
                 ], failures
             )
+        // SQLite alone is refused memory, and may say so as a file that it cannot open.
+        case .memoryOnce, .memoryOn:
+            return (
+                [.sqlite, .inputOutput, .fileNotReadable],
+                ["out of memory", "unable to open database file", "does not open", "no model "]
+            )
         // After these nothing is said, or all is as ever.
-        case .stop, .powerLoss, .tornSector, .clock, .memoryOnce, .memoryOn: return ([], [])
+        case .stop, .powerLoss, .tornSector, .clock, .slow: return ([], [])
         }
     }
 }

@@ -14,6 +14,9 @@ extension LifeRun {
     /// A text that is not UTF-8 is read by no program, and refuses a save of its object.
     private var unreadable: Set<String> { hasSpoiltText ? ["dataConflict", "wrongType"] : [] }
 
+    /// What may refuse a program that opens, reads or saves.
+    var programRefusals: Set<String> { locks.union(unreadable) }
+
     func work(_ action: Life.Action) throws -> Work {
         if mirror != nil {
             // A store with a mirror is not migrated, replaced or moved; a sync does not see what is written in SQL.
@@ -26,6 +29,8 @@ extension LifeRun {
         switch action {
         case .save(let api, let changes): return try saving(changes, api)
         case .look(let api): return looking(api)
+        case .begin(let api, let changes): return beginning(changes, api)
+        case .commit: return committing()
         case .open(let api):
             return Work(refusals: locks) {
                 guard self.app == nil else { return nil }
@@ -56,37 +61,32 @@ extension LifeRun {
             var done = now
             done.isDeferred = false
             return Work(new: done, refusals: locks) {
-                var options = MigrationOptions.sequential
-                options.maximumAttempts = .max
-                let outcome = try Migrator(options: options, system: self.disk.system).finishDeferred(
-                    self.store, versions: self.history.versions, count.map { .units($0) } ?? .all)
                 var state = self.now
-                state.isDeferred = !outcome.isFinished
+                state.isDeferred = try !self.face.finish(count)
                 return state
             }
         case .backUp:
             return Work(refusals: locks) {
-                _ = try self.keeper().backUp()
+                try self.face.backUp()
                 return nil
             }
         case .rollBack(let place): return rollingBack(place)
         case .prune(let days, let count):
             return Work {
-                _ = try self.keeper().prune(
-                    RetentionPolicy(keepAllDays: days, keepWeeklyDays: days * 4, minimumCount: count))
+                try self.face.prune(days: days, count: count)
                 return nil
             }
         case .move:
             return Work(refusals: locks) {
-                _ = try self.keeper().move(to: self.destination ?? "")
+                try self.face.move(to: self.destination ?? "")
                 return nil
             }
         case .downgrade: return try downgrading()
         case .repair:
             return Work(refusals: locks) {
-                let report = try self.keeper().repair(RepairRule.byDefault, isRehearsal: false)
                 // A save that dies may leave files that no row names.
-                if let fault = report.faults.first(where: { $0.rule != .externalFiles }) {
+                let rule = RepairRule.externalFiles.rawValue
+                if let fault = try self.face.repair().first(where: { $0.rule != rule }) {
                     throw LifeFailure(kind: "repaired", words: "\(fault.rule) at \(fault.place) of a sound store")
                 }
                 return nil
@@ -134,21 +134,15 @@ extension LifeRun {
     }
 
     private func saving(_ changes: [Change], _ api: API) throws -> Work {
-        var (after, made) = (now, [Change]())
         let model = model()
-        for change in changes where after.world.make(change, in: model, key: { _ in 0 }) { made.append(change) }
-        // Keys are given in the save, to what is still there.
-        var keys = highest
-        for case .insert(let number, let entity, _) in made where after.world.objects[number] != nil {
-            let root = model.entity(model.root(of: entity))?.name ?? ""
-            keys[root, default: 0] += 1
-            after.world.objects[number]?.key = keys[root] ?? 0
-        }
-        after.transactions = nil
+        let (world, made) = made(changes, in: now.world, model)
+        var after = now
+        after.world = world
+        after = expecting(after, made)
         let (isBehind, nothing) = (isBehind, made.isEmpty)
-        var refusals = overtaken(isWriting: true).union(locks).union(unreadable)
+        var refusals = overtaken(isWriting: true).union(programRefusals)
         if isBehind, lacksRequired(made, after.world) { refusals.insert("validation") }
-        return Work(new: nothing ? nil : after, refusals: refusals) { [after, made] in
+        return Work(new: nothing ? nil : after, refusals: refusals) { [after] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
@@ -159,7 +153,7 @@ extension LifeRun {
             } catch {
                 // A program that another one has overtaken opens the store again.
                 let isCertain = self.saysNothingIsSaved(error, program)
-                if isBehind || self.disk.hasMet { self.leave() }
+                if isBehind || self.hasMet { self.leave() }
                 throw isCertain ? NothingSaved(cause: error) : error
             }
             if isBehind {
@@ -167,15 +161,8 @@ extension LifeRun {
                 if self.isSame(after, as: self.now) { return self.now }
                 throw LifeFailure(kind: "overtaken", words: "the app saved into a store that is another's")
             }
-            var after = after
-            for (number, key) in keys {
-                let root = model.root(of: after.world.objects[number]?.entity ?? 0)
-                if key <= self.given[root] ?? 0, after.world.objects[number] != nil {
-                    throw LifeFailure(kind: "key given twice", words: "\(key)")
-                }
-                after.world.objects[number]?.key = key
-            }
-            return after
+            self.note(made, to: after.world)
+            return try self.giving(keys, to: after)
         }
     }
 
@@ -197,8 +184,9 @@ extension LifeRun {
 
     /// Whether the error of a failed write says that the store has none of the changes.
     private func saysNothingIsSaved(_ error: any Error, _ program: any Program) -> Bool {
-        guard program is ObjectsProgram, !disk.hasDied, armed == .inputOutputOnce || armed == .inputOutputOn,
-            disk.hasMet, let error = error as? MigrationError
+        let kinds = armed.subtracting([.slow, .clock])
+        guard program is ObjectsProgram, !disk.hasDied, disk.hasMet,
+            kinds.isSubset(of: [.inputOutputOnce, .inputOutputOn]), let error = error as? MigrationError
         else { return false }
         return !error.message.hasPrefix("The disk failed while changes were committed.")
     }
@@ -214,7 +202,7 @@ extension LifeRun {
 
     private func looking(_ api: API) -> Work {
         let isBehind = isBehind
-        return Work(refusals: overtaken(isWriting: false).union(locks).union(unreadable)) {
+        return Work(refusals: overtaken(isWriting: false).union(programRefusals)) {
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
             defer { if isOwn { program.close() } }
@@ -222,11 +210,12 @@ extension LifeRun {
             do {
                 seen = try program.look(self.model(self.app == nil ? nil : self.appVersion))
             } catch {
-                if isBehind || self.disk.hasMet { self.leave() }
+                if isBehind || self.hasMet { self.leave() }
                 throw error
             }
-            // SwiftData's properties show nil for a text that cannot be read.
-            guard !self.disk.hasMet, !(program is SwiftDataProgram && self.hasSpoiltText) else { return nil }
+            // The other APIs' properties show nothing where a read fails, and SwiftData's for a text that is not UTF-8.
+            guard !self.hasMet || program is ObjectsProgram, !(program is SwiftDataProgram && self.hasSpoiltText)
+            else { return nil }
             if let difference = Self.difference(self.now.world.witnessed(in: self.model()), seen) {
                 throw LifeFailure(kind: "a program sees others", words: "\(type(of: program)): \(difference)")
             }
@@ -270,20 +259,27 @@ extension LifeRun {
         let names = backups.keys.sorted()
         guard !names.isEmpty else { return Work { nil } }
         let name = names[place % names.count]
-        return Work {
-            let listed = try StoreKeeper(self.store).backups().backups.filter { $0.name == name }
+        var manifest: (path: String, whole: Data)?
+        var work = Work {
+            let listed = try self.keeper().backups().backups.filter { $0.name == name }
             guard let backup = listed.first else { throw LifeFailure(kind: "backup lost", words: name) }
             // A move that died may have left it at both places.
             guard listed.count == 1 else { return nil }
             let path = "\(backup.folder)/manifest.json"
-            let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
-            try self.system.write(Array(bytes.prefix(bytes.count / 2)), to: path, .own)
+            let whole = FileManager.default.contents(atPath: path) ?? Data()
+            manifest = (path, whole)
+            try self.disk.system.write(Array(whole.prefix(whole.count / 2)), to: path, .own)
+            return nil
+        }
+        // A fault may keep it from being cut.
+        work.settleOutput = {
+            guard let manifest, FileManager.default.contents(atPath: manifest.path) != manifest.whole else { return }
             self.backups[name] = nil
             self.spoilt.insert(name)
             // What it alone knows of entities that have gone is lost with it.
             self.given = self.given.filter { self.model().entity($0.key) != nil }
-            return nil
         }
+        return work
     }
 
     // MARK: - Ways back
@@ -313,10 +309,10 @@ extension LifeRun {
         return Work(
             new: states.first, between: Array(states.dropFirst()), refusals: refusals, mustBeRefused: mustBeRefused
         ) { [wanted] in
-            let report = try self.keeper().rollback(to: asked)
+            let restored = try self.face.rollBack(to: asked)
             self.paused = nil
-            guard let state = self.backups[report.restored.name], wanted == nil || report.restored.name == wanted else {
-                throw LifeFailure(kind: "unknown backup", words: report.restored.name)
+            guard let state = self.backups[restored], wanted == nil || restored == wanted else {
+                throw LifeFailure(kind: "unknown backup", words: restored)
             }
             return state
         }
@@ -325,10 +321,10 @@ extension LifeRun {
     private func exporting() -> Work {
         guard let name = backups.keys.sorted().last else { return Work { nil } }
         return Work(refusals: locks, settleOutput: importLeftArchive) {
-            let keeper = self.keeper()
-            try keeper.export(try keeper.backup(named: name), to: self.archive)
-            if self.disk.hasMet { return nil }
-            _ = try keeper.importBackup(self.archive, wasClosed: false)
+            let face = try self.face
+            try face.export(name, to: self.archive)
+            if self.hasMet { return nil }
+            try face.importBackup(self.archive)
             try self.system.removeTree(self.archive)
             return nil
         }
@@ -361,10 +357,9 @@ extension LifeRun {
         let mayConflict = isRehearsal && !(way.losses + way.obstacles).isEmpty
         return Work(new: isRehearsal ? nil : back, refusals: locks.union(mayConflict ? ["dataConflict"] : [])) {
             [keptBy = now] in
-            let report = try self.keeper().downgrade(
-                to: self.name(target), answers: { _ in try Answers(self.history.answers) }, isRehearsal: isRehearsal)
-            try self.check(report, way, to: target)
-            return report.way == .mapping && !isRehearsal ? back : keptBy
+            let said = try self.face.downgrade(to: target, isRehearsal: isRehearsal)
+            try self.check(said, way, to: target)
+            return said.way == "mapping" && !isRehearsal ? back : keptBy
         }
     }
 }

@@ -75,6 +75,8 @@ final class LifeRun {
     /// The version and the path with which the app opened the store.
     var appVersion = 0
     var appStore = ""
+    /// The second app.
+    var rival: Rival?
     var reader: SQLiteFile?
     var moves = 0
     /// Where the store is being moved to.
@@ -94,15 +96,21 @@ final class LifeRun {
     private(set) var hasLostPower = false
     private var ahead: Int64 = 0
     private(set) var action = Life.Action.close
-    /// What befalls the disk in the step.
-    private(set) var armed: Fault.Kind?
-    /// Whether the store is damaged, was said to be, and has no backup.
+    /// Whether the command line does the step.
+    private(set) var isTyped = false
+    /// The command line, once it has been used.
+    var commands: CommandFace?
+    /// What befalls the disk in the step, and the memory.
+    private(set) var armed: Set<Fault.Kind> = []
+    /// Whether the store is damaged, and has no backup.
     private(set) var hasEnded = false
 
     private(set) var trace: [String] = []
     var tally: [String: Int] = [:]
-    /// The calls of the last step with these words.
+    /// The calls, the reads and SQLite's allocations of the last step with these words that met no fault.
     private(set) var calls: [String: Int] = [:]
+    private(set) var reads: [String: Int] = [:]
+    private(set) var allocations: [String: Int] = [:]
 
     /// - Parameter folder: a folder without links that does not exist yet.
     init(_ life: Life, in folder: String) throws {
@@ -188,34 +196,34 @@ final class LifeRun {
     private func live(_ step: Life.Step) throws {
         guard !hasEnded else { return }
         ahead += step.ahead
-        action = step.action
-        var fault = step.fault?.fault
-        if life.plant == .wrongSave, case .save = step.action, number % 5 == 4 {
-            fault = Fault(.wrongBit, at: 1, seed: UInt64(number) * 7_919)
+        (action, isTyped) = (step.action, step.isTyped == true)
+        let faults = faults(of: step)
+        let jump = faults.first { $0.kind == .clock }.map { fault in
+            (look: fault.number, seconds: fault.seed % 2 == 0 ? Int64(-31_536_000) : 315_360_000)
         }
-        var jump: (look: Int, seconds: Int64)?
-        if let asked = fault, asked.kind == .clock {
-            jump = (asked.number, asked.seed % 2 == 0 ? -31_536_000 : 315_360_000)
-            fault = nil
-        }
-        if fault?.kind.losesWrites == true, writesOwnFiles(step.action) { fault = nil }
         if case .move = step.action { try makePlace() }
+        if !keepsRival(step.action) { leaveRival() }
         wound = if case .mend(let damage) = step.action { try wound(by: damage) } else { nil }
-        armed = fault?.kind
+        armed = Set(faults.map(\.kind))
         WatchedVFS.seedRandomness(life.seed &+ UInt64(number + 1))
-        try disk.arm(fault, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
-        let isListed = step.fault != nil
+        try disk.arm(faults, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
         let work = try work(step.action)
+        let memory = faults.first(where: \.kind.isOfMemory)
+        AllocationFaults.begin(failing: memory?.number, staysOut: memory?.kind == .memoryOn)
         let result = Result { try work.body() }
-        let hit = isListed && disk.hasMet
-        calls[step.action.word] = max(disk.operations.count, 1)
-        let counts = "\(disk.operations.count) calls, \(disk.readCount) reads"
+        let hit = !step.faults.isEmpty && hasMet
+        let allocated = AllocationFaults.end()
+        let (called, read) = (disk.operations.count, disk.readCount)
+        if !hit {
+            let word = step.word
+            (calls[word], reads[word], allocations[word]) = (max(called, 1), max(read, 1), max(allocated, 1))
+        }
+        ahead += Int64(disk.clock.waited / 1_000)
         let (ending, candidates) = try judge(result, work, hit)
-        if disk.hasDied {
+        if let death = disk.deathFault {
             letGo()
             try disk.settle()
-            if fault?.kind.losesWrites == true { hasLostPower = true }
-            try narrowRights()
+            if death.kind.losesWrites { hasLostPower = true }
         } else if candidates.count > 1 {
             // Who has the store open shares the index of its log, which leaves out a commit whose sync failed; a copy
             // of the log has it. Which of the two holds is known when everybody has closed the store.
@@ -226,34 +234,33 @@ final class LifeRun {
             store = destination
         }
         destination = nil
-        try disk.arm(nil, clock: TrialClock(era: UInt64(number + 1), ahead: ahead + 1_800))
+        try disk.arm([], clock: TrialClock(era: UInt64(number + 1), ahead: ahead + 1_800))
+        try checkRights()
+        let isWrong = hit && armed.contains(.wrongBit)
         var (isNoticed, isRestore) = (false, false)
-        if hit, fault?.kind == .wrongBit, case .failed(let error) = ending {
+        if isWrong, case .failed(let error) = ending {
             // What was restored and is not the backup has to be restored again, whatever is in its rows.
             (isNoticed, isRestore) = (true, (error as? MigrationError)?.message.contains("The restored store") == true)
         }
+        // Nobody compares what a program writes: its user has to be told by somebody else, and goes back.
+        let isGivenUp = isWrong && step.action.isOfProgram
         try work.settleOutput()
+        let found = try work.settleStore()
         if mirror != nil || work.second != nil {
-            try settleMirror(work, ending, isDamageAllowed: isNoticed)
+            try settleMirror(work, ending, isDamageAllowed: isNoticed || isGivenUp)
         }
         let isDone = if case .done = ending { !hit } else { false }
         let (before, known) = (now, Set(backups.keys))
         let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
         try settle(
-            isRestore ? [] : candidates, copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
-            isDone: isDone, isDamageAllowed: isNoticed)
+            isRestore || isGivenUp ? [] : found.map { [$0] } ?? candidates,
+            copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
+            isDone: isDone, isDamageAllowed: isNoticed || isGivenUp)
         noteRun(after: before, ending, hit: hit, known: known)
-        let what = "\(step.action.word)\(step.fault.map { ", \($0.kind)" } ?? "")\(hit ? " hit" : "")"
+        let kinds = step.faults.map { ", \($0.kind)" }.joined()
+        let what = "\(step.word)\(kinds)\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
-        trace.append("\(number) \(what): \(ending.word), \(counts), \(stateDigest), \(bytes)")
-    }
-
-    /// Whether a program saves that writes the files of external data past the simulated disk, which would not survive.
-    private func writesOwnFiles(_ action: Life.Action) -> Bool {
-        guard case .save(let api, _) = action, app.map({ !($0 is ObjectsProgram) }) ?? (api != .objects) else {
-            return false
-        }
-        return model().entities.flatMap(\.attributes).contains { $0.description.allowsExternalBinaryDataStorage }
+        trace.append("\(number) \(what): \(ending.word), \(called) calls, \(read) reads, \(stateDigest), \(bytes)")
     }
 
     /// Makes the folder that a move leads to.
@@ -299,6 +306,8 @@ final class LifeRun {
         var endsMirror = false
         /// Examines and removes what it has made at a path of its own: all of it is there, or nothing.
         var settleOutput: () throws -> Void = {}
+        /// Ends what a fault has left half done, and finds the state of the store; nil if it is one of those above.
+        var settleStore: () throws -> Snapshot? = { nil }
         /// Does it.
         ///
         /// - Returns: the state that the store must have now; nil for ``new``.
@@ -307,18 +316,11 @@ final class LifeRun {
 
     /// No program has the store open any more.
     private func letGo() {
+        leaveRival()
         app?.close()
         app = nil
         reader?.close()
         reader = nil
-    }
-
-    /// Files that a machine finds again after a power cut have the permissions that they had.
-    private func narrowRights() throws {
-        for path in try FileManager.default.subpathsOfDirectory(atPath: field) {
-            let isFolder = try system.status(of: field + "/" + path)?.kind == .folder
-            try system.setMode(isFolder ? 0o700 : 0o600, of: field + "/" + path)
-        }
     }
 
     // MARK: - What must hold
@@ -345,6 +347,9 @@ final class LifeRun {
         } catch let failure as LifeFailure where isDamageAllowed {
             try noteBackups(among: [before] + candidates + copied)
             try heal(failure)
+            guard !hasEnded else { return }
+            // What a program's damaged store gave since the backup is not known where it cannot be read.
+            if action.isOfProgram { given = [:] }
         }
         try noteKeys(after: before)
         if isDone, !before.isDeferred, !now.isDeferred { try checkFiles(namedBefore: named) }
@@ -355,12 +360,9 @@ final class LifeRun {
     }
 
     /// Whether a step of a long series touches no record, so that they are looked at after the next that does.
-    private var isQuiet: Bool {
-        guard life.profile == .rare, armed == nil else { return false }
-        switch action {
-        case .save, .look, .open, .close, .read, .ask, .trimHistory, .spoilText: return true
-        default: return false
-        }
+    var isQuiet: Bool {
+        let isAsking = if case .ask = action { true } else { action.isOfProgram }
+        return isAsking && life.profile == .rare && armed.isEmpty && mirror == nil
     }
 
     /// Counts the bounds that a long life crosses.
@@ -417,7 +419,7 @@ final class LifeRun {
     }
 
     /// The path of a copy that SQLite may recover, with what lies beside the store.
-    private func copy(_ path: String) throws -> String {
+    func copy(_ path: String) throws -> String {
         let folder = root + "/copy"
         try system.removeTree(folder)
         try system.makeFolder(folder)
@@ -534,22 +536,13 @@ final class LifeRun {
         throw LifeFailure(kind: "file left", words: "no row names \(left) any more")
     }
 
-    /// Nothing that is made from a store can be read by more people than the store.
-    private func checkRights() throws {
-        for path in try FileManager.default.subpathsOfDirectory(atPath: field).sorted() where path != "temporary" {
-            guard let mode = try system.status(of: field + "/" + path)?.mode else { continue }
-            if mode & 0o077 != 0 {
-                let octal = String(mode & 0o777, radix: 8)
-                throw LifeFailure(kind: "wider readable", words: "\(path) has the permissions \(octal)")
-            }
-        }
-    }
-
     /// Restores the newest backup, as a person does whose store was damaged by the disk and who was told.
     private func heal(_ failure: LifeFailure) throws {
         letGo()
+        paused = nil
         guard let name = backups.keys.max() else {
             hasEnded = true
+            if action.isOfProgram { return }
             throw LifeFailure(kind: failure.kind, words: "noticed, and without a backup: \(failure.words)")
         }
         tally["healed", default: 0] += 1
@@ -562,6 +555,7 @@ final class LifeRun {
             throw LifeFailure(kind: "not healed", words: "\(failure.words); then \(error)")
         }
         now = try identify(store, among: expected.map { [$0] } ?? [], "the store that was healed")
+        if now.isDeferred { now.isDeferred = Migrator().hasDeferredWork(store) }
         // What was kept of the damaged store is nothing that anyone goes back to.
         for kept in try StoreKeeper(store).backups().backups
         where backups[kept.name] == nil && !spoilt.contains(kept.name) {

@@ -6,12 +6,15 @@ import TestSupport
 /// What comes next in a life, by its seed and by what the store holds now.
 struct LifeSchedule {
     private var random: HistoryRandom
+    /// Chooses the faces, apart from what happens.
+    private var faces: HistoryRandom
     private let profile: Life.Profile
     private let hasCode: Bool
     private var next = 0
 
     init(_ life: Life) {
         random = HistoryRandom(seed: life.seed ^ 0x5EED)
+        faces = HistoryRandom(seed: life.seed ^ 0xFACE)
         profile = life.profile
         hasCode = !life.stages.isEmpty || !life.mappings.isEmpty
     }
@@ -38,6 +41,7 @@ struct LifeSchedule {
             (ground.pageSize, ground.fullBytes) = (seed % 2 == 0 ? 65_536 : 4_096, (1 << 30) - (32 << 20))
             ground.lastKey = (1 << 31) - 40
         }
+        ground.mode = [0o600, 0o640, 0o644].randomElement(using: &random)
         return Life(
             seed: seed, profile: profile, ground: ground, models: history.models,
             stages: history.stages.values.sorted { $0.position < $1.position },
@@ -50,14 +54,43 @@ struct LifeSchedule {
 
     mutating func step(_ run: LifeRun) -> Life.Step {
         var step = Life.Step(action: run.number < 0 ? filling(run) : action(run))
+        if run.number >= 0, let action = apart({ $0.rivalry(run) }) { step.action = action }
         if isLikely(1, in: profile == .usual ? 12 : 4) {
             let days: [Int64] = [1, 3, 8, 40, 400, -2, -400]
             step.ahead = (days.randomElement(using: &random) ?? 1) * 86_400
         }
+        if profile != .long, run.number >= 0, hasCommand(step.action), Int.random(in: 0..<3, using: &faces) == 0 {
+            step.isTyped = true
+        }
         if run.number >= 0, isLikely(1, in: profile == .usual ? 3 : profile == .rare ? 20 : 8) {
-            step.fault = fault(of: step.action, run)
+            step.faults = faults(of: step, run)
         }
         return step
+    }
+
+    /// Draws from the numbers that are apart from what else happens.
+    private mutating func apart<Result>(_ body: (inout Self) -> Result) -> Result {
+        swap(&random, &faces)
+        defer { swap(&random, &faces) }
+        return body(&self)
+    }
+
+    /// What the second app does, now and then.
+    private mutating func rivalry(_ run: LifeRun) -> Life.Action? {
+        if run.rival?.pending != nil { return isLikely(1, in: 3) ? .commit : nil }
+        guard profile != .long, isLikely(1, in: 12) else { return nil }
+        return .begin(isLikely(1, in: 2) ? .objects : .coreData, changes(run))
+    }
+
+    /// Whether the command line can do it.
+    private func hasCommand(_ action: Life.Action) -> Bool {
+        switch action {
+        case .migrate(_, .quarantining, _): false
+        case .migrate(_, let way, _): ![.container, .swiftData].contains(way)
+        case .finish(let count): count ?? 1 == 1
+        case .backUp, .rollBack, .prune, .move, .downgrade, .repair, .exportAndImport, .ask: true
+        default: false
+        }
     }
 
     // MARK: - Actions
@@ -194,21 +227,38 @@ struct LifeSchedule {
         return ways.randomElement(using: &random) ?? .plain
     }
 
-    private mutating func fault(of action: Life.Action, _ run: LifeRun) -> Life.StepFault? {
-        var kinds: [Fault.Kind] = [
+    // MARK: - Faults
+
+    private mutating func faults(of step: Life.Step, _ run: LifeRun) -> [Life.StepFault] {
+        let loud: [Fault.Kind] = [
             .stop, .powerLoss, .powerLoss, .tornSector, .inputOutputOnce, .inputOutputOn, .fullOnce, .fullOn, .clock,
-            .readOnce,
+            .readOnce, .readOn, .slow, .memoryOnce, .memoryOn,
         ]
+        // What the disk writes wrong is noticed by Moult's own work alone, which another fault would keep from it.
+        var count = step.action.isOfProgram ? isForgiven(step.action, run) ? 1 : 0 : 2
+        // Of two damages the reference could say nothing.
+        if case .mend = step.action { count = 0 }
+        let wrong = [Fault.Kind](repeating: .wrongBit, count: count)
+        let kind = (loud + wrong).randomElement(using: &random) ?? .stop
+        let first = fault(kind, of: step, run)
+        guard kind != .wrongBit, isLikely(1, in: 6) else { return [first] }
+        let other = loud.filter { $0 != kind }.randomElement(using: &random) ?? .slow
+        return [first, fault(other, of: step, run)]
+    }
+
+    /// Whether a program that writes wrong unnoticed leaves something to go back to.
+    private func isForgiven(_ action: Life.Action, _ run: LifeRun) -> Bool {
         switch action {
-        case .save, .look, .open, .read, .spoilText, .trimHistory, .mend: break
-        case .close, .mirror(.visit), .spoilManifest: return nil
-        // What the disk writes wrong is noticed by Moult's own work alone.
-        default: kinds += [.wrongBit, .wrongBit]
+        case .save, .commit, .close, .trimHistory: !run.backups.isEmpty && run.mirror == nil && !run.now.isDeferred
+        default: false
         }
-        let kind = kinds.randomElement(using: &random) ?? .stop
-        let calls = run.calls[action.word] ?? 150
+    }
+
+    private mutating func fault(_ kind: Fault.Kind, of step: Life.Step, _ run: LifeRun) -> Life.StepFault {
+        let known = kind.isOfReads ? run.reads : kind.isOfMemory ? run.allocations : run.calls
+        let moments = known[step.word] ?? (kind.isOfMemory ? 10_000 : 150)
         return Life.StepFault(
-            kind: kind.rawValue, number: Int.random(in: 1...max(calls, 8), using: &random),
+            kind: kind.rawValue, number: Int.random(in: 1...max(moments, 8), using: &random),
             seed: random.next() % 1_000_000)
     }
 

@@ -52,7 +52,12 @@ struct LifeShrinker {
 
     private mutating func shrinkFaults() {
         for place in life.steps.indices {
-            for edit: (inout Life.Step) -> Void in [{ $0.fault = nil }, { $0.ahead = 0 }] {
+            for number in life.steps[place].faults.indices.reversed() {
+                var smaller = life
+                smaller.steps[place].faults.remove(at: number)
+                _ = take(smaller)
+            }
+            for edit: (inout Life.Step) -> Void in [{ $0.ahead = 0 }, { $0.isTyped = nil }] {
                 var smaller = life
                 edit(&smaller.steps[place])
                 _ = take(smaller)
@@ -100,7 +105,7 @@ struct LifeShrinker {
 
     private mutating func shrinkChanges() {
         for place in life.steps.indices {
-            guard case .save(let api, let changes) = life.steps[place].action else { continue }
+            guard let changes = life.steps[place].action.changes else { continue }
             var (left, stretch) = (changes, max(1, changes.count / 2))
             while stretch > 0, hasTime {
                 var start = 0
@@ -108,7 +113,7 @@ struct LifeShrinker {
                     var fewer = left
                     fewer.removeSubrange(start..<min(start + stretch, fewer.count))
                     var smaller = life
-                    smaller.steps[place].action = .save(api, fewer)
+                    smaller.steps[place].action.changes = fewer
                     if take(smaller) { left = fewer } else { start += stretch }
                 }
                 stretch /= 2
@@ -121,7 +126,7 @@ struct LifeShrinker {
                     kept[key] = nil
                     fewer[number] = .insert(object, entity: entity, values: kept)
                     var smaller = life
-                    smaller.steps[place].action = .save(api, fewer)
+                    smaller.steps[place].action.changes = fewer
                     if take(smaller) { left = fewer }
                 }
             }

@@ -18,19 +18,23 @@ import MoultBasics
 // what the reference says; around a fault, what it was or what the work leads to. So must every backup, when it appears.
 // A new file elsewhere, a store or an archive, is whole or not there.
 // A refusal needs a reason that the reference agrees with (`Work.refusals`), and an error after a fault one in the fault;
-// a report must count the losses that the reference counts; the faces that count objects must agree; no key and no
-// transaction of history is given twice; a save that fails for certain has saved nothing; the last backup of a version
-// stays, and one whose manifest cannot be read is there; a run leaves no new file of external data that no row names;
-// nothing is wider readable.
+// a report must count the losses that the reference counts; the faces must agree about the status, the objects, the
+// findings and the plan; no key and no transaction of history is given twice; a save that fails for certain has saved
+// nothing; the last backup of a version stays, and one whose manifest cannot be read is there; a run leaves no new file
+// of external data that no row names; nothing is wider readable than the store, which keeps its permissions. What a disk
+// writes wrong for a program, and not for Moult, is compared by nobody: the newest backup must bring the store back.
 //
 // A life that fails is cut down (`LifeShrinker`) and written to Tests/Simulation/Kept, where it is a test from then on.
 //
 // In some lives the store has one configuration of its model. A mirror follows the store for a while: the second store
 // must be what a migration of the first is. In other lives SwiftData's API is a face too: classes that take their
-// properties from the models (`DynamicModels`), and a plan that migrates.
+// properties from the models (`DynamicModels`), and a plan that migrates. The command line does some of the verbs
+// (`CommandFace`): its words, the models in files, its document and its exit code say what the library's call says.
+// A second app keeps changes in a context while others save: what they have saved is merged or reported as a conflict,
+// and never overwritten.
 //
-// Not simulated: SwiftData's hierarchies and value types; a plan's code; faults in the cut-over of a mirror;
-// derived attributes; memory that runs out; a slow disk; two programs inside one SQLite call.
+// Not simulated: SwiftData's hierarchies and value types; a plan's code; derived attributes; memory that runs out
+// outside SQLite; two programs inside one SQLite call; conflicts where only the rows that hold links tell.
 // `CoreDataProgram` and `SwiftDataProgram` use the machine's own files beside the store.
 
 /// One line, at once.
@@ -48,8 +52,9 @@ struct Simulation {
     init(_ options: SimulationOptions) throws {
         self.options = options
         let system = POSIXSystem()
-        // The path is the same for each life, in case its length matters.
-        folder = "\(try system.resolve(system.temporaryFolder))/moult-simulate-\(getpid())"
+        // The path is the same for each life, and as long in each process, in case its length matters.
+        let process = String(format: "%010d", getpid())
+        folder = "\(try system.resolve(system.temporaryFolder))/moult-simulate-\(process)"
     }
 
     /// - Returns: whether every life held.

@@ -1,4 +1,5 @@
 import Foundation
+import MoultSQLite
 
 // Lives of stores, each from a seed:
 //
@@ -18,6 +19,10 @@ if ProcessInfo.processInfo.environment["SWIFT_DETERMINISTIC_HASHING"] == nil {
     execv("/proc/self/exe", arguments)
 }
 setenv("TZ", "UTC", 1)
+// Whatever is made without saying for whom can be read by everybody.
+umask(0o022)
+// Before SQLite is used.
+_ = AllocationFaults.isInstalled
 let options = SimulationOptions(CommandLine.arguments)
 var simulation = try Simulation(options)
 exit(try simulation.run() ? 0 : 1)

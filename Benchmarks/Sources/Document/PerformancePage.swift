@@ -153,8 +153,10 @@ struct PerformancePage {
 
     private var objects: String? {
         let layers = ["objects", "models", "names"]
-        let peewee = layers.flatMap { figures($0, " / peewee (speed)") }
-        let sqlite = layers.flatMap { figures($0, " / sqlite3 (speed)") }
+        func compared(_ side: Benchmarks.ObjectSide) -> [Figure] {
+            layers.flatMap { figures($0, " / \(side.name) (speed)") }
+        }
+        let (peewee, sqlite) = (compared(.peewee), compared(.sqlite))
         guard layers.allSatisfy({ !figures($0).isEmpty }) else { return nil }
         let related = layers.flatMap { figures($0, "without links") }
         guard let slow = range(peewee, 1), let plain = range(sqlite, 2), let links = range(related, 2) else {

@@ -122,7 +122,7 @@ struct PerformanceTables {
     }
 
     private func objects(_ group: String) -> [[String]] {
-        let sides = ["sqlite3", "peewee", "peewee-bulk"]
+        let sides = Benchmarks.ObjectSide.allCases.filter { $0 != .moult }.map(\.name)
         let all = lines(of: group).map(\.figure)
         let works = all.map(\.name).filter { $0.hasSuffix(" / sqlite3 (speed)") }
         return [

@@ -14,7 +14,8 @@ extension Benchmarks {
         case names
     }
 
-    private enum Side: String, CaseIterable {
+    /// Who does the work. The names of figures contain these.
+    enum ObjectSide: String, CaseIterable {
         case moult
         case sqlite = "sqlite3"
         /// Objects made, read and saved one by one, as objects of a context are.
@@ -64,7 +65,7 @@ extension Benchmarks {
     private var script: String { "Benchmarks/Python/objects.py" }
 
     /// A small run leaves out peewee.
-    private var sides: [Side] { settings.isSmall ? [.moult, .sqlite] : Side.allCases }
+    private var sides: [ObjectSide] { settings.isSmall ? [.moult, .sqlite] : ObjectSide.allCases }
 
     func objects(_ layer: ObjectLayer) throws -> [Figure] {
         if !settings.isSmall, (try? Command("/usr/bin/python3", ["-c", "import peewee"]).run()) == nil {
@@ -124,8 +125,8 @@ extension Benchmarks {
     }
 
     /// All sides in each round, who begins changing from round to round; each on a copy of its own.
-    private func measure(_ work: String, _ layer: ObjectLayer, from store: String) throws -> [Side: Measured] {
-        var results: [Side: Measured] = [:]
+    private func measure(_ work: String, _ layer: ObjectLayer, from store: String) throws -> [ObjectSide: Measured] {
+        var results: [ObjectSide: Measured] = [:]
         var contents: Set<String> = []
         try rounds { round in
             for offset in sides.indices {
@@ -147,7 +148,7 @@ extension Benchmarks {
     }
 
     @discardableResult
-    private func run(_ side: Side, _ work: String, _ layer: ObjectLayer, _ store: String) throws -> JSONValue {
+    private func run(_ side: ObjectSide, _ work: String, _ layer: ObjectLayer, _ store: String) throws -> JSONValue {
         let rows = String(objectRows)
         if side == .moult { return try Command.child(layer.rawValue, work, store, rows).run().json }
         return try Command("/usr/bin/python3", [script, side.rawValue, work, store, rows]).run().json
@@ -166,7 +167,7 @@ extension Benchmarks {
         ).run().output
     }
 
-    private func figures(of work: Work, _ layer: ObjectLayer, _ results: [Side: Measured]) -> [Figure] {
+    private func figures(of work: Work, _ layer: ObjectLayer, _ results: [ObjectSide: Measured]) -> [Figure] {
         guard let ours = results[.moult] else { return [] }
         let count = Double(work.count ?? objectRows)
         let rates = sides.compactMap { side in

@@ -183,8 +183,8 @@ extension Invocation {
         guard let path = answersPath else { return .none }
         let isNamed = self[value: .answers] != nil && !isConfigured(.answers)
         // A dangling link is not the same as no file.
-        if !isNamed, try !POSIXSystem().exists(path), try !POSIXSystem().isLink(path) { return .none }
-        return try Answers(json: try POSIXSystem().read(path), place: path)
+        if !isNamed, try !system.exists(path), try !system.isLink(path) { return .none }
+        return try Answers(json: try system.read(path), place: path)
     }
 
     /// Returns the recorded answers for these versions, and prints on standard error which ones do not apply.

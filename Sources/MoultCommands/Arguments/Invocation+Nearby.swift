@@ -15,7 +15,7 @@ extension Verb {
 
 extension Invocation {
     /// The models nearby.
-    var nearbyModels: NearbyModels { NearbyModels(store: self[Operand.store]) }
+    var nearbyModels: NearbyModels { NearbyModels(store: self[Operand.store], on: system) }
 
     /// Whether the verb does more than read its store.
     var isWriting: Bool { Verb.purpose(of: path) == nil }
@@ -33,7 +33,7 @@ extension Invocation {
             path != Verb.diagram.name
             || configuration == nil && !Set(typed).isDisjoint(with: ["--plan", "--history"])
         guard isOfStore, let store = self[Operand.store] ?? self[Operand.model] else { return }
-        let nearby = NearbyModels(store: store)
+        let nearby = NearbyModels(store: store, on: system)
         let choice = nearby.choice(for: store, purpose, order: list(.order))
         if let path = choice.path { give(path, for: Option.model) }
         // The one screen of a store names its model itself.
@@ -44,7 +44,7 @@ extension Invocation {
     /// Sets the model of names that are no paths, as in `moult diff 1 2`.
     private mutating func findModelOfVersions(_ verb: Verb) {
         let names = verb.operands.compactMap { self[$0] }
-        let arePaths = names.allSatisfy { $0.contains(":") || (try? POSIXSystem().exists($0)) ?? true }
+        let arePaths = names.allSatisfy { $0.contains(":") || (try? system.exists($0)) ?? true }
         let found = nearbyModels.paths
         guard !arePaths, found.count == 1 else { return }
         give(found[0], for: Option.model)

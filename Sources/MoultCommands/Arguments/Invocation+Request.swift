@@ -12,7 +12,7 @@ extension Invocation {
     func project(_ versions: ModelVersions, _ console: Console) throws -> Project {
         var registry = registryWithDeclaredLosses
         if let path = self[value: .rules] {
-            registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
+            registry.rules += try RulesFile(json: try system.read(path), place: path).rules
         }
         var project = Project(
             versions, path: self[value: .model], order: list(.order), registry: registry, answers: try answers(),
@@ -42,7 +42,7 @@ extension Invocation {
         settle(.model, [models.path])
         settle(.order, models.order.map { [$0.joined(separator: ",")] })
         settle(.answers, models.answers.map { [$0] })
-        if let answers = models.answers, self[value: .answers] == answers { _ = try POSIXSystem().read(answers) }
+        if let answers = models.answers, self[value: .answers] == answers { _ = try system.read(answers) }
         settle(.mapping, models.mappings)
     }
 
@@ -76,6 +76,7 @@ extension Invocation {
         options.isExperimental = self[.experimental]
         options.appliesFixes = self[.fix]
         options.allowsLargeQuarantine = self[.allowLargeQuarantine]
+        if let patience = machine.patience { options.patience = patience }
         return options
     }
 
@@ -110,16 +111,17 @@ extension Invocation {
 
     /// Does the same for a request.
     func session(_ request: StoreRequest, _ console: Console, started: UInt64? = nil) throws -> StoreSession {
-        let kept = try self[value: .plan].map { try StorePlan(json: try POSIXSystem().read($0), place: $0) }
+        let kept = try self[value: .plan].map { try StorePlan(json: try system.read($0), place: $0) }
         let project = try project(console)
         var context = try project.context(for: request.store)
         context.cloudKitProduction = try configuration?.cloudKitProduction
+        context.isSequential = machine.isSequential
         do {
-            return try StoreSession(request, context, following: kept, started: started)
+            return try StoreSession(request, context, following: kept, started: started, on: system)
         } catch let error as MigrationError where error.code == .question {
             guard AnswerSession.canAsk(console), let answers = try ask(request, context, console) else { throw error }
             context.answers = answers
-            return try StoreSession(request, context, following: kept, started: started)
+            return try StoreSession(request, context, following: kept, started: started, on: system)
         }
     }
 
@@ -155,8 +157,9 @@ extension Invocation {
     func keeper(
         of store: String? = nil, _ versions: @escaping @Sendable () throws -> ModelVersions? = { nil }
     ) throws -> StoreKeeper {
-        var keeper = StoreKeeper(try store ?? required(Operand.store), try runOptions(), versions: versions)
-        keeper.models = models
+        var keeper = StoreKeeper(
+            try store ?? required(Operand.store), try runOptions(), on: system, versions: versions)
+        (keeper.models, keeper.isSequential) = (models, machine.isSequential)
         return keeper
     }
 }

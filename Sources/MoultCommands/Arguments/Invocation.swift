@@ -9,6 +9,8 @@ package struct Invocation: Sendable {
     package let path: String
     /// The code of the tool's own app.
     package let registry: MigrationRegistry
+    /// The machine that the verb runs on.
+    let machine: CommandMachine
     private var operands: [String: String]
     /// The further values of an operand that may be repeated, after its first.
     private var furtherOperands: [String] = []
@@ -30,9 +32,10 @@ package struct Invocation: Sendable {
     ///
     /// - Throws: `MigrationError` with code `usage` for an unknown option, or a missing or surplus argument.
     package init(
-        _ verb: Verb, path: String, arguments: [String], registry: MigrationRegistry = MigrationRegistry()
+        _ verb: Verb, path: String, arguments: [String], registry: MigrationRegistry = MigrationRegistry(),
+        on machine: CommandMachine = CommandMachine()
     ) throws {
-        (self.path, self.registry, typed) = (path, registry, arguments)
+        (self.path, self.registry, self.machine, typed) = (path, registry, machine, arguments)
         takesModelOperand = verb.takesModel
         var places = verb.operands[...]
         var operands: [String: String] = [:]
@@ -81,6 +84,9 @@ package struct Invocation: Sendable {
         try refuseIdleOptions()
         try refuseOutputToStream(verb)
     }
+
+    /// The files of stores, and the clock.
+    var system: any System { machine.system }
 
     /// Sets an option that was left out.
     mutating func give(_ value: String, for option: Option) {
@@ -260,7 +266,7 @@ extension Invocation {
 
     private func configuredModels(_ configuration: ProjectConfiguration?) throws -> [String] {
         if let path = Environment.value("MOULT_MODEL") {
-            guard try POSIXSystem().exists(path) else {
+            guard try system.exists(path) else {
                 throw MigrationError(
                     .usage, "The environment variable MOULT_MODEL names \(path), where nothing is.", place: path,
                     remedy: "Correct the variable, or unset it.")
@@ -268,7 +274,7 @@ extension Invocation {
             return [path]
         }
         guard let configuration else { return [] }
-        for (position, path) in configuration.models.enumerated() where try !POSIXSystem().exists(path) {
+        for (position, path) in configuration.models.enumerated() where try !system.exists(path) {
             throw configuration.wrong(
                 "The model \(path) is not there.",
                 at: configuration.hasOneModel ? ["model"] : ["models", String(position)])

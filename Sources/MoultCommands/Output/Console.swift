@@ -45,12 +45,15 @@ package final class Console: Sendable {
     /// Whether anything has been written to standard output.
     private let hasPrinted = Atomic(false)
 
-    /// - Parameter output: the descriptor that gets the result.
-    package init(isJSON: Bool, tellsEvents: Bool = false, output: Int32 = STDOUT_FILENO) {
+    /// - Parameters:
+    ///   - output: the descriptor that gets the result.
+    ///   - errors: the descriptor that gets all other messages.
+    package init(
+        isJSON: Bool, tellsEvents: Bool = false, output: Int32 = STDOUT_FILENO, errors: Int32 = STDERR_FILENO
+    ) {
         self.isJSON = isJSON
         self.tellsEvents = tellsEvents
-        self.output = Stream(output)
-        errors = Stream(STDERR_FILENO)
+        (self.output, self.errors) = (Stream(output), Stream(errors))
     }
 
     /// The system error number that ended standard output, such as `EPIPE` after `| head`; nil while writing succeeds.

@@ -34,7 +34,7 @@ extension Verb {
 extension Invocation {
     /// The store whose contents the verb may print, also one that is named as a model; nil if no database is named.
     var storeThatIsRead: String? {
-        if let store = self[Operand.store], (try? POSIXSystem().exists(store)) == true { return store }
+        if let store = self[Operand.store], (try? system.exists(store)) == true { return store }
         return [self[Operand.model], self[value: .model]].compactMap(\.self).first {
             (try? ReadOnlyStore.isDatabase($0)) == true
         }
@@ -91,11 +91,12 @@ extension Option {
 struct PrintedFile {
     private let path: String
     private let part: String
-    private let system = POSIXSystem()
+    private let system: any System
 
     /// - Parameter store: the store that the output is of, whose permissions the file gets; nil without one.
     /// - Throws: `usage` if the path is that of a folder or a store; what writing throws.
-    init(_ path: String, like store: String?) throws {
+    init(_ path: String, like store: String?, on system: any System) throws {
+        self.system = system
         if try system.status(of: path)?.kind == .folder || ReadOnlyStore.isDatabase(path) {
             throw MigrationError(
                 .usage, "\(path) is a folder or a database, which the output would replace.", place: path,
@@ -113,7 +114,9 @@ struct PrintedFile {
         defer { _ = try? system.remove(part) }
         let descriptor = open(part, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw fault(errno) }
-        let file = Console(isJSON: console.isJSON, tellsEvents: console.tellsEvents, output: descriptor)
+        let file = Console(
+            isJSON: console.isJSON, tellsEvents: console.tellsEvents, output: descriptor,
+            errors: console.errors.descriptor)
         let result: Result<ExitCode, any Error>
         do { result = .success(try await body(file)) } catch { result = .failure(error) }
         file.flush()

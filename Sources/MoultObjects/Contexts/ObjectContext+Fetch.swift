@@ -104,7 +104,7 @@ extension ObjectContext {
     }
 
     /// Returns dictionary results, of saved data only, as in Core Data.
-    package func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
+    package func fetchRows(_ fetch: ObjectFetch) throws -> [FetchedRow] {
         try lock.withLock {
             noteReads(of: fetch)
             if fetch.columns.isEmpty { coordinator.reads?.noteAll(of: fetch, in: coordinator.model) }

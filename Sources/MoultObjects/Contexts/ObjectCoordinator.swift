@@ -252,7 +252,7 @@ extension ObjectCoordinator: ObjectSource {
     func count(_ fetch: ObjectFetch) throws -> Int { try storesToFetch(fetch).reduce(0) { $0 + (try $1.count(fetch)) } }
 
     /// Returns dictionary results, of saved data only.
-    func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
+    func fetchRows(_ fetch: ObjectFetch) throws -> [FetchedRow] {
         let stores = try storesToFetch(fetch)
         guard stores.count > 1 else { return try stores.first?.fetchRows(fetch) ?? [] }
         throw MigrationError(

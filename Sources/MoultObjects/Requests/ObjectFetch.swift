@@ -120,14 +120,14 @@ extension ObjectStore {
 
     /// Returns rows of values instead of objects, by the names of ``ObjectFetch/columns``; without columns, every
     /// attribute and to-one relationship of the entity.
-    package func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
-        var rows: [[String: ExpressionValue]] = []
+    package func fetchRows(_ fetch: ObjectFetch) throws -> [FetchedRow] {
+        var rows: [FetchedRow] = []
         try forEachRow(of: fetch) { rows.append($0) }
         return rows
     }
 
     /// Calls `body` for each row that ``fetchRows(_:)`` returns, one after another.
-    package func forEachRow(of fetch: ObjectFetch, _ body: ([String: ExpressionValue]) throws -> Void) throws {
+    package func forEachRow(of fetch: ObjectFetch, _ body: (FetchedRow) throws -> Void) throws {
         var fetch = fetch
         if fetch.columns.isEmpty { fetch.columns = try columns(of: fetch.entityName).allColumns }
         let lowering = try RowsLowering(lowered(fetch))

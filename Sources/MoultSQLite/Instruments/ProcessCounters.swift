@@ -45,6 +45,9 @@ package enum AllocationFaults {
         return count.load(ordering: .relaxed)
     }
 
+    /// Whether one has failed since the start; false once they have been stopped.
+    package static var hasRefused: Bool { count.load(ordering: .relaxed) >= first.load(ordering: .relaxed) }
+
     private static func isRefused() -> Bool {
         let number = count.add(1, ordering: .relaxed).newValue
         return number >= first.load(ordering: .relaxed) && number <= last.load(ordering: .relaxed) && number != .max

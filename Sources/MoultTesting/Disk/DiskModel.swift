@@ -4,15 +4,16 @@ import MoultObjects
 /// The files and folders below a folder, in two states: as programs see them, and as a power cut would leave them.
 ///
 /// Only the guarantees of POSIX make anything durable: syncing a file for its contents, syncing its folder for its
-/// name. Everything else may survive or not, in any combination.
+/// name. Everything else may survive or not, in any combination. Permissions go with the file, as it last had them.
 final class DiskModel {
     let root: String
     private let top: DiskFolder
+    private let system: any System
     private var changes = 0
 
     /// Takes over the existing files, which count as durable.
     init(_ root: String, _ system: some System) throws {
-        self.root = root
+        (self.root, self.system) = (root, system)
         top = try Self.folder(root, system)
     }
 
@@ -20,11 +21,18 @@ final class DiskModel {
         var entries: [String: DiskFolder.Entry] = [:]
         for name in try system.list(path) where !name.hasSuffix("-shm") {
             let inner = Path.join(path, name)
-            entries[name] =
-                try system.status(of: inner)?.kind == .folder
-                ? .folder(folder(inner, system)) : .file(DiskFile(system.read(inner, limit: .max - 1), isDurable: true))
+            let status = try system.status(of: inner)
+            if status?.kind == .folder {
+                entries[name] = .folder(try folder(inner, system))
+            } else {
+                let file = DiskFile(try system.read(inner, limit: .max - 1), isDurable: true)
+                file.mode = status?.mode
+                entries[name] = .file(file)
+            }
         }
-        return DiskFolder(entries)
+        let made = DiskFolder(entries)
+        made.mode = try system.status(of: path)?.mode
+        return made
     }
 
     // MARK: - Reading
@@ -58,14 +66,30 @@ final class DiskModel {
         if let file = file(path) { return file }
         let file = DiskFile()
         set(path, .file(file))
+        setMode(of: path)
         return file
     }
 
     func makeFolder(_ path: String) {
-        if folder(path) == nil { set(path, .folder(DiskFolder())) }
+        guard folder(path) == nil else { return }
+        set(path, .folder(DiskFolder()))
+        setMode(of: path)
     }
 
-    func put(_ contents: [UInt8], at path: String) { set(path, .file(DiskFile(contents))) }
+    func put(_ contents: [UInt8], at path: String) {
+        set(path, .file(DiskFile(contents)))
+        setMode(of: path)
+    }
+
+    /// Takes over the permissions that a file or folder has now; none if a write of it was torn that would have made it.
+    func setMode(of path: String) {
+        guard let mode = try? system.status(of: path)?.mode else { return }
+        switch entry(path) {
+        case .file(let file): file.mode = mode
+        case .folder(let folder): folder.mode = mode
+        case nil: break
+        }
+    }
 
     func remove(_ path: String) { if entry(path) != nil { set(path, nil) } }
 
@@ -125,10 +149,13 @@ final class DiskModel {
         for (name, entry) in folder.surviving(keeps).inByteOrder(of: { $0.key }) {
             let inner = Path.join(path, name)
             switch entry {
-            case .file(let file): try system.write(contents(file), to: inner)
+            case .file(let file):
+                try system.write(contents(file), to: inner)
+                if let mode = file.mode { try system.setMode(mode, of: inner) }
             case .folder(let folder):
                 try system.makeFolder(inner)
                 try write(folder, to: inner, system, keeps: keeps, contents: contents)
+                if let mode = folder.mode { try system.setMode(mode, of: inner) }
             }
         }
     }
@@ -152,6 +179,8 @@ final class DiskFolder {
         let entry: Entry?
     }
 
+    /// Its permissions; nil if nobody knows them, and only this user has any.
+    fileprivate(set) var mode: UInt32?
     private(set) var entries: [String: Entry]
     private var durable: [String: Entry]
     private var pending: [Change] = []
@@ -198,6 +227,8 @@ final class DiskFile {
         case truncate(size: Int)
     }
 
+    /// Its permissions; nil if nobody knows them, and only this user has any.
+    fileprivate(set) var mode: UInt32?
     private(set) var contents: [UInt8]
     private var durable: [UInt8]
     /// The changes since the last sync, in order.

@@ -2,8 +2,8 @@ import MoultBasics
 import MoultSQLite
 import Synchronization
 
-/// The disk of one trial. It numbers every change below a folder, through SQLite or not, and makes its fault hit one of
-/// them.
+/// The disk of one trial. It numbers every change below a folder, through SQLite or not, and makes its faults hit some
+/// of them.
 ///
 /// Nothing is really synced: the result of a power cut is computed, so a trial never waits for the disk.
 package final class FaultDisk: @unchecked Sendable {
@@ -11,15 +11,17 @@ package final class FaultDisk: @unchecked Sendable {
     package enum Lie: Sendable { case none, everywhere, besideSQLite }
 
     package let root: String
-    private var fault: Fault?
+    private var faults: [Fault]
     private let real = POSIXSystem()
     private let lock = RecursiveLock()
-    /// The model of the files after the machine dies; nil if the fault loses no writes.
+    /// The model of the files after the machine dies; nil if no fault loses writes.
     private var model: DiskModel?
     private var number = 0
     private var reads = 0
-    private var isDead = false
+    /// The fault that the process or the machine has died of.
+    private var death: Fault?
     private var hasFired = false
+    private var hasFlipped = false
     private var openFiles = 0
     private var done: [DiskOperation] = []
     private let lie: Lie
@@ -30,9 +32,13 @@ package final class FaultDisk: @unchecked Sendable {
     /// - Parameters:
     ///   - root: a folder without symbolic links that no connection has open.
     package init(_ root: String, _ fault: Fault?, clock: TrialClock = TrialClock(), lie: Lie = .none) throws {
-        (self.root, self.clock, self.fault, self.lie) = (root, clock, fault, lie)
+        (self.root, self.clock, faults, self.lie) = (root, clock, fault.map { [$0] } ?? [], lie)
         boot = fault?.kind.losesWrites == true ? 0 : 1
-        model = try fault?.kind.losesWrites == true ? DiskModel(root, real) : nil
+        model = try makeModel()
+    }
+
+    private func makeModel() throws -> DiskModel? {
+        try faults.contains(where: \.kind.losesWrites) ? DiskModel(root, real) : nil
     }
 
     /// Runs `body` with this disk in place of its folder, then leaves the folder in the state after the fault.
@@ -57,28 +63,31 @@ package final class FaultDisk: @unchecked Sendable {
 
     package func detach() { WatchedVFS.unwatch(root) }
 
-    /// Counts from 1 again, toward another fault. What is in the folder counts as durable.
-    package func arm(_ fault: Fault?, clock: TrialClock) throws {
-        (self.fault, self.clock, number, reads, hasFired, done) = (fault, clock, 0, 0, false, [])
-        model = try fault?.kind.losesWrites == true ? DiskModel(root, real) : nil
+    /// Counts from 1 again, toward other faults. What is in the folder counts as durable.
+    package func arm(_ faults: [Fault], clock: TrialClock) throws {
+        (self.faults, self.clock, number, reads, done) = (faults, clock, 0, 0, [])
+        (hasFired, hasFlipped) = (false, false)
+        model = try makeModel()
     }
 
     /// Starts a machine that has died again: leaves the folder in the state after the fault. No file may be open.
     package func settle() throws {
-        guard isDead else { return }
-        if let fault, let model {
-            try model.write(fault.kind == .powerLoss ? SurvivingWrites(seed: fault.seed) : nil, on: real)
+        guard let death else { return }
+        if death.kind.losesWrites, let model {
+            try model.write(death.kind == .powerLoss ? SurvivingWrites(seed: death.seed) : nil, on: real)
             boot += 1
         }
-        (isDead, model, fault) = (false, nil, nil)
+        (self.death, model, faults) = (nil, nil, [])
     }
 
     /// Whether the process or the machine has died, and has not been started again.
-    package var hasDied: Bool { lock.withLock { isDead } }
+    package var hasDied: Bool { lock.withLock { death != nil } }
+    /// What it has died of; nil if it has not, or has been started again.
+    package var deathFault: Fault? { lock.withLock { death } }
 
     /// The calls so far, in order.
     package var operations: [DiskOperation] { lock.withLock { done } }
-    /// Whether the fault has hit a call.
+    /// Whether a fault has made a call fail, or write something else. A disk that is only slow does neither.
     package var hasMet: Bool { lock.withLock { hasFired } }
     /// The number of files that SQLite has opened and not closed.
     package var filesLeftOpen: Int { lock.withLock { openFiles } }
@@ -92,37 +101,30 @@ package final class FaultDisk: @unchecked Sendable {
         -> FileCall.Failure?
     {
         lock.withLock {
-            if isDead { return .inputOutput }
+            if death != nil { return .inputOutput }
             number += 1
             done.append(operation)
-            guard let fault, fault.kind.meets(operation) else { return nil }
-            switch fault.kind {
-            case .stop, .powerLoss, .tornSector:
-                guard number == fault.number else { return nil }
-                if fault.kind == .tornSector, let model {
-                    var survivors = SurvivingWrites(seed: fault.seed &+ UInt64(number))
-                    tear(model, &survivors)
-                }
-                (isDead, hasFired) = (true, true)
-                return .inputOutput
-            case .inputOutputOnce, .fullOnce:
-                guard number == fault.number else { return nil }
-            case .inputOutputOn, .fullOn:
-                guard number >= fault.number else { return nil }
-            case .memoryOnce, .memoryOn, .clock, .wrongBit, .readOnce:
+            let met = faults.filter { $0.kind.meets(operation) && $0.isAt(number) }
+            if let slow = met.first(where: { $0.kind == .slow }) { clock.wait(slow.delay) }
+            guard let fault = met.first(where: { $0.kind.isDeath }) ?? met.first(where: { $0.kind != .slow }) else {
                 return nil
             }
+            if fault.kind == .tornSector, let model {
+                var survivors = SurvivingWrites(seed: fault.seed &+ UInt64(number))
+                tear(model, &survivors)
+            }
+            if fault.kind.isDeath { death = fault }
             hasFired = true
             return [.fullOnce, .fullOn].contains(fault.kind) ? .full : .inputOutput
         }
     }
 
-    /// Returns the failure of a read, which fails on a dead machine, or once.
+    /// Returns the failure of a read, which fails on a dead machine, once, or from one on.
     func look() -> FileCall.Failure? {
         lock.withLock {
-            if isDead { return .inputOutput }
+            if death != nil { return .inputOutput }
             reads += 1
-            guard let fault, fault.kind == .readOnce, reads == fault.number else { return nil }
+            guard faults.contains(where: { $0.kind.isOfReads && $0.isAt(reads) }) else { return nil }
             hasFired = true
             return .inputOutput
         }
@@ -190,10 +192,10 @@ extension FaultDisk: FileWatcher {
     /// Flips one bit of the write of a page with the fault's number, which is the one that passes now.
     package func altered(_ call: FileCall) -> [UInt8]? {
         lock.withLock {
-            guard let fault, fault.kind == .wrongBit, number >= fault.number, !hasFired, call.bytes.count >= 512 else {
-                return nil
-            }
-            hasFired = true
+            guard let fault = faults.first(where: { $0.kind == .wrongBit }), number >= fault.number, !hasFlipped,
+                call.bytes.count >= 512
+            else { return nil }
+            (hasFired, hasFlipped) = (true, true)
             var bytes = Array(call.bytes)
             bytes[Int(fault.seed % UInt64(bytes.count))] ^= 1 << UInt8(fault.seed % 7)
             return bytes
@@ -223,31 +225,42 @@ package struct Fault: Sendable, Hashable {
         case wrongBit = "wrong bit"
         /// A read fails.
         case readOnce = "read error"
+        case readOn = "read errors from there on"
+        /// Each write and each synchronisation takes long, and none fails.
+        case slow = "slow disk"
 
         /// The kinds that are tried at every moment of every kind of migration.
-        package static let tried = allCases.filter { ![.wrongBit, .readOnce].contains($0) }
+        package static let tried = allCases.filter { !$0.isOfReads && ![.wrongBit, .slow].contains($0) }
     }
 
     package var kind: Kind
-    /// The number of the moment, from 1: a file system call, an allocation, or a reading of the clock.
+    /// The number of the moment, from 1: a file system call, a read, an allocation, or a reading of the clock.
     package var number: Int
-    /// The seed that decides what survives a power cut, and where a write is torn.
+    /// The seed that decides what survives a power cut, where a write is torn, and how long a slow disk takes.
     package var seed: UInt64
 
     package init(_ kind: Kind, at number: Int, seed: UInt64 = 0) {
         (self.kind, self.number, self.seed) = (kind, number, seed)
     }
+
+    /// Whether it hits the call with that number, if it hits calls of its kind.
+    fileprivate func isAt(_ call: Int) -> Bool { kind.persists ? call >= number : call == number }
+
+    /// The milliseconds that each call of a slow disk takes: 10, 100, 1000 or 10,000.
+    fileprivate var delay: UInt64 { [10, 100, 1_000, 10_000][Int(seed % 4)] }
 }
 
 extension Fault.Kind {
     /// Whether the process ends.
     package var isDeath: Bool { [.stop, .powerLoss, .tornSector].contains(self) }
-    /// Whether every later call fails too, in a process that continues.
-    package var persists: Bool { [.inputOutputOn, .fullOn, .memoryOn].contains(self) }
+    /// Whether it hits every later call too, in a process that continues.
+    package var persists: Bool { [.inputOutputOn, .fullOn, .memoryOn, .readOn, .slow].contains(self) }
     /// Whether some earlier writes are lost.
     package var losesWrites: Bool { self == .powerLoss || self == .tornSector }
     /// Whether its moments are allocations by SQLite.
     package var isOfMemory: Bool { self == .memoryOnce || self == .memoryOn }
+    /// Whether its moments are reads.
+    package var isOfReads: Bool { self == .readOnce || self == .readOn }
 
     /// Whether the fault can hit a call of that kind.
     package func meets(_ operation: DiskOperation) -> Bool {
@@ -255,7 +268,8 @@ extension Fault.Kind {
         case .stop, .powerLoss, .inputOutputOnce, .inputOutputOn: true
         case .tornSector: operation.writes
         case .fullOnce, .fullOn: operation.needsRoom
-        case .memoryOnce, .memoryOn, .clock, .wrongBit, .readOnce: false
+        case .slow: operation.writes || operation == .sync
+        case .memoryOnce, .memoryOn, .clock, .wrongBit, .readOnce, .readOn: false
         }
     }
 }

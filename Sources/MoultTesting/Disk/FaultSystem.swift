@@ -134,7 +134,8 @@ package struct FaultSystem: System {
     package func setMode(_ mode: UInt32, of path: String) throws {
         try make(.mode, "change the permissions of", path) {
             try real.setMode(mode, of: path)
-        } then: { _ in
+        } then: {
+            $0.setMode(of: path)
         }
     }
 
@@ -173,11 +174,12 @@ package struct FaultSystem: System {
     package func uniqueName() -> String { clock.uniqueName() }
 }
 
-/// A clock that advances by a millisecond with each reading, so that every run of a trial sees the same times, and that
-/// may jump.
+/// A clock that advances by a millisecond with each reading, and with what a slow disk takes, so that every run of a
+/// trial sees the same times, and that may jump.
 package final class TrialClock: Sendable {
     private let looks = Mutex(0)
     private let names = Mutex<UInt64>(0)
+    private let waits = Mutex<UInt64>(0)
     private let jump: (look: Int, seconds: Int64)?
     private let start: Int64
     let era: UInt64
@@ -195,6 +197,10 @@ package final class TrialClock: Sendable {
 
     /// The number of readings so far.
     package var count: Int { looks.withLock { $0 } }
+    /// The milliseconds that a slow disk has taken so far.
+    package var waited: UInt64 { waits.withLock { $0 } }
+
+    func wait(_ milliseconds: UInt64) { waits.withLock { $0 += milliseconds } }
 
     package var now: Timestamp {
         let look = looks.withLock { looks in
@@ -202,10 +208,11 @@ package final class TrialClock: Sendable {
             return looks
         }
         let wrong = jump.map { look >= $0.look ? $0.seconds : 0 } ?? 0
-        return Timestamp(seconds: start + wrong + Int64(look / 1_000), nanoseconds: Int32(look % 1_000) * 1_000_000)
+        let passed = look + Int(waited)
+        return Timestamp(seconds: start + wrong + Int64(passed / 1_000), nanoseconds: Int32(passed % 1_000) * 1_000_000)
     }
 
-    var monotonicNanoseconds: UInt64 { UInt64(looks.withLock { $0 }) * 1_000_000 }
+    var monotonicNanoseconds: UInt64 { (UInt64(count) + waited) * 1_000_000 }
 
     func uniqueName() -> String {
         let number = names.withLock { number in

@@ -62,7 +62,7 @@ struct ObjectStoreFetchTests {
             }
         }
         let everything = try store.fetchRows(try self.fetch("House"))
-        #expect(Set(everything.first.map { Array($0.keys) } ?? []) == ["number", "street", "owner"])
+        #expect(Set(everything.first.map { $0.columns.names } ?? []) == ["number", "street", "owner"])
     }
 
     @Test func `aggregates over all rows and over groups are what the shell counts`() throws {
@@ -94,7 +94,7 @@ struct ObjectStoreFetchTests {
     }
 
     /// Rows as the shell prints them, by the order of the test's columns.
-    private func text(_ rows: [[String: ExpressionValue]], without: String) throws -> String {
+    private func text(_ rows: [FetchedRow], without: String) throws -> String {
         try rows.map { row in
             try ["n", "named", "sum", "least", "mean"].map { name in
                 switch row[name] {

@@ -70,7 +70,7 @@ struct PendingFetchTests {
         fetch.columns = [.init("name", .keyPath("name"))]
         #expect(try office.context.fetchRows(fetch).isEmpty)
         try office.context.save()
-        #expect(try office.context.fetchRows(fetch) == [["name": .string("P2")]])
+        #expect(try office.context.fetchRows(fetch).map { $0["name"] } == [.string("P2")])
         let held = try office.context.fetch(ObjectFetch(entityName: "Person", sort: [.init("name")]))
         _ = try office.sql("UPDATE ZPERSON SET ZNAME = 'changed'")
         _ = try office.context.fetch(ObjectFetch(entityName: "Person"))

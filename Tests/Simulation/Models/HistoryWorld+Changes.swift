@@ -59,6 +59,18 @@ extension HistoryWorld {
         }
     }
 
+    /// Gives new objects the keys that a save gives to what is still there.
+    ///
+    /// - Parameter highest: the highest key of each root entity before it.
+    mutating func giveKeys(_ changes: [Change], in model: HistoryModel, above highest: [String: Int]) {
+        var keys = highest
+        for case .insert(let number, let entity, _) in changes where objects[number] != nil {
+            let root = model.entity(model.root(of: entity))?.name ?? ""
+            keys[root, default: 0] += 1
+            objects[number]?.key = keys[root] ?? 0
+        }
+    }
+
     private mutating func link(
         _ id: Int, _ from: Int, _ to: Int, _ place: Int, _ isBackward: Bool, in model: HistoryModel
     ) -> Bool {

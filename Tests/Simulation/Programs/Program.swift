@@ -46,6 +46,15 @@ extension Program {
     ///   - world: the objects before them.
     /// - Returns: the keys of new objects, by their numbers.
     func save(_ changes: [Change], in world: HistoryWorld, of model: HistoryModel) throws -> [Int: Int] {
+        try prepare(changes, in: world, of: model)()
+    }
+
+    /// Makes changes in a new context.
+    ///
+    /// - Returns: saves them.
+    func prepare(
+        _ changes: [Change], in world: HistoryWorld, of model: HistoryModel
+    ) throws -> () throws -> [Int: Int] {
         begin()
         var (held, inserted): ([Int: Handle], [Int: Handle]) = ([:], [:])
         var kinds = world.objects.mapValues(\.entity)
@@ -99,8 +108,10 @@ extension Program {
                 inserted[number] = nil
             }
         }
-        try save()
-        return try inserted.mapValues { try key(of: $0) }
+        return { [inserted] in
+            try self.save()
+            return try inserted.mapValues { try self.key(of: $0) }
+        }
     }
 
     /// Every object as this program sees it.

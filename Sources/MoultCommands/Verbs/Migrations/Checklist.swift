@@ -182,7 +182,9 @@ extension Verb {
                 : "\(store) has \(Quantity.count(backups.count, "backup")).", !backups.isEmpty)
         do {
             let project = try invocation.project(versions, console)
-            let plan = try StoreSession(invocation.request(.plan, for: store), project.context(for: store)).plan()
+            let plan = try StoreSession(
+                invocation.request(.plan, for: store), project.context(for: store), on: invocation.system
+            ).plan()
             let way = plan.versionNames.joined(separator: " → ")
             return [
                 Item(

@@ -66,7 +66,7 @@ extension Verb {
     static func migrate(
         _ invocation: Invocation, _ console: Console, with options: RunOptions? = nil
     ) throws -> ExitCode {
-        let started = POSIXSystem().monotonicNanoseconds
+        let started = invocation.system.monotonicNanoseconds
         try invocation.requireModel()
         let profiled = try ProfiledRun(invocation)
         var request = try invocation.request(invocation.migrationWork())
@@ -156,7 +156,7 @@ struct ProfiledRun {
     private let profile: RunProfile
     private let path: String
     private let store: String
-    private let system = POSIXSystem()
+    private let system: any System
 
     /// Returns nil without --profile.
     ///
@@ -166,6 +166,7 @@ struct ProfiledRun {
         if let other = [Option.budget, .into].first(where: { invocation[value: $0] != nil }) {
             throw invocation.wrong("--profile and --\(other.name) exclude each other.")
         }
+        system = invocation.system
         try system.checkNewPath(path)
         self.path = path
         store = try invocation.required(Operand.store)

@@ -25,7 +25,8 @@ extension Verb {
         try invocation.requireModel()
         let request = try invocation.request(.migrateInto(try invocation.required(place)))
         let mirror = try MirroredStore.start(
-            request, invocation.project(console).context(for: request.store), isCancelled: Interruption.heard)
+            request, invocation.project(console).context(for: request.store), on: invocation.system,
+            isCancelled: Interruption.heard)
         console.say(mirror.warnings)
         return console.print(mirror.record.document) { _ in
             [
@@ -108,8 +109,8 @@ extension Verb {
         examples: ["moult mirror stop forum.sqlite"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
-        let (path, record) = try MirroredStore.record(of: store, isStarting: true)
-        try MirroredStore.stop(store)
+        let (path, record) = try MirroredStore.record(of: store, invocation.system, isStarting: true)
+        try MirroredStore.stop(store, system: invocation.system)
         return console.print(record.document) { _ in
             [
                 record.state == .starting
@@ -156,19 +157,20 @@ extension Invocation {
     /// Returns the mirror of the store, with the model named here, or else the one that the mirror was started with.
     fileprivate func mirror(_ console: Console) throws -> MirroredStore {
         let store = try required(Operand.store)
-        let begun = try MirroredStore.record(of: store).record.request
+        let begun = try MirroredStore.record(of: store, system).record.request
         var whole = self
         if let models = begun.models {
             whole.give(models.path, for: Option.model)
             if let order = models.order { whole.give(order.joined(separator: ","), for: .order) }
             if let answers = models.answers, self[value: .answers] == nil {
                 // Without these answers, the mapping would be a different one.
-                _ = try POSIXSystem().read(answers)
+                _ = try system.read(answers)
                 whole.give(answers, for: .answers)
             }
             whole.settle(.mapping, models.mappings)
         }
         let project = try whole.project(console)
-        return try MirroredStore(of: store, project.context(for: store), runOptions(), isCancelled: Interruption.heard)
+        return try MirroredStore(
+            of: store, project.context(for: store), runOptions(), on: system, isCancelled: Interruption.heard)
     }
 }

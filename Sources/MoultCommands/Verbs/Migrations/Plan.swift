@@ -114,7 +114,7 @@ extension Verb {
                     + "migrate to it: --for STORE.")
         }
         let path = invocation.answersPath
-        let exists = try path.map { try POSIXSystem().exists($0) } ?? false
+        let exists = try path.map { try invocation.system.exists($0) } ?? false
         let first =
             try invocation[value: from].map { try versions.knownPosition(of: $0) }
             ?? store.flatMap { try versions.position(ofStore: $0) } ?? 0

@@ -151,7 +151,7 @@ extension Verb {
         operands: [report], examples: ["moult parity parity.json"]
     ) { invocation, console in
         let path = try invocation.required(report)
-        let found = try ParityReport(POSIXSystem().read(path, limit: 64 << 20, as: .usage), place: path)
+        let found = try ParityReport(invocation.system.read(path, limit: 64 << 20, as: .usage), place: path)
         console.print(found.document) { _ in found.lines }
         return found.isEqual ? .done : .findings
     }

@@ -50,9 +50,9 @@ struct Compared {
         var words = [Verb.ofModel, Verb.old, Verb.new].compactMap { invocation[$0] }
         let isModelTyped = invocation[value: .model] != nil && !invocation.isConfigured(.model)
         // Two paths are two models; one path comes before the names of its versions.
-        let arePaths = try words.count == 2 && words.allSatisfy { try $0.contains(":") || POSIXSystem().exists($0) }
+        let arePaths = try words.count == 2 && words.allSatisfy { try $0.contains(":") || invocation.system.exists($0) }
         var own: ModelVersions?
-        if !isModelTyped, !arePaths, let first = words.first, try POSIXSystem().exists(first) {
+        if !isModelTyped, !arePaths, let first = words.first, try invocation.system.exists(first) {
             let versions = try invocation.versions(at: first, console)
             let isOfConfigured = words.count == 2 && invocation[value: .model] != nil
             if !isOfConfigured || versions.position(named: words[1]) != nil {
@@ -71,7 +71,7 @@ struct Compared {
         func version(_ text: String) throws -> ModelVersion {
             if let version = try invocation.versionOfRevision(text, console) { return version }
             // If the model is only configured, an argument can still be a path.
-            if let versions, try isModelTyped || own != nil || !POSIXSystem().exists(text) {
+            if let versions, try isModelTyped || own != nil || !invocation.system.exists(text) {
                 return try invocation.version(named: text, in: versions)
             }
             return try invocation.version(Verb.version, in: try invocation.versions(at: text, console))

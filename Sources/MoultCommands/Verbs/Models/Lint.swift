@@ -145,7 +145,7 @@ extension Invocation {
         )
         if self[Verb.fix] { request.correction = self[Verb.dryRun] ? .preview : .write }
         request.allowsNewModels = models.count > 1
-        func places(_ paths: [String]) -> Set<String> { Set(paths.map { (try? POSIXSystem().resolve($0)) ?? $0 }) }
+        func places(_ paths: [String]) -> Set<String> { Set(paths.map { (try? system.resolve($0)) ?? $0 }) }
         let configured = places(configuration?.models ?? [])
         request.isOfAllModels = configured.isSubset(of: places(models.compactMap { $0[Operand.model] }))
         return request

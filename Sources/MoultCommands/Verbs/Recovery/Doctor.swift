@@ -27,10 +27,11 @@ extension Verb {
         let project = try invocation.versionsIfKnown(console).map { try invocation.project($0, console) }
         let context = try project?.context(for: store)
         let diagnosis = StoreDiagnosis(
-            store, context, to: invocation[value: .target], options: try invocation.runOptions())
+            store, context, to: invocation[value: .target], options: try invocation.runOptions(),
+            on: invocation.system)
         var files: [String] = []
         if let path = invocation[value: bundle] {
-            let report = try BugReportBundle(store, withValues: invocation[values])
+            let report = try BugReportBundle(store, withValues: invocation[values], system: invocation.system)
             // The archive is for other people: paths typed here do not resolve there, and may be private.
             files = try CommandWords().speaking {
                 try report.write(to: path, diagnosis: diagnosis, extra: extra(invocation, context))
@@ -67,7 +68,7 @@ extension Verb {
         }
         var extra = [("model.json", JSONValue.array(hashes).indented + "\n")]
         do {
-            let plan = try StoreSession(invocation.request(.plan), context).plan()
+            let plan = try StoreSession(invocation.request(.plan), context, on: invocation.system).plan()
             let members = (plan.document.members ?? []).filter { $0.key != "space" }
             extra.append(("plan.json", JSONValue.object(members).indented + "\n"))
         } catch {

@@ -186,7 +186,7 @@ extension Invocation {
     fileprivate func rulesToCheck() throws -> RulesToCheck {
         let own = registry.rules.filter { $0.when.contains(.after) }
         guard let path = self[value: .rules] else { return RulesToCheck(own) }
-        return RulesToCheck(own + (try RulesFile(json: try POSIXSystem().read(path), place: path)).rules, from: path)
+        return RulesToCheck(own + (try RulesFile(json: try system.read(path), place: path)).rules, from: path)
     }
 }
 

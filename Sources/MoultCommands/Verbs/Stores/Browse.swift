@@ -117,7 +117,7 @@ extension Invocation {
     /// Returns the path of the recorded answers; nil if there are none.
     fileprivate func answersThatExist() throws -> String? {
         guard let path = answersPath else { return nil }
-        return try self[value: .answers] != nil || POSIXSystem().exists(path) ? path : nil
+        return try self[value: .answers] != nil || system.exists(path) ? path : nil
     }
 }
 

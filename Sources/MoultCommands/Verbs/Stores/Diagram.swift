@@ -128,7 +128,8 @@ extension Verb {
         let (store, versions) = try storeAndVersions(invocation, console)
         let known = try versions ?? invocation.versions(at: store, console)
         let project = try invocation.project(known, console)
-        let session = try StoreSession(invocation.request(.plan, for: store), project.context(for: store))
+        let session = try StoreSession(
+            invocation.request(.plan, for: store), project.context(for: store), on: invocation.system)
         return Diagram(planOf: session)
     }
 

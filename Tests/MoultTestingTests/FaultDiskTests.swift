@@ -1,0 +1,71 @@
+import MoultBasics
+import TestSupport
+import Testing
+
+@testable import MoultTesting
+
+/// The faults of a disk hit the calls that they name, alone and together.
+struct FaultDiskTests {
+    /// Passes a disk with these faults to `body`, and the path of a file on it, which has the contents `old`.
+    private static func trying(_ faults: [Fault], _ body: (FaultDisk, String) throws -> Void) throws {
+        let folder = try ScratchFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let root = try POSIXSystem().resolve(folder.path)
+        try POSIXSystem().write(Array("old".utf8), to: root + "/there")
+        let disk = try FaultDisk(root, nil)
+        try disk.attach()
+        defer { disk.detach() }
+        try disk.arm(faults, clock: TrialClock())
+        try body(disk, root + "/there")
+    }
+
+    private static func contents(_ path: String) throws -> String {
+        String(decoding: try POSIXSystem().read(path, prefix: 100), as: UTF8.self)
+    }
+
+    @Test func `every read from one on fails, and writes go on`() throws {
+        try Self.trying([Fault(.readOn, at: 2)]) { disk, path in
+            #expect(try disk.system.read(path, prefix: 3) == Array("old".utf8))
+            #expect(!disk.hasMet)
+            for _ in 0..<2 { #expect(throws: MigrationError.self) { try disk.system.read(path, prefix: 3) } }
+            #expect(disk.hasMet)
+            try disk.system.write(Array("new".utf8), to: path)
+            #expect(try Self.contents(path) == "new")
+        }
+    }
+
+    @Test func `a slow disk fails nothing, and takes its time`() throws {
+        try Self.trying([Fault(.slow, at: 2, seed: 2)]) { disk, path in
+            let (begun, start) = (disk.system.now, disk.system.monotonicNanoseconds)
+            for _ in 0..<3 { try disk.system.write([1], to: path) }
+            try disk.system.synchronise(path)
+            try disk.system.rename(path, to: path + "2")
+            #expect(disk.clock.waited == 3_000)
+            #expect((3.0..<3.1).contains(disk.system.now.seconds(since: begun)))
+            #expect((3_000_000_000..<3_100_000_000).contains(disk.system.monotonicNanoseconds - start))
+            #expect(!disk.hasMet)
+        }
+    }
+
+    @Test func `one fault comes after another`() throws {
+        try Self.trying([Fault(.stop, at: 3), Fault(.inputOutputOnce, at: 1)]) { disk, path in
+            #expect(throws: MigrationError.self) { try disk.system.write([1], to: path) }
+            #expect(disk.hasMet && !disk.hasDied)
+            try disk.system.write([2], to: path)
+            #expect(throws: MigrationError.self) { try disk.system.write([3], to: path) }
+            #expect(disk.deathFault?.kind == .stop)
+            #expect(throws: MigrationError.self) { try disk.system.read(path, prefix: 1) }
+        }
+    }
+
+    @Test func `a process that dies keeps what it wrote, though a power cut was to come`() throws {
+        for (stop, left) in [(2, "new"), (9, "")] {
+            try Self.trying([Fault(.stop, at: stop), Fault(.powerLoss, at: 3)]) { disk, path in
+                try disk.system.write(Array("new".utf8), to: path)
+                for _ in 0..<2 { _ = try? disk.system.makeFolder(path + " folder") }
+                try disk.settle()
+                #expect(try Self.contents(path) == (left.isEmpty ? "old" : left))
+            }
+        }
+    }
+}
