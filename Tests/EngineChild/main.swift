@@ -23,13 +23,13 @@ import TestSupport
 // engine-child defer STORE      an inferred migration to the second of DeferrableVersions, of which most waits
 // engine-child finish STORE     what it has left
 // engine-child follow STORE     takes over what is written to a store of MirroredVersions, again and again
-// engine-child write STORE      writes to such a store as an app does, save after save
+// engine-child write STORE SEED     writes to such a store as an app does, save after save
 // engine-child paced STORE      as infer, in calls of one piece each
 // engine-child budget STORE     one call of it, of as many seconds as STORE.budget says; prints its time and what it allocates at most
 // engine-child launch-WORD STORE    one call of an app's launch, of as many seconds (see LaunchedChild)
 // engine-child hold STORE       takes the lock and waits to be killed
 //
-// A third argument names a phase: the child stops itself (SIGSTOP) when it has printed it, and waits to be killed.
+// Otherwise a third argument names a phase: the child stops itself (SIGSTOP) when it has printed it, and waits to be killed.
 
 /// Prints a phase once, at once.
 final class PhasePrinter: @unchecked Sendable {
@@ -195,7 +195,8 @@ do {
         }
     case "write":
         let model = try MirroredVersions.make(to: "on").versions[0].model
-        let writer = try RandomWriter(store, model: model, seed: .random(in: 0...UInt64.max))
+        guard let seed = CommandLine.arguments.dropFirst(3).first.flatMap({ UInt64($0) }) else { exit(2) }
+        let writer = try RandomWriter(store, model: model, seed: seed)
         while true {
             try writer.save(writes: 15)
             printer.print("saved")

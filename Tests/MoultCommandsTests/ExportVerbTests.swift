@@ -53,7 +53,7 @@ struct ExportVerbTests {  // tier: long
         let (whole, part) = (try run("--whole"), try run("--entity", "E30"))
         #expect(whole.output.contains("a30 String") && whole.errors.isEmpty)
         #expect(part.output.contains("a30 String") && !part.output.contains("E29"))
-        guard (try? ChildProcess.run("dot", ["-V"]).exit) == 0 else { return }
+        guard ChildProcess.hasGraphviz else { return }
         let page = try run("--format", "html")
         #expect(page.output.hasPrefix("<!DOCTYPE html>") && page.output.contains(">a30</text>"), "\(page.errors)")
         #expect(page.output.contains("data-title=\"E30\""))

@@ -21,7 +21,7 @@ struct PrivacyTests {  // tier: long
             // The other store has the other form.
             let isJSON = position.isMultiple(of: 2) == isFaulty
             leaks += try planted.leaks(isJSON ? verb + ["--json"] : verb)
-            leaks += planted.leaksInFiles(after: verb)
+            leaks += try planted.leaksInFiles(after: verb)
         }
         #expect(leaks == [], "\(leaks.joined(separator: "\n"))")
         // The faulty store shows what verbs say when they fail, the other one what they do.
@@ -41,7 +41,7 @@ struct PrivacyTests {  // tier: long
         let list = ["quarantine", "list"]
         for verb in [fix, ["repair"], list, restore + ["--dry-run"], restore, fix, restore + ["--json"]] {
             leaks += try planted.leaks(verb)
-            leaks += planted.leaksInFiles(after: verb)
+            leaks += try planted.leaksInFiles(after: verb)
         }
         leaks += try planted.leaks(list + ["--json"])
         #expect(leaks == [], "\(leaks.joined(separator: "\n"))")
@@ -52,7 +52,7 @@ struct PrivacyTests {  // tier: long
     @Test func `a bundle that is asked for values has them`() throws {
         let planted = try PlantedStore(isFaulty: true)
         _ = try planted.leaks(["doctor", "--bundle", "whole.tar", "--values"])
-        #expect(planted.leaksInFiles(after: []) != [])
+        #expect(try planted.leaksInFiles(after: []) != [])
     }
 }
 
@@ -257,8 +257,8 @@ private final class PlantedStore {
     }
 
     /// The marks in the files that are no copies of the store.
-    func leaksInFiles(after verb: [String]) -> [String] {
-        let names = (try? FileManager.default.subpathsOfDirectory(atPath: moult.folder.path)) ?? []
+    func leaksInFiles(after verb: [String]) throws -> [String] {
+        let names = try FileManager.default.subpathsOfDirectory(atPath: moult.folder.path)
         return names.filter { !Self.isCopy($0) && !inputs.contains($0) }.flatMap { name -> [String] in
             guard let data = FileManager.default.contents(atPath: moult.folder.path + "/" + name) else { return [] }
             return found(data, "\(name) after \(verb.joined(separator: " "))")

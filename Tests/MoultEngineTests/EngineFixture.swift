@@ -98,11 +98,11 @@ final class EngineChild {
     private var text = ""
 
     /// - Parameter phase: where the child stops itself and waits to be killed.
-    init(_ verb: String, _ store: String, stoppingAt phase: String? = nil) throws {
+    init(_ verb: String, _ store: String, stoppingAt phase: String? = nil, seed: UInt64? = nil) throws {
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         process = try ChildProcess(
-            folder.appendingPathComponent("engine-child").path, [verb, store] + (phase.map { [$0] } ?? []),
-            output: .readOutputOnly)
+            folder.appendingPathComponent("engine-child").path,
+            [verb, store] + (phase.map { [$0] } ?? seed.map { ["\($0)"] } ?? []), output: .readOutputOnly)
     }
 
     /// Waits until the child has printed the line, or has ended.

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 /// Kills a run at random moments; afterwards the store is the whole old one or the whole new one.
+@Suite(.saysSeed)
 struct KillTests {  // tier: long
     @Test(arguments: ["migrate", "change", "infer"], [false, true])
     func `a killed run leaves the store whole and the next one finishes`(verb: String, isWAL: Bool) throws {
@@ -13,7 +14,7 @@ struct KillTests {  // tier: long
     }
 }
 
-@Suite(.enabled(if: Tier.faults.isAsked))
+@Suite(.saysSeed, .enabled(if: Tier.faults.isAsked))
 struct KillFaultTests {
     /// The store has 100,000 rows, where there is time; half of the kills wait for the commit.
     @Test(arguments: ["migrate", "change", "infer"], [false, true])
@@ -54,20 +55,22 @@ private struct KillTrial {
     /// Six of them share the time.
     func run() throws {
         var outcomes: [RecoveryOutcome: Int] = [:]
-        var done = 0
+        var (done, random) = (0, SeededGenerator.ofRun(verb))
         for kill in Tier.faults.rounds(quick: 3, full: 100, sharedBy: 6) {
-            outcomes[try killOnce(atCommit: kill % 2 == 1), default: 0] += 1
+            let share = Double.random(in: 0...1.1, using: &random)
+            outcomes[try killOnce(atCommit: kill % 2 == 1, after: share), default: 0] += 1
             done += 1
         }
         let counts = outcomes.map { "\($0.key) \($0.value)" }.sorted().joined(separator: ", ")
         print("KillTests: \(verb): \(done) kills, healed as: \(counts)")
     }
 
-    private func killOnce(atCommit: Bool) throws -> RecoveryOutcome {
+    /// - Parameter share: of the time of an undisturbed run, or of its commit.
+    private func killOnce(atCommit: Bool, after share: Double) throws -> RecoveryOutcome {
         try reset()
         let child = try EngineChild(verb, fixture.store)
         if atCommit { child.wait(for: "commit") }
-        Thread.sleep(forTimeInterval: .random(in: 0...(atCommit ? commit : whole) * 1.1))
+        Thread.sleep(forTimeInterval: share * (atCommit ? commit : whole))
         child.kill()
         let hash = try fixture.logicalHash()
         #expect(hash == oldHash || hash == newHash)

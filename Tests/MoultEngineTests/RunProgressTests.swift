@@ -129,6 +129,9 @@ struct RunProgressTests {  // tier: long
         let isBackup = kind.name == "backed up"
         #expect(Set(said) == (isBackup ? [] : Set(made.map { "Made the backup \($0)" })))
         #expect(!isBackup || made.count == 1)
+        // What drops nothing yet, and what has no sound store to keep, may do without one.
+        let others = ["deferred", "deferred work finished", "backup restored over a damaged store", "rehearsed"]
+        #expect(!made.isEmpty || others.contains(kind.name))
         // A way that stops at each version goes through the phases once for each pass.
         let phases = all.map { MigrationProgress.Phase.allCases.firstIndex(of: $0.phase) ?? 0 }
         let returns = zip(phases, phases.dropFirst()).count { $0 > $1 }

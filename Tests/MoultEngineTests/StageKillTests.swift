@@ -7,6 +7,7 @@ import Testing
 
 /// Kills a migration of three stages with code between them at random moments; afterwards every aircraft
 /// has its data, whatever the version, and the next run finishes.
+@Suite(.saysSeed)
 struct StageKillTests {  // tier: long
     @Test(arguments: ["stages", "stops"])
     func `a killed decomposition loses nothing and the next run finishes it`(verb: String) throws {
@@ -14,7 +15,7 @@ struct StageKillTests {  // tier: long
     }
 }
 
-@Suite(.enabled(if: Tier.faults.isAsked))
+@Suite(.saysSeed, .enabled(if: Tier.faults.isAsked))
 struct StageKillFaultTests {
     @Test(arguments: ["stages", "stops"])
     func `a killed decomposition loses nothing and the next run finishes it`(verb: String) throws {
@@ -51,10 +52,10 @@ private struct StageKillTrial {
     /// Only a kill that met the run alive counts.
     func run(kills: Int) throws {
         var found: [String: Int] = [:]
-        var (done, tries) = (0, 0)
+        var (done, tries, random) = (0, 0, SeededGenerator.ofRun(verb))
         for _ in Tier.faults.rounds(quick: kills * 4, full: kills * 4, sharedBy: 2) where done < kills {
             tries += 1
-            guard let result = try killOnce(held: tries % 2 == 1) else { continue }
+            guard let result = try killOnce(held: tries % 2 == 1, &random) else { continue }
             found[result, default: 0] += 1
             done += 1
         }
@@ -66,17 +67,19 @@ private struct StageKillTrial {
     /// - Parameter held: whether the run waits for its death at the beginning of a phase. Such a kill meets it alive
     ///   however busy the machine is; the others may come too late.
     /// - Returns: the version that the killed run left, and as what it was healed; nil where it had ended by itself.
-    private func killOnce(held: Bool) throws -> String? {
+    private func killOnce(held: Bool, _ random: inout SeededGenerator) throws -> String? {
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
             try FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
         }
         try Self.copy(template.path, to: folder.path)
         // The moment is random within a random phase, or within all.
         let phases = ["lock", "backup", "copy", "change", "verify", "commit"]
-        let phase = held || .random(in: 0..<7) > 0 ? phases.randomElement() : nil
+        let phase = held || .random(in: 0..<7, using: &random) > 0 ? phases.randomElement(using: &random) : nil
         let child = try EngineChild(verb, store, stoppingAt: held ? phase : nil)
         if let phase { child.wait(for: phase) }
-        if !held { Thread.sleep(forTimeInterval: .random(in: 0...(phase == nil ? whole : whole / 10))) }
+        if !held {
+            Thread.sleep(forTimeInterval: .random(in: 0...(phase == nil ? whole : whole / 10), using: &random))
+        }
         let wasAlive = child.process.isRunning
         child.kill()
         let left = try version()

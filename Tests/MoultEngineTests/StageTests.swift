@@ -272,15 +272,16 @@ struct StageTests {
         let registry = Self.registry(after: [
             "try": StepCode { context in
                 let nameless = try context.insert("Aircraft")
-                _ = try? context.save()
+                #expect(throws: (any Error).self) { try context.save() }
                 try context.delete(nameless)
                 let store = try #require(context.coordinator.stores.first)
-                _ = try? store.writing {
-                    // So much that pages go to the file before the end.
-                    try store.withConnection {
-                        try $0.execute("PRAGMA main.cache_size = 5; UPDATE ZAIRCRAFT SET ZNAME = hex(zeroblob(500))")
+                // So much that pages go to the file before the end.
+                let sql = "PRAGMA main.cache_size = 5; UPDATE ZAIRCRAFT SET ZNAME = hex(zeroblob(500))"
+                #expect(throws: Refused.self) {
+                    try store.writing {
+                        try store.withConnection { try $0.execute(sql) }
+                        throw Refused()
                     }
-                    throw Refused()
                 }
             }
         ])

@@ -26,6 +26,22 @@ struct SimulationTests {  // tier: long
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
     }
 
+    @Test func `stripes share the seeds, and a ledger leaves out those that it has`() throws {
+        let (scratch, folder) = (try ScratchFolder(), try ScratchFolder())
+        let ledger = "\(folder.path)/ledger"
+        let asked = ["--seeds", "1-4", "--steps", "3", "--ledger", ledger, "--commit"]
+        for stripe in ["1/2", "2/2"] {
+            let (exit, output) = try run(asked + ["one", "--stripe", stripe], in: scratch)
+            #expect(exit == 0 && output.contains(" 2 lives, 6 steps"), "\(output)")
+        }
+        let lines = try String(contentsOfFile: ledger, encoding: .utf8).split(separator: "\n").map(String.init)
+        #expect(lines.sorted() == (1...4).map { "one usual \($0) 3 holds" })
+        #expect(try run(asked + ["one"], in: scratch).output.contains("simulate: 0 lives"))
+        #expect(try run(asked + ["two"], in: scratch).output.contains(" 4 lives"))
+    }
+
+    @Test func `lives were kept`() { #expect(Self.files.count > 20) }
+
     @Test(arguments: files)
     func `a life that failed once holds`(file: String) throws {
         let scratch = try ScratchFolder()

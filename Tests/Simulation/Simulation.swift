@@ -24,7 +24,8 @@ import MoultBasics
 // of external data that no row names; nothing is wider readable than the store, which keeps its permissions. What a disk
 // writes wrong for a program, and not for Moult, is compared by nobody: the newest backup must bring the store back.
 //
-// A life that fails is cut down (`LifeShrinker`) and written to Tests/Simulation/Kept, where it is a test from then on.
+// A life that fails is cut down (`LifeShrinker`) and written to Tests/Simulation/Kept, where it is a test from then on. A
+// ledger (`LifeLedger`) lets several processes, one after another or side by side, live the seeds of one range.
 //
 // In some lives the store has one configuration of its model. A mirror follows the store for a while: the second store
 // must be what a migration of the first is. In other lives SwiftData's API is a face too: classes that take their
@@ -44,6 +45,9 @@ func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8
 struct Simulation {
     let options: SimulationOptions
     private let folder: String
+    private let ledger: LifeLedger?
+    /// The first and the last seed that was lived.
+    private var lived: ClosedRange<UInt64>?
     private(set) var lives = 0
     private(set) var steps = 0
     private(set) var failures = 0
@@ -55,6 +59,9 @@ struct Simulation {
         // The path is the same for each life, and as long in each process, in case its length matters.
         let process = String(format: "%010d", getpid())
         folder = "\(try system.resolve(system.temporaryFolder))/moult-simulate-\(process)"
+        ledger = try options.ledger.map {
+            try LifeLedger($0, commit: options.commit, options.profile, steps: options.steps)
+        }
     }
 
     /// - Returns: whether every life held.
@@ -63,13 +70,13 @@ struct Simulation {
         let begun = Date()
         for path in options.replays { replay(path) }
         if options.replays.isEmpty || options.seeds != nil || options.minutes != nil {
-            var seed = options.seeds?.lowerBound ?? options.first
+            var seed = (options.seeds?.lowerBound ?? options.first) + options.stripe.number - 1
             let last = options.seeds?.upperBound ?? .max
             let seconds = options.minutes.map { $0 * 60 } ?? .infinity
             while seed <= last, Date().timeIntervalSince(begun) < seconds {
-                try live(seed)
-                if failures >= (options.endsWithFirst ? 1 : 10) { break }
-                seed += 1
+                if ledger?.has(seed) != true { try live(seed) }
+                if failures >= options.mostFailures { break }
+                seed += options.stripe.count
             }
         }
         let time = Date().timeIntervalSince(begun)
@@ -77,7 +84,8 @@ struct Simulation {
         where options.isTracing || what.hasPrefix("beyond ") {
             say("  \(count) × \(what)")
         }
-        say("simulate: \(lives) lives, \(steps) steps in \(Int(time)) s, \(failures) failing")
+        let seeds = lived.map { "seeds \($0.lowerBound)-\($0.upperBound), " } ?? ""
+        say("simulate: \(seeds)\(lives) lives, \(steps) steps in \(Int(time)) s, \(failures) failing")
         return failures == 0
     }
 
@@ -101,12 +109,16 @@ struct Simulation {
     private mutating func live(_ seed: UInt64) throws {
         let start = try LifeSchedule.life(seed: seed, options.profile, plant: options.plant)
         var schedule: LifeSchedule? = LifeSchedule(start)
+        lived = (lived?.lowerBound ?? seed)...seed
         let (failure, digest, life) = live(start, &schedule, count: options.steps)
-        guard let failure else { return say("seed \(seed): \(life.steps.count) steps hold, \(digest.prefix(16))") }
-        say("seed \(seed) FAILS at \(failure)")
-        if let step = life.steps.last { say("  \("\(step)".prefix(300))") }
-        guard options.shrinks > 0 else { return }
-        try keep(life, failure)
+        if let failure {
+            say("seed \(seed) FAILS at \(failure)")
+            if let step = life.steps.last { say("  \("\(step)".prefix(300))") }
+            if options.shrinks > 0 { try keep(life, failure) }
+        } else {
+            say("seed \(seed): \(life.steps.count) steps hold, \(digest.prefix(16))")
+        }
+        try ledger?.add(seed, steps: life.steps.count, holds: failure == nil)
     }
 
     private mutating func live(_ known: Life, _ schedule: inout LifeSchedule?, count: Int) -> (

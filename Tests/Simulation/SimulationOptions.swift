@@ -10,14 +10,19 @@ struct SimulationOptions {
     private(set) var plant: Life.Plant?
     /// Whether a failing life is cut down, and for how many seconds.
     private(set) var shrinks = 120.0
-    /// Whether the first life that fails is the last one.
-    private(set) var endsWithFirst = false
+    /// The number of failing lives that ends the run.
+    private(set) var mostFailures = 10
     /// Whether every step is printed.
     private(set) var isTracing = false
     /// The folder for the lives that fail.
     private(set) var keeps = "Tests/Simulation/Kept"
     /// The first seed where only a time is given.
     private(set) var first: UInt64 = 1
+    /// Which of the seeds this process lives: of so many in a row, the one with this number.
+    private(set) var stripe: (number: UInt64, count: UInt64) = (1, 1)
+    /// The file of the seeds that have been lived, and the commit that they count for.
+    private(set) var ledger: String?
+    private(set) var commit = ""
 
     init(_ arguments: [String]) {
         var words = arguments.dropFirst()
@@ -43,12 +48,22 @@ struct SimulationOptions {
             case "--plant":
                 guard let known = Life.Plant(rawValue: value) else { Self.refuse(value) }
                 plant = known
-            case "--first": endsWithFirst = value == "yes"
+            case "--first": mostFailures = value == "yes" ? 1 : 10
             case "--shrink": shrinks = Double(value) ?? 0
             case "--keep": keeps = value
+            case "--stripe":
+                let parts = value.split(separator: "/").compactMap { UInt64($0) }
+                guard parts.count == 2, parts[0] > 0, parts[0] <= parts[1] else { Self.refuse(value) }
+                stripe = (parts[0], parts[1])
+            case "--ledger":
+                ledger = value
+                mostFailures = .max
+            case "--commit": commit = value
             default: Self.refuse(option)
             }
         }
+        // A line names the commit, and says nothing of what is wrong on purpose.
+        if ledger != nil, commit.isEmpty || plant != nil { Self.refuse("--ledger without --commit, or with --plant") }
         if steps == 0 { steps = profile == .usual ? 40 : profile == .rare ? 300 : 25 }
     }
 

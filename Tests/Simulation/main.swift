@@ -8,6 +8,8 @@ import MoultSQLite
 //   moult-simulate --minutes 2           as many as there is time for, from --from
 //   moult-simulate --profile rare        usual, rare or long
 //   moult-simulate --replay FILE         a life that was kept
+//   moult-simulate --seeds 1-100 --ledger FILE --commit ID --stripe 1/2
+//                                        every second one, but those that the file has for this commit
 //
 // It exits with 1 if a life fails.
 

@@ -19,6 +19,13 @@ package final class ChildProcess: @unchecked Sendable {
 
     package struct Failure: Error, CustomStringConvertible { package let description: String }
 
+    /// Whether Graphviz is installed; a line says so where it is not.
+    package static let hasGraphviz: Bool = {
+        let isThere = (try? run("dot", ["-V"]).exit) == 0
+        if !isThere { print("SKIPPED: no dot for the pictures; Scripts/prerequisites installs Graphviz") }
+        return isThere
+    }()
+
     package let identifier: pid_t
     /// Nothing is started between the making of a pipe and the mark that keeps it from other children.
     private static let starting = NSLock()

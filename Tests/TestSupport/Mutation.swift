@@ -17,6 +17,11 @@ package struct SeededGenerator: RandomNumberGenerator {
     /// A seed that differs from run to run, or the one of a failure to repeat: `MOULT_SEED=123`. Expectations print it.
     package static let seedOfRun: UInt64 =
         ProcessInfo.processInfo.environment["MOULT_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
+
+    /// The numbers of this run for one of its trials, by words that differ from trial to trial.
+    package static func ofRun(_ words: String) -> SeededGenerator {
+        SeededGenerator(seed: words.utf8.reduce(seedOfRun) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
+    }
 }
 
 extension [UInt8] {

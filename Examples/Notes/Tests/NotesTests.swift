@@ -34,7 +34,7 @@ struct NotesTests {
         let notes = try context.fetch(FetchDescriptor<NotesV2.Note>())
         #expect(notes.count == 3 && notes.allSatisfy { !$0.isFavourite })
         let restaurants = try context.fetch(FetchDescriptor<NotesV2.Restaurant>())
-        #expect(restaurants.allSatisfy { $0.rating == 3 && $0.visits == nil })
+        #expect(!restaurants.isEmpty && restaurants.allSatisfy { $0.rating == 3 && $0.visits == nil })
         #expect(try store.sql("SELECT ZTITLE, ZCONTENT FROM ZNOTE ORDER BY Z_PK") == before)
     }
 

@@ -34,12 +34,13 @@ struct PermissionTests {  // tier: long
         let begun = Date()
         #expect(try moult.shell(example.command).exit == 0)
         let whole = Date().timeIntervalSince(begun)
+        var random = SeededGenerator.ofRun(example.command)
         for _ in Tier.faults.rounds(quick: 1, full: 200, sharedBy: Self.long.count) {
             let moult = try example.fixture()
-            let after = String(format: "%.3f", Double.random(in: 0...min(whole, 3)))
+            let after = String(format: "%.3f", Double.random(in: 0...min(whole, 3), using: &random))
             _ = try moult.shell("timeout -s KILL \(after) " + example.command)
             let readable = try Self.readable(moult)
-            #expect(readable == [], "after \(after) s")
+            #expect(readable == [], "after \(after) s, MOULT_SEED=\(SeededGenerator.seedOfRun)")
         }
     }
 

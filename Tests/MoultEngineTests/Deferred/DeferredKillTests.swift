@@ -6,6 +6,7 @@ import Testing
 @testable import MoultEngine
 
 /// Kills a program at random moments while it migrates and puts work off, and while it does that work.
+@Suite(.saysSeed)
 struct DeferredKillTests {  // tier: long
     @Test(arguments: ["defer", "finish"])
     func `a killed run leaves whole tasks and the next one finishes`(verb: String) throws {
@@ -13,7 +14,7 @@ struct DeferredKillTests {  // tier: long
     }
 }
 
-@Suite(.enabled(if: Tier.faults.isAsked))
+@Suite(.saysSeed, .enabled(if: Tier.faults.isAsked))
 struct DeferredKillFaultTests {
     @Test(arguments: ["defer", "finish"])
     func `a killed run leaves whole tasks and the next one finishes`(verb: String) throws {
@@ -55,16 +56,17 @@ private struct DeferredKillTrial {
     func run(kills: Int) throws {
         let start = Date()
         var met = [Int](repeating: 0, count: states.count)
+        var random = SeededGenerator.ofRun(verb)
         for _ in 0..<kills where Date().timeIntervalSince(start) < Tier.faults.seconds {
-            met[try killOnce()] += 1
+            met[try killOnce(after: .random(in: 0...whole * 1.1, using: &random))] += 1
         }
         print("DeferredKillTests: \(verb): kills by what was done already: \(met)")
     }
 
-    private func killOnce() throws -> Int {
+    private func killOnce(after seconds: Double) throws -> Int {
         let store = try template.copy()
         let child = try EngineChild(verb, store.path)
-        Thread.sleep(forTimeInterval: .random(in: 0...whole * 1.1))
+        Thread.sleep(forTimeInterval: seconds)
         child.kill()
         let place = try #require(states.firstIndex(of: Self.hash(store.path)))
         #expect(try EngineChild(verb, store.path).end() == 0)

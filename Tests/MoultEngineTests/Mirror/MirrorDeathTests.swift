@@ -46,7 +46,7 @@ private struct MirrorTrial {
             follower.kill()
             deaths += 1
             // An app that dies in a save, while a mirror follows it.
-            let app = try EngineChild("write", fixture.store)
+            let app = try EngineChild("write", fixture.store, seed: random.next())
             let second = try EngineChild("follow", fixture.store)
             app.wait(for: "saved")
             Thread.sleep(forTimeInterval: Double.random(in: 0...0.2, using: &random))

@@ -43,8 +43,10 @@ struct RepairAgreementTests {  // tier: long
     func `what a repair has repaired is not found again, and what it could not repair is`(trial: [Int]) throws {
         let library = try LibraryStore(history: true)
         try library.shell(HistoryDamageTests.rows)
-        // A later damage may be to what an earlier one has taken away.
-        for place in trial { _ = try? library.shell(Self.damages[place]) }
+        for (number, place) in trial.enumerated() {
+            // The second damage may be to what the first one has taken away.
+            do { try library.shell(Self.damages[place]) } catch  where number > 0 {}
+        }
         var report = RepairReport()
         for _ in 0..<2 {
             let repair = try StoreRepair(library.path, at: library.version, accepting: .all)

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 /// However a run dies, an object is in the store or in the quarantine, and never in both.
+@Suite(.saysSeed)
 struct QuarantineKillTests {  // tier: long
     @Test func `a killed run neither loses an object nor keeps one twice`() throws {
         try Self.trial(topics: 4_000)
@@ -19,13 +20,14 @@ struct QuarantineKillTests {  // tier: long
         let template = try Data(contentsOf: URL(fileURLWithPath: forum.path))
         let (whole, commit) = try time(forum)
         var ends: [RecoveryOutcome: Int] = [:]
+        var random = SeededGenerator.ofRun("\(topics)")
         for kill in Tier.faults.rounds(quick: 6, full: 200, sharedBy: 2) {
             try FileManager.default.removeItem(atPath: forum.sidecar.folder)
             try template.write(to: URL(fileURLWithPath: forum.path))
             let child = try EngineChild("mend", forum.path)
             let isLate = kill % 2 == 1
             if isLate { child.wait(for: "commit") }
-            Thread.sleep(forTimeInterval: .random(in: 0...(isLate ? commit : whole) * 1.1))
+            Thread.sleep(forTimeInterval: .random(in: 0...(isLate ? commit : whole) * 1.1, using: &random))
             child.kill()
             let outcome = try Migrator().recover(forum.path)
             ends[outcome, default: 0] += 1
@@ -57,7 +59,7 @@ struct QuarantineKillTests {  // tier: long
     }
 }
 
-@Suite(.enabled(if: Tier.faults.isAsked))
+@Suite(.saysSeed, .enabled(if: Tier.faults.isAsked))
 struct QuarantineFaultTests {
     @Test func `a killed run neither loses an object nor keeps one twice`() throws {
         try QuarantineKillTests.trial(topics: Tier.faults.isBounded ? 10_000 : 40_000)

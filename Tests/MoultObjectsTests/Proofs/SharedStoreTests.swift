@@ -19,15 +19,22 @@ struct SharedStoreTests {
     }
 }
 
-@Suite(.enabled(if: Tier.faults.isAsked))
+@Suite(
+    .enabled(if: Tier.faults.isAsked),
+    .compactMapIssues { issue in
+        var issue = issue
+        issue.comments.append("MOULT_SEED=\(TestSupport.SeededGenerator.seedOfRun)")
+        return issue
+    })
 struct SharedStoreFaultTests {
     @Test func `no acknowledged save of three processes is lost in many saves`() throws {
         try SharedStoreTrial(history: true).run(times: Tier.faults.seconds < 300 ? 250 : 1_000)
     }
 
     @Test func `what a killed process had saved stays, whenever it is killed`() throws {
+        var random = TestSupport.SeededGenerator.ofRun("kills")
         for kill in Tier.faults.rounds(quick: 1, full: 100, sharedBy: 2) {
-            try SharedStoreTrial(history: kill % 2 == 0).kill(after: .random(in: 0...0.4))
+            try SharedStoreTrial(history: kill % 2 == 0).kill(after: .random(in: 0...0.4, using: &random))
         }
     }
 }

@@ -26,12 +26,20 @@ struct CorpusSaveTests {
         return try SQLiteShell.run(path, queries.joined(separator: "; "))
     }
 
+    /// The model inside a store, where it is that of all its entities.
+    private static func model(of path: String) throws -> ManagedObjectModel? {
+        let snapshot = try ReadOnlyStore.read(path) { try StoreSnapshot($0.connection) }
+        let model = try StoreRecognition(of: snapshot).model
+        return model.flatMap { VersionHashes(of: $0).isCompatible(with: snapshot.hashes) ? $0 : nil }
+    }
+
+    @Test func `most real stores are tried`() throws {
+        #expect(try Corpus.stores.count { try Self.model(of: $0) != nil } > Corpus.stores.count / 2)
+    }
+
     @Test(arguments: Corpus.stores)
     func `writing again what is there changes no row, and new objects go without a trace`(path: String) throws {
-        let snapshot = try? ReadOnlyStore.read(path) { try StoreSnapshot($0.connection) }
-        guard let snapshot, let model = try StoreRecognition(of: snapshot).model,
-            VersionHashes(of: model).isCompatible(with: snapshot.hashes)
-        else { return }
+        guard let model = try Self.model(of: path) else { return }
         let folder = try ScratchFolder()
         let copy = try folder.copyStore(path)
         let store: ObjectStore

@@ -29,11 +29,9 @@ struct DiagramTests {  // tier: long
         }
     }
 
-    private static let hasGraphviz = (try? ChildProcess.run("dot", ["-V"]).exit) == 0
-
     private func expectDrawn(_ diagram: Diagram, _ comment: Comment) throws {
         #expect(try strangeLines(diagram.mermaid) == [], comment)
-        guard Self.hasGraphviz else { return }
+        guard ChildProcess.hasGraphviz else { return }
         let svg = try Graphviz.svg(diagram)
         #expect(svg.contains("</svg>"), comment)
         #expect(svg.components(separatedBy: "class=\"node\"").count - 1 == diagram.boxes.count, comment)

@@ -5,8 +5,6 @@ import Testing
 
 @Suite("The picture of the model on the page")
 struct ModelPageTests {
-    private static let hasGraphviz = (try? ChildProcess.run("dot", ["-V"]).exit) == 0
-
     @Test func `a slider leads through the versions, each with what it has changed`() async throws {
         let forum = try ForumStore()
         let visit = try await Visit.begun(forum.settings())
@@ -37,7 +35,7 @@ struct ModelPageTests {
         #expect(!page.contains("type=\"range\"") && page.contains("<figure class=\"picture\""))
     }
 
-    @Test(.enabled(if: hasGraphviz))
+    @Test(.enabled(if: ChildProcess.hasGraphviz))
     func `the entities of a picture lead to their own pages, with the same versions`() async throws {
         let forum = try ForumStore()
         let visit = try await Visit.begun(forum.settings())
