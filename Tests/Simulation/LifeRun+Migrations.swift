@@ -62,42 +62,41 @@ extension LifeRun {
     func migrating(to target: Int, _ way: Life.Way, keepsReturned: Bool) throws -> Work {
         let target = min(target, history.models.count - 1)
         guard target >= now.version else {
-            return Work(
-                refusals: ["storeAhead", "noPath", "incompatibleVersion", "locked", "deferredWork"], mustBeRefused: true
-            ) {
+            // The versions are one chain, and all are known.
+            return Work(refusals: locks.union(["storeAhead"]), mustBeRefused: true) {
                 _ = try self.face.migrate(to: target, .plain, [], into: nil)
                 return nil
             }
         }
         if target == now.version { return nothing(to: target, way) }
+        if case .quarantining(let entity, let remainder) = way {
+            return try settingApart(to: target, entity, remainder)
+        }
         let stops = [.stops, .container, .swiftData].contains(way)
-        let path = try history.path(from: now.version, to: target, keepsReturned: keepsReturned && !stops)
+        var path = try history.path(from: now.version, to: target, keepsReturned: keepsReturned && !stops)
         let states = self.way(to: target, kept: path.kept, stops: way == .stops)
         guard let last = states.last else { return Work { nil } }
-        let answers = way == .stops ? history.answers : path.answers
-        var refusals: Set<String> = app != nil || reader != nil ? ["locked"] : []
-        var mustBeRefused = false
-        if now.isDeferred { refusals.insert("deferredWork") }
+        if way == .stops { path.answers = history.answers }
         let unfit = unfit(last)
-        refusals.formUnion(unfit)
+        var refusals = locks.union(unfit)
         // An app that has the store open opens no other container, and a call with a budget may pause before.
-        mustBeRefused = last.conflict == .mustRefuse && !(way == .container && app != nil) && !way.hasBudget
-        // A mapping model that computes a value from others drops the value that was there.
-        let hasMapping = ((now.version + 1)...target).contains { history.mappings[$0] != nil }
+        var mustBeRefused = last.conflict == .mustRefuse && !(way == .container && app != nil) && !way.hasBudget
         switch way {
-        case .inPlace: refusals.formUnion(["unsupported", "dataConflict", "usage"])
+        case .inPlace:
+            if mayWriteRows(to: target) { refusals.insert("unsupported") }
+            if history.stages.keys.contains(where: { $0 > now.version && $0 <= target }) { mustBeRefused = true }
         case .refusing:
-            if hasMapping || last.loses(against: now, model(), model(target)) { refusals.insert("lossNotAccepted") }
-            if !hasMapping, target == now.version + 1, history.stages[target] == nil {
+            if mayLose(states) { refusals.insert("lossNotAccepted") }
+            if target == now.version + 1, !hasCode(to: target) {
                 let gone = gone(in: last)
                 // An answer may say that the values go.
-                let dropped = Set(answers.filter { $0.is == .drop }.flatMap { [$0.property, $0.old] })
+                let dropped = Set(path.answers.filter { $0.is == .drop }.flatMap { [$0.property, $0.old] })
                 mustBeRefused =
                     mustBeRefused || !gone.objects.isEmpty
-                    || gone.values.contains { !$0.key.contains(".") && !dropped.contains($0.key) }
+                    || gone.properties.contains { !$0.contains(".") && !dropped.contains($0) }
             }
-        case .deferred: refusals.insert("unsupported")
-        case .budget: refusals.formUnion(["unsupported"] + (isTyped ? ["budgetTooSmall"] : []))
+        // The command line's calls have a time, in which no unit may fit.
+        case .budget: if isTyped { refusals.insert("budgetTooSmall") }
         default: break
         }
         return Work(
@@ -106,8 +105,8 @@ extension LifeRun {
             refusals: refusals, mustBeRefused: mustBeRefused,
             reached: way == .stops && !unfit.isEmpty ? Array(states.dropLast()) : [],
             settleOutput: way == .into ? { try self.settleNewFile(self.newFile(target), last) } : {}
-        ) {
-            try self.perform(way, to: target, last, answers)
+        ) { [path] in
+            try self.perform(way, to: target, last, path)
         }
     }
 
@@ -126,9 +125,8 @@ extension LifeRun {
             answers.append(
                 Answer(from: self.name(now.version), to: newer.name, entity: name, property: kept, is: .keep))
         }
-        let locks = app != nil || reader != nil ? ["locked"] : []
         return Work(
-            refusals: Set([barred.code] + locks + (now.isDeferred ? ["deferredWork"] : [])), mustBeRefused: true
+            refusals: locks.union([barred.code] + (now.isDeferred ? ["deferredWork"] : [])), mustBeRefused: true
         ) { [answers] in
             do {
                 let context = StoreSession.Context(versions, answers: try Answers(answers))
@@ -155,7 +153,7 @@ extension LifeRun {
     }
 
     private func nothing(to target: Int, _ way: Life.Way) -> Work {
-        Work(refusals: app != nil || reader != nil ? ["locked"] : []) {
+        Work(refusals: locks) {
             guard ![.into, .container, .swiftData].contains(way) else { return nil }
             let said = try self.face.migrate(to: target, .plain, self.history.answers, into: nil)
             if said.end != .nothing {
@@ -184,18 +182,26 @@ extension LifeRun {
 
     /// - Returns: the state that the store must have.
     private func perform(
-        _ way: Life.Way, to target: Int, _ last: Snapshot, _ answers: [Answer]
+        _ way: Life.Way, to target: Int, _ last: Snapshot, _ path: ModelHistory.AnsweredPath
     ) throws -> Snapshot? {
+        let answers = path.answers
+        func check(_ said: Said.Migration) throws {
+            // Each stop loses from what the one before has made.
+            guard said.end == .done, path.passes.count == 1, way != .stops || target == now.version + 1 else { return }
+            try self.check(said.losses, last, kept: path.kept)
+        }
         switch way {
         case .budget:
             // A call that died goes on at the next one.
             defer { if disk.hasDied { paused = target } }
-            let isPaused = try face.migrate(to: target, way, answers, into: nil).end == .paused
-            paused = isPaused ? target : nil
-            guard isPaused || last.conflict < .mustRefuse else {
+            let said = try face.migrate(to: target, way, answers, into: nil)
+            try check(said)
+            paused = said.end == .paused ? target : nil
+            if said.end == .paused { return now }
+            guard last.conflict < .mustRefuse else {
                 throw LifeFailure(kind: "not refused", words: "a value has no equal in its new type")
             }
-            return isPaused ? now : last
+            return last
         case .container:
             guard app == nil else { return now }
             try CoreDataProgram.migrate(
@@ -213,14 +219,14 @@ extension LifeRun {
             last.transactions = nil
             return last
         case .into:
-            let path = newFile(target)
-            try check(face.migrate(to: target, way, answers, into: path), last)
-            if try !hasMet && !system.exists(path) {
-                throw LifeFailure(kind: "no new file", words: "at \(path)")
+            let file = newFile(target)
+            try check(face.migrate(to: target, way, answers, into: file))
+            if try !hasMet && !system.exists(file) {
+                throw LifeFailure(kind: "no new file", words: "at \(file)")
             }
             return now
         default:
-            try check(face.migrate(to: target, way, answers, into: nil), last)
+            try check(face.migrate(to: target, way, answers, into: nil))
             if way == .rehearsal { return now }
             paused = nil
             let waits = way == .deferred && Migrator().hasDeferredWork(store)
@@ -243,46 +249,6 @@ extension LifeRun {
             try system.removeTree(other)
         }
     }
-
-    /// The objects, and the values of objects that stay, that the next version has no place for: by entity, and by
-    /// attribute.
-    private func gone(in last: Snapshot) -> (objects: [String: Int64], values: [String: Int64]) {
-        let (old, new) = (model(), model(last.version))
-        var (objects, values) = ([String: Int64](), [String: Int64]())
-        for (number, object) in now.world.objects {
-            guard last.world.objects[number] != nil else {
-                objects[old.entity(object.entity)?.name ?? "", default: 0] += 1
-                continue
-            }
-            let known = Set(new.lineage(object.entity).flatMap(\.attributes).map(\.id))
-            for attribute in old.lineage(object.entity).flatMap(\.attributes)
-            where !known.contains(attribute.id) && object.values[attribute.id] ?? "-" != "-" {
-                values[attribute.description.name, default: 0] += 1
-            }
-        }
-        return (objects, values)
-    }
-
-    /// What a report says is lost is what the reference says is lost.
-    private func check(_ migration: Said.Migration, _ last: Snapshot) throws {
-        guard last.version == now.version + 1, history.mappings[last.version] == nil,
-            history.stages[last.version] == nil, migration.end != .nothing,
-            !migration.losses.contains(where: \.isPutOff)
-        else { return }
-        let (gone, values) = gone(in: last)
-        var said: [String: Int64] = [:]
-        for loss in migration.losses where loss.kind == "rows" { said[loss.entity, default: 0] += loss.count ?? 0 }
-        if gone != said.filter({ $0.value != 0 }) {
-            throw LifeFailure(kind: "losses differ", words: "objects: \(said) are said, and \(gone) are gone")
-        }
-        var saidValues: [String: Int64] = [:]
-        for loss in migration.losses where loss.kind == "values" && loss.reason != "unexplained" {
-            saidValues[loss.member ?? "", default: 0] += loss.count ?? 0
-        }
-        if values != saidValues.filter({ $0.value != 0 }) {
-            throw LifeFailure(kind: "losses differ", words: "values: \(saidValues) are said, and \(values) are gone")
-        }
-    }
 }
 
 extension Life.Way {
@@ -294,22 +260,5 @@ extension LifeRun.Snapshot {
         var state = self
         state.isDeferred = true
         return state
-    }
-
-    /// Whether it has less than the state before: objects, values or links.
-    fileprivate func loses(against old: Self, _ model: HistoryModel, _ new: HistoryModel) -> Bool {
-        if old.world.objects.keys.contains(where: { world.objects[$0] == nil }) { return true }
-        for (number, object) in old.world.objects {
-            let after = world.objects[number]?.values ?? [:]
-            if object.values.contains(where: { $0.value != "-" && after[$0.key] == nil }) { return true }
-        }
-        return model.links.contains { link in
-            let before = old.world.pairs[link.id]?.forward ?? [:]
-            let after = world.pairs[link.id]?.forward ?? [:]
-            let isOrderLost = link.ends.contains(where: \.isOrdered)
-            return isOrderLost
-                && new.link(link.id).map { $0.ends.map(\.isOrdered) != link.ends.map(\.isOrdered) } != false
-                || before.contains { Set(after[$0.key] ?? []) != Set($0.value) }
-        }
     }
 }

@@ -135,7 +135,7 @@ extension LifeRun {
         }
         guard after.world.lacking(in: new).isEmpty else { return Work { nil } }
         var visit = Visit(last: last, after: after)
-        var work = Work(refusals: ["unsupported"]) {
+        var work = Work(refusals: mayBeOneWay(to: mirror.target) ? ["unsupported"] : []) {
             var store = try MirroredStore(of: self.store, self.context(mirror.answers, .plain), on: self.disk.system)
             _ = try store.cutOver()
             visit.hasBegun = true
@@ -148,7 +148,11 @@ extension LifeRun {
                     visit.after.world.objects[number]?.key = key
                 }
             }
-            try store.undoCutOver()
+            do { try store.undoCutOver() } catch let error as MigrationError
+                where error.code == .unsupported && !self.hasMet
+            {
+                throw LifeFailure(kind: "no way back", words: "after a cut-over that was not one-way: \(error)")
+            }
             visit.isDone = true
             return nil
         }

@@ -112,9 +112,6 @@ extension LifeRun {
 
     /// How an app's code on the way to a version refuses such a text, if it does not take it repaired.
     func refusalsOfCode(to target: Int) -> Set<String> {
-        let hasCode = ((now.version + 1)...target).contains {
-            history.stages[$0] != nil || history.mappings[$0] != nil
-        }
-        return hasCode && hasSpoiltText ? ["dataConflict", "storeCorrupted", "policyFailed", "stageFailed"] : []
+        hasCode(to: target) && hasSpoiltText ? ["dataConflict", "storeCorrupted", "policyFailed", "stageFailed"] : []
     }
 }

@@ -67,8 +67,12 @@ final class LifeRun {
     var highest: [String: Int] = [:]
     /// The number of the last transaction of history that was given, by the store.
     private var lastTransaction: Int?
+    /// The transactions of its history.
+    private(set) var saves: [StoreWitness.Transaction] = []
     /// The files of external data that the store's rows name.
     private var namedFiles: Set<String> = []
+    /// The digest of the store's file and its log, as the last step has left them.
+    private var bytes = ""
     var app: (any Program)?
     /// The version and the path with which the app opened the store.
     var appVersion = 0
@@ -83,11 +87,17 @@ final class LifeRun {
     var mirror: Mirror?
     /// The version that calls with a budget are on the way to.
     var paused: Int?
+    /// What a rollback means that names no backup.
+    var lastRun = LastRun.none
+    /// What the step has damaged.
+    private(set) var wound: Wound?
+    /// What is in the quarantine, and may come back.
+    var apart: Apart?
     private(set) var number = -1
     /// Whether the machine has lost power, after which the end of a log may be torn.
     private(set) var hasLostPower = false
     private var ahead: Int64 = 0
-    private var action = Life.Action.close
+    private(set) var action = Life.Action.close
     /// Whether the command line does the step.
     private(set) var isTyped = false
     /// The command line, once it has been used.
@@ -114,6 +124,7 @@ final class LifeRun {
         root = folder
         field = root + "/field"
         store = field + "/Life.sqlite"
+        WatchedVFS.seedRandomness(life.seed)
         try system.makeFolder(root)
         try system.makeFolder(field)
         try system.makeFolder(field + "/temporary")
@@ -142,6 +153,7 @@ final class LifeRun {
     func end() {
         letGo()
         disk.detach()
+        WatchedVFS.seedRandomness(nil)
         _ = try? system.removeTree(root)
     }
 
@@ -193,7 +205,9 @@ final class LifeRun {
         }
         if case .move = step.action { try makePlace() }
         if !keepsRival(step.action) { leaveRival() }
+        wound = if case .mend(let damage) = step.action { try wound(by: damage) } else { nil }
         armed = Set(faults.map(\.kind))
+        WatchedVFS.seedRandomness(life.seed &+ UInt64(number + 1))
         try disk.arm(faults, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
         let work = try work(step.action)
         let memory = faults.first(where: \.kind.isOfMemory)
@@ -238,19 +252,28 @@ final class LifeRun {
             try settleMirror(work, ending, isDamageAllowed: isNoticed || isGivenUp)
         }
         let isDone = if case .done = ending { !hit } else { false }
+        let (before, known) = (now, Set(backups.keys))
         let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
         try settle(
             isRestore || isGivenUp ? [] : found.map { [$0] } ?? candidates,
             copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
             isDone: isDone, isDamageAllowed: isNoticed || isGivenUp)
+        noteRun(after: before, ending, hit: hit, known: known)
         let kinds = step.faults.map { ", \($0.kind)" }.joined()
         let what = "\(step.word)\(kinds)\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
-        trace.append("\(number) \(what): \(ending.word), \(called) calls, \(read) reads, \(stateDigest)")
+        trace.append("\(number) \(what): \(ending.word), \(called) calls, \(read) reads, \(stateDigest), \(bytes)")
     }
 
     /// Makes the folder that a move leads to.
     private func makePlace() throws {
+        // Records and backups stay at each place that a store has left: in a long series, people tidy up.
+        if life.profile == .rare {
+            let taken = Set([store, appStore].map(Path.folder))
+            for place in (1..<max(moves, 1)).map({ "\(field)/place \($0)" }) where !taken.contains(place) {
+                try system.removeTree(place)
+            }
+        }
         moves += 1
         let folder = "\(field)/place \(moves)"
         try system.makeFolder(folder)
@@ -295,36 +318,6 @@ final class LifeRun {
         var body: () throws -> Snapshot?
     }
 
-    private func judge(
-        _ result: Result<Snapshot?, any Error>, _ work: Work, _ hit: Bool
-    ) throws -> (Ending, [Snapshot]) {
-        let all = [now] + (work.new.map { [$0] } ?? []) + work.between
-        if disk.hasDied { return (.died, all) }
-        switch result {
-        case .success(let state):
-            if work.mustBeRefused, !hit {
-                throw LifeFailure(kind: "not refused", words: "the reference says \(work.refusals.sorted())")
-            }
-            return (.done, [state ?? work.new ?? now])
-        case .failure(let failure as LifeFailure): throw failure
-        case .failure(let error as NothingSaved):
-            try checkReason(error.cause, work)
-            return (.failed(error.cause), [now])
-        case .failure(let error) where hit:
-            try checkReason(error, work)
-            return (.failed(error), all)
-        case .failure(let error as MigrationError):
-            guard work.refusals.contains(error.code.description) else {
-                throw LifeFailure(kind: "refused: \(error.code)", words: "\(error)")
-            }
-            return (.refused(error), [now] + work.reached)
-        case .failure(let error):
-            let isInvalid = error is ValidationErrors || error is ManagedObjectValidationError
-            if isInvalid, work.refusals.contains("validation") { return (.failed(error), [now]) }
-            throw LifeFailure(kind: "failed", words: "\(error)")
-        }
-    }
-
     /// No program has the store open any more.
     private func letGo() {
         leaveRival()
@@ -344,11 +337,14 @@ final class LifeRun {
     private func settle(
         _ candidates: [Snapshot], copied: [Snapshot], isDone: Bool, isDamageAllowed: Bool
     ) throws {
-        let (before, last, named) = (now, lastTransaction, namedFiles)
+        let (before, last, named, saved) = (now, lastTransaction, namedFiles, saves)
         do {
             now = try identify(store, among: candidates, "the store")
             if case .rollBack = action, let last, let given = lastTransaction, given < last {
                 throw LifeFailure(kind: "law broken", words: "the transaction \(last) will be given again")
+            }
+            if case .trimHistory(let trim) = action, isDone, saves != trim.left(of: saved) {
+                throw LifeFailure(kind: "history differs", words: "\(saves) are left of \(saved)")
             }
             // The states with and without deferred work have the same objects.
             if candidates.contains(where: \.isDeferred) { now.isDeferred = Migrator().hasDeferredWork(store) }
@@ -360,14 +356,31 @@ final class LifeRun {
             if action.isOfProgram { given = [:] }
         }
         try noteKeys(after: before)
-        try noteBackups(among: [before, now] + candidates + copied, isDone: isDone)
         if isDone, !before.isDeferred, !now.isDeferred { try checkFiles(namedBefore: named) }
+        try noteReach()
+        if isQuiet { return }
+        try noteBackups(among: [before, now] + candidates + copied, isDone: isDone)
         try checkRights()
+    }
+
+    /// Whether a step of a long series touches no record, so that they are looked at after the next that does.
+    var isQuiet: Bool {
+        let isAsking = if case .ask = action { true } else { action.isOfProgram }
+        return isAsking && life.profile == .rare && armed.isEmpty && mirror == nil
+    }
+
+    /// Counts the bounds that a long life crosses.
+    private func noteReach() throws {
+        guard life.profile == .long else { return }
+        if try system.status(of: store)?.size ?? 0 > 1 << 30 { tally["beyond 2^30 bytes"] = 1 }
+        if highest.values.contains(where: { $0 > 1 << 31 }) { tally["beyond the key 2^31"] = 1 }
     }
 
     /// Which of the candidates a store is, by the witness.
     func identify(_ path: String, among candidates: [Snapshot], _ what: String) throws -> Snapshot {
         let copy = try copy(path)
+        // Of a gigabyte, it would take longer than the step.
+        if path == store, life.profile != .long { bytes = try digest(of: copy) }
         let hashes: [String: [UInt8]]
         do {
             hashes = try StoreWitness.hashes(copy)
@@ -391,15 +404,15 @@ final class LifeRun {
                     (kind, difference) = ("law broken", complaint)
                     continue
                 }
-                if let wanted = candidate.transactions, let found = witness.transactions, wanted != found {
+                if let wanted = candidate.transactions, let found = witness.history?.count, wanted != found {
                     (kind, difference) = ("history differs", "\(found) transactions instead of \(wanted)")
                     continue
                 }
                 var state = candidate
-                state.transactions = witness.transactions
+                state.transactions = witness.history?.count
                 if path == store {
                     (highest, lastTransaction) = (witness.highest, witness.lastTransaction)
-                    namedFiles = witness.namedFiles
+                    (namedFiles, saves) = (witness.namedFiles, witness.history ?? [])
                 }
                 return state
             } catch {
@@ -418,6 +431,12 @@ final class LifeRun {
             try system.copy(path + suffix, to: "\(folder)/\(Path.name(of: path))\(suffix)", .byUmask)
         }
         return "\(folder)/\(Path.name(of: path))"
+    }
+
+    private func digest(of path: String) throws -> String {
+        let files = try ["", "-wal"].filter { try system.exists(path + $0) }
+        let parts = try files.map { try $0 + system.digest(of: path + $0).hexadecimal }
+        return String(Digest.sha256(parts.joined(separator: " ").utf8).hexadecimal.prefix(16))
     }
 
     static func support(of path: String) -> String {
@@ -482,11 +501,17 @@ final class LifeRun {
         let listed = try StoreKeeper(store).backups().backups
         for backup in listed
         where backups[backup.name] == nil && !damagedBackups.union(spoilt).contains(backup.name) {
+            if wound != nil {
+                // It holds the damage, to which nobody goes back.
+                try system.removeTree(backup.folder)
+                continue
+            }
             if let error = backup.error { throw LifeFailure(kind: "backup broken", words: "\(error)") }
             backups[backup.name] = try identify(backup.store, among: states, "the backup \(backup.name)")
         }
         let names = Set(listed.map(\.name))
-        let isKeeping = if case .move = action { false } else { isDone && life.profile != .long }
+        let isMoved = if case .move = action { true } else { false }
+        let isKeeping = isDone && !isMoved && wound == nil && life.profile != .long
         if isKeeping, let lost = spoilt.subtracting(names).min() {
             throw LifeFailure(kind: "backup lost", words: "\(lost), whose manifest cannot be read")
         }
@@ -518,7 +543,7 @@ final class LifeRun {
     /// Restores the newest backup, as a person does whose store was damaged by the disk and who was told.
     private func heal(_ failure: LifeFailure) throws {
         letGo()
-        paused = nil
+        (paused, lastRun) = (nil, .unknown)
         guard let name = backups.keys.max() else {
             hasEnded = true
             if action.isOfProgram { return }

@@ -21,7 +21,11 @@ struct LifeSchedule {
     static func life(seed: UInt64, _ profile: Life.Profile, plant: Life.Plant?) throws -> Life {
         var random = HistoryRandom(seed: seed)
         let versions = profile == .usual ? 6 : 12
-        let history = try ModelHistory(seed: random.next(), versions: versions, &random)
+        var history = try ModelHistory(seed: random.next(), versions: versions, &random)
+        // A store that has to grow needs a place for long values in each version.
+        for _ in 0..<50 where profile == .long && history.models.contains(where: { $0.held.longPlace == nil }) {
+            history = try ModelHistory(seed: random.next(), versions: versions, &random)
+        }
         var ground = Life.Ground()
         ground.isWAL = Int.random(in: 0..<4, using: &random) > 0
         ground.hasHistory = Bool.random(using: &random)
@@ -32,7 +36,7 @@ struct LifeSchedule {
             ground.lastKey = [(1 << 31) - 3, (1 << 32) - 2, (1 << 53) - 2].randomElement(using: &random) ?? 0
         }
         if profile == .long {
-            (ground.pageSize, ground.emptyBytes) = (seed % 2 == 0 ? 65_536 : 4_096, (1 << 30) + (1 << 26))
+            (ground.pageSize, ground.fullBytes) = (seed % 2 == 0 ? 65_536 : 4_096, (1 << 30) - (32 << 20))
             ground.lastKey = (1 << 31) - 40
         }
         ground.mode = [0o600, 0o640, 0o644].randomElement(using: &random)
@@ -79,6 +83,7 @@ struct LifeSchedule {
     /// Whether the command line can do it.
     private func hasCommand(_ action: Life.Action) -> Bool {
         switch action {
+        case .migrate(_, .quarantining, _): false
         case .migrate(_, let way, _): ![.container, .swiftData].contains(way)
         case .finish(let count): count ?? 1 == 1
         case .backUp, .rollBack, .prune, .move, .downgrade, .repair, .exportAndImport, .ask: true
@@ -135,6 +140,8 @@ struct LifeSchedule {
         let apis: [API] = run.history.isPlain ? [.objects, .coreData, .swiftData, .swiftData] : [.objects, .coreData]
         let api = apis.randomElement(using: &random) ?? .objects
         let last = run.history.models.count - 1
+        if profile == .long, isLikely(1, in: 3), let growth = growth(run) { return growth }
+        if run.canPutBack, isLikely(1, in: 2) { return .putBack }
         if run.now.isDeferred, isLikely(1, in: 3) { return .finish(isLikely(1, in: 2) ? nil : 1) }
         if run.now.isDeferred, isLikely(1, in: 4) { return .downgrade }
         if run.mirror != nil {
@@ -148,7 +155,7 @@ struct LifeSchedule {
                 return .mirror(.visit(made, api))
             case 80..<85: return .mirror(.stop)
             case 85..<88: return run.app == nil ? .open(api) : .close
-            case 88..<91: return .trimHistory
+            case 88..<91: return .trimHistory(trim())
             default: break
             }
         }
@@ -171,19 +178,57 @@ struct LifeSchedule {
             return .prune(days: Int.random(in: 0...9, using: &random), count: Int.random(in: 1...4, using: &random))
         case 75..<79: return .move
         case 79..<83: return .downgrade
-        case 83..<85: return .repair
-        case 85..<87: return .trimHistory
+        case 83..<85: return isLikely(1, in: 3) ? .repair : .mend(damage(run))
+        case 85..<87: return .trimHistory(trim())
         case 87..<88: return .recover
         case 88..<90: return .exportAndImport
         case 90..<92: return spoiling(run)
         case 96..<100 where run.now.version < last && run.mirror == nil && !run.now.isDeferred:
             return .mirror(.start(to: min(last, run.now.version + step())))
-        case 94..<95 where !run.backups.isEmpty: return .spoilManifest(some(run))
+        case 94..<95 where !run.backups.isEmpty && run.spoilt.count < 5: return .spoilManifest(some(run))
         case 95..<96: return barring(run)
         case 91..<93 where run.app != nil: return .close
         case 91..<94 where run.reader != nil: return .read(false)
         default: return .ask(to: min(last, run.now.version + step()))
         }
+    }
+
+    /// A save of long values, with which the file grows.
+    private mutating func growth(_ run: LifeRun) -> Life.Action? {
+        let model = run.model()
+        guard let (entity, attribute) = model.longPlace else { return nil }
+        var (world, changes) = (run.now.world, [Change]())
+        for byte in 1...3 {
+            guard case .insert(let number, let id, var values) = insertion(entity, model) else { continue }
+            values[attribute.id] = "x:0\(byte)*\(4 << 20)"
+            add(.insert(number, entity: id, values: values), &changes, &world, model)
+        }
+        return .save(.objects, changes)
+    }
+
+    private mutating func damage(_ run: LifeRun) -> Life.Damage {
+        let model = run.model()
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0..<3:
+            let isBackward = Bool.random(using: &random)
+            guard
+                let link = model.links.filter({ (isBackward ? $0.inverse : $0.end)?.isToMany == false })
+                    .randomElement(using: &random), let pairs = run.now.world.pairs[link.id],
+                let owner = (isBackward ? pairs.backward : pairs.forward).filter({ !$0.value.isEmpty }).keys.sorted()
+                    .randomElement(using: &random)
+            else { return .file }
+            return .dangling(link: link.id, of: owner, isBackward: isBackward)
+        case 3: return .counter(model.entities.filter { $0.parent == nil }.randomElement(using: &random)?.id ?? 0)
+        case 4: return .index(Int.random(in: 0..<100, using: &random))
+        case 5: return .stranger(run.now.world.objects.keys.sorted().randomElement(using: &random) ?? 0)
+        case 6: return .transaction
+        default: return .file
+        }
+    }
+
+    private mutating func trim() -> Life.Trim? {
+        let count = Int.random(in: 1...5, using: &random)
+        return [nil, .token(count), .date(count)].randomElement(using: &random) ?? nil
     }
 
     private mutating func some(_ run: LifeRun) -> Int {
@@ -197,6 +242,9 @@ struct LifeSchedule {
         let ways: [Life.Way] = [
             .plain, .plain, .plain, .normalised, .inPlace, .stops, .refusing, .rehearsal, .into, .deferred, .deferred,
             .container, .container, .uncompared, .budget(units()), .budget(units()),
+            .quarantining(
+                run.model().entities.randomElement(using: &random)?.id ?? 0,
+                remainder: Int.random(in: 0..<3, using: &random)),
         ]
         return ways.randomElement(using: &random) ?? .plain
     }
@@ -209,7 +257,9 @@ struct LifeSchedule {
             .readOnce, .readOn, .slow, .memoryOnce, .memoryOn,
         ]
         // What the disk writes wrong is noticed by Moult's own work alone, which another fault would keep from it.
-        let count = step.action.isOfProgram ? isForgiven(step.action, run) ? 1 : 0 : 2
+        var count = step.action.isOfProgram ? isForgiven(step.action, run) ? 1 : 0 : 2
+        // Of two damages the reference could say nothing.
+        if case .mend = step.action { count = 0 }
         let wrong = [Fault.Kind](repeating: .wrongBit, count: count)
         let kind = (loud + wrong).randomElement(using: &random) ?? .stop
         let first = fault(kind, of: step, run)

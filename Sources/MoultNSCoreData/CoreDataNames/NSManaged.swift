@@ -1,5 +1,6 @@
 import Foundation
 import MoultCoreData
+import Synchronization
 
 /// A property stored by the model, like `@NSManaged` on Apple's platforms. Its key is its own name, or the given one.
 ///
@@ -33,21 +34,37 @@ import MoultCoreData
         of owner: Owner, _ storage: ReferenceWritableKeyPath<Owner, NSManaged<Value>>
     ) -> String {
         if let key = owner[keyPath: storage].key { return key }
+        if let name = ManagedNames.known.withLock({ $0[storage] }) { return name }
         // A property wrapper does not know its name. Mark it, and look for the mark among the object's stored
         // properties.
         let mark = "\u{0}"
         owner[keyPath: storage].key = mark
+        defer { owner[keyPath: storage].key = nil }
         var mirror: Mirror? = Mirror(reflecting: owner)
         while let reflected = mirror {
             for child in reflected.children {
                 guard let label = child.label, (child.value as? any KeyedProperty)?.heldKey == mark else { continue }
-                let key = String(label.dropFirst())
-                owner[keyPath: storage].key = key
-                return key
+                let name = String(label.dropFirst())
+                ManagedNames.known.withLock { $0[storage] = name }
+                return name
             }
             mirror = reflected.superclassMirror
         }
         raise("@Managed", "\(Owner.self) was built without reflection metadata; name the key: @Managed(\"name\").")
+    }
+}
+
+/// The names of wrapped properties, each found once. A look at an object's stored properties takes long.
+private struct ManagedNames: @unchecked Sendable {
+    static let known = Mutex(ManagedNames())
+
+    // Key paths of stored properties capture nothing, so they can be shared between threads. The compiler makes one
+    // object for each, which is kept here, so that no other can have its identity.
+    private var names: [ObjectIdentifier: (path: AnyKeyPath, name: String)] = [:]
+
+    subscript(path: AnyKeyPath) -> String? {
+        get { names[ObjectIdentifier(path)]?.name }
+        set { if let newValue, names.count < 10_000 { names[ObjectIdentifier(path)] = (path, newValue) } }
     }
 }
 
@@ -72,8 +89,11 @@ extension NSManagedObject {
     }
 
     func setTypedValue<Value>(_ value: Value, _ key: String) {
-        let mirror = Mirror(reflecting: value)
-        setValue(mirror.displayStyle == .optional ? mirror.children.first?.value : value, forKey: key)
+        if let type = Value.self as? any OptionalValue.Type {
+            setValue(type.content(of: value), forKey: key)
+        } else {
+            setValue(value, forKey: key)
+        }
     }
 }
 
@@ -138,10 +158,13 @@ enum TypedValue {
 private protocol OptionalValue {
     static var none: Self { get }
     static var wrappedType: any Any.Type { get }
+    /// Returns what an optional of this type contains.
+    static func content(of optional: Any) -> Any?
 }
 
 extension Optional: OptionalValue {
     fileprivate static var wrappedType: any Any.Type { Wrapped.self }
+    fileprivate static func content(of optional: Any) -> Any? { (optional as? Wrapped?).flatMap(\.self) }
 }
 
 private protocol ObjectSet {

@@ -91,8 +91,10 @@ extension NSManagedObjectContext {
                 case .managedObjectIDResultType: return try graph.fetchIDs(fetch)
                 case .countResultType: return [NSNumber(value: try graph.count(fetch))]
                 case .dictionaryResultType:
-                    let rows = try graph.fetchRows(fetch).map(FetchedDictionary.init)
-                    return Result.self is [String: Any].Type ? rows.map(\.values) : rows
+                    let rows = try graph.fetchRows(fetch)
+                    if Result.self is [String: Any].Type { return try rows.map { try $0.dictionary } }
+                    guard let keys = rows.first?.columns.names.map({ NSString(string: $0) }) else { return [] }
+                    return try rows.map { try $0.foundationDictionary(keys) }
                 default:
                     let objects = try base.publicObjects(try graph.fetch(fetch), as: NSManagedObject.self)
                     if request.shouldRefreshRefetchedObjects {
@@ -104,6 +106,38 @@ extension NSManagedObjectContext {
                     return objects
                 }
             }
+        }
+    }
+}
+
+extension FetchedRow {
+    /// The values by the names of their columns; nil has none.
+    fileprivate var dictionary: [String: Any] {
+        get throws {
+            try columns.names.reduce(into: [:]) { values, name in
+                if let value = try self[name].flatMap(Self.foundation) { values[name] = value }
+            }
+        }
+    }
+
+    /// The same as Foundation's class.
+    ///
+    /// - Parameter keys: the names of the columns, which all rows share.
+    fileprivate func foundationDictionary(_ keys: [NSString]) throws -> NSDictionary {
+        var (present, objects): ([NSString], [Any]) = ([], [])
+        for (key, name) in zip(keys, columns.names) {
+            guard let value = try self[name].flatMap(Self.foundation) else { continue }
+            present.append(key)
+            objects.append(value)
+        }
+        return NSDictionary(objects: objects, forKeys: present)
+    }
+
+    private static func foundation(_ value: ExpressionValue) throws -> Any? {
+        switch value {
+        case .object(let id): id
+        case .decimal(let digits): NSDecimalNumber(string: digits)
+        default: try value.foundation(in: nil)
         }
     }
 }

@@ -94,8 +94,9 @@ extension Object {
         let present = try list(link)
         let wanted = ids.unique()
         if present == wanted { return }
-        let (old, new) = (Set(present), Set(wanted))
-        try context.fill(faultsAmong: old.symmetricDifference(new).map { try context.object(with: $0) })
+        let (old, new) = present.isEmpty ? ([], []) : (Set(present), Set(wanted))
+        let changed = present.isEmpty ? wanted : Array(old.symmetricDifference(new))
+        try context.fill(faultsAmong: changed.map { try context.object(with: $0) })
         let arriving = try wanted.filter { !old.contains($0) }.map { try context.required($0) }
         if let inverse = link.inverseName {
             let leaving = try present.filter { !new.contains($0) }.compactMap { try context.loaded($0) }

@@ -143,7 +143,8 @@ package final class FetchedColumns: Sendable {
     package let places: [String: Int]
 
     init(_ names: [String]) {
-        places = Dictionary(names.enumerated().map { ($1, $0) }) { _, last in last }
+        let places = Dictionary(names.enumerated().map { ($1, $0) }) { _, last in last }
+        self.places = places
         self.names = names.indices.filter { places[names[$0]] == $0 }.map { names[$0] }
     }
 }

@@ -160,7 +160,7 @@ package final class ObjectWriter {
         case .inverseless(let table, let column, let orderColumn):
             try link(table, column, nil, orderColumn)
         case .joinTable:
-            guard let pair = JoinPair(stored.storage) else { return }
+            guard let pair = stored.pair else { return }
             for destination in destinations {
                 try rows.appendPair(pair, stored, object.primaryKey, destination.primaryKey)
             }

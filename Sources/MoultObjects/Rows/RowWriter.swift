@@ -142,15 +142,11 @@ final class RowWriter {
 
     /// Inserts a row of a join table; an existing row stays as it is.
     func insertPair(_ pair: JoinPair, _ own: Int64, _ other: Int64, order: Int64?, inverseOrder: Int64?) throws {
-        let columns = [(pair.order, order), (pair.inverseOrder, inverseOrder)]
-            .compactMap { column in column.0.map { (name: $0, value: column.1) } }
-        let names = ([pair.own, pair.other] + columns.map(\.name)).map(\.quotedName).joined(separator: ", ")
-        let parameters = repeatElement("?", count: columns.count + 2).joined(separator: ", ")
-        let statement = try statement(
-            "INSERT OR IGNORE INTO \(pair.table.quotedName) (\(names)) VALUES (\(parameters))")
+        let statement = try statement(pair.insertion)
         try statement.bind(own, at: 1)
         try statement.bind(other, at: 2)
-        for (position, column) in columns.enumerated() { try statement.bind(column.value, at: position + 3) }
+        if pair.order != nil { try statement.bind(order, at: 3) }
+        if pair.inverseOrder != nil { try statement.bind(inverseOrder, at: pair.order == nil ? 3 : 4) }
         try statement.run()
     }
 
@@ -182,12 +178,32 @@ struct JoinPair {
     let inverseOrder: String?
     /// Whether each pair is stored in both directions.
     let isReflexive: Bool
+    /// The statement that inserts a pair, with its places in the lists.
+    let insertion: String
+    /// The query of the members of one list, each with its place.
+    let members: String
 
     init?(_ storage: RelationshipStorage) {
         guard case .joinTable(let table, let own, let other, let order, let inverseOrder, let isReflexive) = storage
         else { return nil }
         (self.table, self.own, self.other) = (table, own, other)
         (self.order, self.inverseOrder, self.isReflexive) = (order, inverseOrder, isReflexive)
+        let columns = [own, other, order, inverseOrder].compactMap { $0?.quotedName }
+        insertion = """
+            INSERT OR IGNORE INTO \(table.quotedName) (\(columns.joined(separator: ", "))) \
+            VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+            """
+        members = .members(table, member: other, owner: own, order: order)
+    }
+}
+
+extension String {
+    /// The query of the members of the list of one owner, each with its place.
+    static func members(_ table: String, member: String, owner: String, order: String?) -> String {
+        """
+        SELECT \(member.quotedName), \(order?.quotedName ?? "NULL") FROM \(table.quotedName) \
+        WHERE \(owner.quotedName) = ?
+        """
     }
 }
 

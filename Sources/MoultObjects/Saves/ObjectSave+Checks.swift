@@ -189,7 +189,7 @@ extension ObjectSave {
             try check(destination, of: id, relationship)
         case (.toMany(let relationship), .toMany(let members)):
             for member in members { try check(member, of: id, relationship) }
-            if Set(members).count < members.count {
+            if members.unique().count < members.count {
                 throw MigrationError(
                     .dataConflict, "\(relationship.place) names an object twice.", place: id.description,
                     remedy: "Name each object once.")

@@ -75,7 +75,7 @@ extension ObjectSave {
                 table: table, column: column, entityColumn: nil, order: order, ownerNumber: 0, inverse: nil)
             try write(list, members, rows)
         case .joinTable:
-            if let pair = JoinPair(list.relationship.storage) { try write(list, members, pair) }
+            if let pair = list.relationship.pair { try write(list, members, pair) }
         case .foreignKey:
             break
         }
@@ -93,8 +93,9 @@ extension ObjectSave {
     }
 
     private func write(_ list: PendingList, _ members: [Int64], _ rows: ForeignKeyList) throws {
-        let present = try places(rows.table, member: "Z_PK", owner: rows.column, list.key, order: rows.order)
-        let wanted = Set(members)
+        let present = try places(
+            .members(rows.table, member: "Z_PK", owner: rows.column, order: rows.order), of: list.key)
+        let wanted = present.isEmpty ? [] : Set(members)
         for member in present.keys.sorted() where !wanted.contains(member) {
             try writer.set(rows.table, member, [(rows.column, nil), (rows.entityColumn, nil), (rows.order, nil)])
             touch(member, of: list, rows)
@@ -123,8 +124,8 @@ extension ObjectSave {
     }
 
     private func write(_ list: PendingList, _ members: [Int64], _ pair: JoinPair) throws {
-        let present = try places(pair.table, member: pair.other, owner: pair.own, list.key, order: pair.order)
-        let wanted = Set(members)
+        let present = try places(pair.members, of: list.key)
+        let wanted = present.isEmpty ? [] : Set(members)
         for member in present.keys.sorted() where !wanted.contains(member) {
             try remove(pair, list.key, member)
             if pair.isReflexive, member != list.key { try remove(pair, member, list.key) }
@@ -186,13 +187,9 @@ extension ObjectSave {
     }
 
     /// Returns the stored members of a list, each with its place.
-    private func places(_ table: String, member: String, owner: String, _ key: Int64, order: String?) throws
-        -> [Int64: Int64?]
-    {
-        let statement = try writer.statement(
-            "SELECT \(member.quotedName), \(order?.quotedName ?? "NULL") FROM \(table.quotedName) "
-                + "WHERE \(owner.quotedName) = ?")
-        try statement.bind(key, at: 1)
+    private func places(_ members: String, of owner: Int64) throws -> [Int64: Int64?] {
+        let statement = try writer.statement(members)
+        try statement.bind(owner, at: 1)
         defer { statement.reset() }
         var places: [Int64: Int64?] = [:]
         while try statement.step() {

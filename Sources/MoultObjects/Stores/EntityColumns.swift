@@ -126,6 +126,8 @@ final class StoredRelationship {
     let reference: RelationshipReference
     let description: RelationshipDescription
     let storage: RelationshipStorage
+    /// The columns of its join table, if it has one.
+    let pair: JoinPair?
     /// The choice of each destination's entity: by the model alone, or by the number next to the key.
     let destination: EntityChoice
     /// The root entity of the destinations.
@@ -147,6 +149,7 @@ final class StoredRelationship {
         place = "\(entity.name).\(name)"
         reference = RelationshipReference(entity: declaring.name, name: name)
         (self.description, self.storage, self.destination) = (description, storage, destination)
+        pair = JoinPair(storage)
         destinationRoot = model.root(of: there).name
         let inverse = model.inverse(of: description)
         self.inverse = inverse.flatMap { inverse in

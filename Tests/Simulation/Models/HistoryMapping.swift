@@ -257,6 +257,17 @@ private final class HistoryPolicy: EntityMigrationPolicy {
 
 // MARK: - The slow and obvious meaning
 
+extension HistoryMapping {
+    /// Whether it computes a value in place of one that an object has.
+    func overwrites(_ world: HistoryWorld) -> Bool {
+        (changes + (policy?.change.map { [$0] } ?? [])).contains { change in
+            world.objects.values.contains {
+                $0.entity == change.entity && $0.values[change.attribute.id] ?? "-" != "-"
+            }
+        }
+    }
+}
+
 extension HistoryWorld {
     /// What the mapping makes of this world beside what inference makes: `next`.
     func changed(by mapping: HistoryMapping?, into next: HistoryWorld) -> HistoryWorld {

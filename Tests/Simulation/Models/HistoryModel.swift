@@ -125,6 +125,19 @@ struct HistoryModel: Codable, Sendable {
         }
     }
 
+    /// An entity with objects, and an attribute of theirs whose bytes stay in the file.
+    var longPlace: (entity: Entity, attribute: Attribute)? {
+        for entity in entities where !entity.isAbstract && !entity.isEmpty {
+            let attributes = lineage(entity.id).flatMap(\.attributes)
+            let fitting = attributes.first {
+                [.binary, .transformable].contains($0.description.type)
+                    && !$0.description.allowsExternalBinaryDataStorage
+            }
+            if let fitting { return (entity, fitting) }
+        }
+        return nil
+    }
+
     /// The end that objects of the entity know by that name, and its link.
     func end(_ name: String, of entity: Int) -> (link: Link, end: End)? {
         let members = Set(lineage(entity).map(\.id))
@@ -149,6 +162,73 @@ extension HistoryModel {
             links[position].end.renamingIdentifier = nil
             links[position].inverse?.renamingIdentifier = nil
         }
+    }
+}
+
+// MARK: - Compared with another version
+
+extension HistoryModel {
+    /// What it holds, by the numbers: versions of one form differ in names, rules and indexes alone.
+    var form: Set<String> {
+        Set(
+            entities.flatMap { entity in
+                ["\(entity.id) \(entity.parent ?? 0) \(entity.isAbstract)"]
+                    + entity.attributes.map { "\(entity.id) \($0.id) \($0.description.type)" }
+            }
+                + links.map { link in
+                    "\(link.id) \(link.destination) "
+                        + link.ends.map { "\($0.entity) \($0.isToMany) \($0.isOrdered)" }.joined(separator: " ")
+                })
+    }
+
+    /// The form with everything that tables, columns and indexes depend on.
+    var tables: Set<String> {
+        form.union(
+            entities.flatMap { entity in
+                ["\(entity.name) \(entity.unique) \(entity.indexes)"]
+                    + entity.attributes.map(\.description).map {
+                        "\($0.name) \($0.isOptional) \($0.allowsExternalBinaryDataStorage)"
+                    }
+            } + links.map { "\($0.ends.map(\.name))" })
+    }
+
+    /// A sort of property.
+    struct Sort: Hashable {
+        var isAttribute = false
+        var words: String
+    }
+
+    /// Its entities with objects, and their properties, by their names.
+    var places: [String: Sort] {
+        var places: [String: Sort] = [:]
+        for entity in entities where !entity.isAbstract {
+            places[entity.name] = Sort(words: "entity")
+            let lineage = lineage(entity.id)
+            for attribute in lineage.flatMap(\.attributes).map(\.description) {
+                places["\(entity.name).\(attribute.name)"] = Sort(isAttribute: true, words: "\(attribute.type)")
+            }
+            let kinds = Set(lineage.map(\.id))
+            for end in links.flatMap(\.ends) where kinds.contains(end.entity) {
+                places["\(entity.name).\(end.name)"] = Sort(words: "\(end.isToMany) \(end.isOrdered)")
+            }
+        }
+        return places
+    }
+
+    /// Whether it has a place for everything that an earlier version can hold.
+    func holdsAll(of old: HistoryModel) -> Bool {
+        func attributes(_ model: HistoryModel, _ id: Int) -> Set<Int> {
+            Set(model.lineage(id).flatMap(\.attributes).map(\.id))
+        }
+        return old.entities.allSatisfy {
+            entity($0.id) != nil && attributes(old, $0.id).isSubset(of: attributes(self, $0.id))
+        }
+            && old.links.allSatisfy { before in
+                guard let after = link(before.id) else { return false }
+                return zip(before.ends, after.ends).allSatisfy {
+                    ($1.isToMany || !$0.isToMany) && ($1.isOrdered || !$0.isOrdered)
+                }
+            }
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import MoultBasics
 import MoultModel
 import TestSupport
@@ -115,6 +116,23 @@ enum HistoryValues {
         }
     }
 
+    /// Whether a narrower type has a value that is equal to a number of that text; true of what is no number.
+    static func hasEqual(_ text: String, in type: AttributeType) -> Bool {
+        let digits = text.dropFirst(2)
+        let number = text.hasPrefix("f:") ? self.number(digits) : Double(digits)
+        guard let number, ["i:", "b:", "f:", "n:"].contains(text.prefix(2)) else { return true }
+        let whole = (text.hasPrefix("f:") ? nil : Int64(digits)) ?? Int64(exactly: number)
+        switch type {
+        case .boolean: return whole == 0 || whole == 1
+        case .integer16: return whole.flatMap(Int16.init(exactly:)) != nil
+        case .integer32: return whole.flatMap(Int32.init(exactly:)) != nil
+        case .integer64: return whole != nil
+        case .float: return Double(Float(number)) == number
+        case .double: return whole.map { Int64(exactly: Double($0)) == $0 } ?? true
+        default: return true
+        }
+    }
+
     /// Some value of the type that follows from the texts of others.
     static func digest(_ texts: [String], as type: AttributeType) -> AttributeValue? {
         // A decimal may be spelt in more than one way.
@@ -145,6 +163,10 @@ enum HistoryValues {
 
     /// The bytes of a text's digits.
     private static func bytes(_ text: String) -> [UInt8] {
+        let parts = text.dropFirst(2).split(separator: "*")
+        if parts.count == 2, let byte = UInt8(parts[0], radix: 16), let count = Int(parts[1]) {
+            return [UInt8](repeating: byte, count: count)
+        }
         let digits = Array(text.utf8.dropFirst(2))
         return stride(from: 0, to: digits.count, by: 2).compactMap { place in
             UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16)
@@ -157,13 +179,29 @@ enum HistoryValues {
         case nil: "-"
         case .double(let number)?: number.isNaN ? "-" : AttributeValue.double(number + 0).witnessText
         case .date(let number)?: number.isNaN ? "-" : AttributeValue.date(number + 0).witnessText
-        case let value?: value.witnessText
+        case let value?: asked(value)
         }
     }
 
     /// What a program asks for, and what the column then holds: of a decimal with more digits than a REAL keeps, the
     /// nearest number. A NaN is refused.
-    static func asked(_ value: AttributeValue?) -> String { value?.witnessText ?? "-" }
+    static func asked(_ value: AttributeValue?) -> String {
+        switch value {
+        case .binary(let bytes)?, .transformable(let bytes)?: text(of: bytes)
+        default: value?.witnessText ?? "-"
+        }
+    }
+
+    /// Bytes in hexadecimal; of many equal ones, one and their number: `x:05*110000`.
+    static func text(of bytes: [UInt8]) -> String {
+        let isOne =
+            bytes.count > 5_000
+            && bytes.withUnsafeBytes { all in
+                all.baseAddress.map { memcmp($0, $0 + 1, all.count - 1) == 0 } ?? false
+            }
+        return "x:" + (isOne ? "\(Array(bytes.prefix(1)).hexadecimal)*\(bytes.count)" : bytes.hexadecimal)
+    }
+
     static func stored(_ text: String) -> String {
         if text.hasPrefix("n:"), Int64(text.dropFirst(2)) == nil, let number = Double(text.dropFirst(2)) {
             return "n:" + StoreWitness.plain("\(number)")
