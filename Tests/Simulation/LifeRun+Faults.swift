@@ -4,7 +4,7 @@ import MoultModel
 import MoultSQLite
 import MoultTesting
 
-/// What befalls the machine in a step, and what it explains.
+/// What befalls the machine in a step.
 extension LifeRun {
     /// Whether a fault has met a call of the step, or an allocation.
     var hasMet: Bool { disk.hasMet || AllocationFaults.hasRefused }
