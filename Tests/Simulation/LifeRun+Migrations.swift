@@ -14,13 +14,16 @@ extension LifeRun {
     func way(to target: Int, kept: [Int: Set<HistoryWorld.Return>] = [:], stops: Bool = false) -> [Snapshot] {
         guard target > now.version else { return [] }
         var (states, world) = ([Snapshot](), now.world)
+        let roots = model().entities.filter { $0.parent == nil }
+        var keys = Dictionary(uniqueKeysWithValues: roots.map { ($0.id, highest[$0.name] ?? 0) })
         for position in (now.version + 1)...target {
             let (old, new) = (model(position - 1), model(position))
             let (stage, mapping) = (history.stages[position], history.mappings[position])
             // An expression reads the old store, where an object that a policy drops still stands.
             let begun = world.changed(by: stage?.before, in: old)
             let next = begun.dropping(by: mapping).advanced(from: old, to: new, kept: kept[position] ?? [])
-            world = begun.changed(by: mapping, into: next).changed(by: stage?.after, in: new)
+            world = begun.changed(by: mapping, into: next).splitting(by: mapping, in: new, after: &keys)
+                .changed(by: stage?.after, in: new)
             if stops { world = world.kept(by: new) }
             if life.plant == .lostRow, let first = world.objects.keys.min() {
                 world = world.removing(numbers: [first])

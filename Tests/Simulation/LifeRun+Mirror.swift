@@ -43,6 +43,9 @@ extension LifeRun {
 
     private func starting(_ target: Int) throws -> Work {
         guard mirror == nil, target > now.version, !now.isDeferred else { return Work { nil } }
+        // The second of two objects that a policy makes has another key in each sync.
+        let policies = ((now.version + 1)...target).compactMap { history.mappings[$0]?.policy }
+        guard !policies.contains(where: { $0.splits == true }) else { return Work { nil } }
         let answers = try history.path(from: now.version, to: target, keepsReturned: false).answers
         guard let last = way(to: target).last else { return Work { nil } }
         let second = Mirror(path: "\(field)/Second.sqlite", target: target, answers: answers, state: unhistoric(last))

@@ -245,7 +245,7 @@ extension LifeRun {
         else { return Work { nil } }
         let patterns = HistoryValues.brokenTexts
         let broken = patterns[pattern % patterns.count]
-        let bytes = pattern == 0 ? broken + [UInt8(number % 256)] : broken
+        let bytes = pattern == 0 ? broken + [UInt8(truncatingIfNeeded: number)] : broken
         after.world.set("s:" + bytes.hexadecimal, for: id, of: number)
         let table = "Z" + (model.entity(model.root(of: object.entity))?.name.uppercased() ?? "")
         let column = attribute.description.lastName.uppercased()

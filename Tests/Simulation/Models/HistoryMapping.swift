@@ -39,17 +39,10 @@ struct HistoryMapping: Codable, Sendable {
         let name: String
     }
 
-    /// A policy for the objects of exactly one entity: drops those of some keys, and computes an attribute.
-    struct Policy: Codable, Sendable {
-        let entity: Int
-        let remainder: Int64
-        let change: Change?
-
-        func drops(_ key: Int64) -> Bool { key % 3 == remainder }
-    }
-
-    init(position: Int, from old: HistoryModel, to new: HistoryModel, using random: inout HistoryRandom) {
+    /// - Parameter models: those of all versions up to the newer one.
+    init(position: Int, _ models: [HistoryModel], using random: inout HistoryRandom) {
         self.position = position
+        let (old, new) = (models[position - 1], models[position])
         for entity in new.entities where !entity.isAbstract && old.entity(entity.id)?.isAbstract == false {
             for attribute in new.lineage(entity.id).flatMap(\.attributes)
             where !attribute.isDistinct && attribute.description.compositePath == nil {
@@ -63,20 +56,7 @@ struct HistoryMapping: Codable, Sendable {
                 if let change { changes.append(change) }
             }
         }
-        let places = new.entities.filter {
-            !$0.isAbstract && old.entity($0.id)?.isAbstract == false && !old.isNeeded($0.id) && !new.isNeeded($0.id)
-        }
-        guard Int.random(in: 0..<3, using: &random) == 0, let place = places.randomElement(using: &random) else {
-            return
-        }
-        let attributes = new.lineage(place.id).flatMap(\.attributes).filter {
-            !$0.isDistinct && $0.description.type != .transformable
-        }
-        let change = attributes.randomElement(using: &random).map { attribute in
-            let sources = old.lineage(place.id).flatMap(\.attributes).shuffled(using: &random).prefix(2)
-            return Change(entity: place.id, attribute: attribute, sources: Array(sources), means: .closure)
-        }
-        policy = Policy(entity: place.id, remainder: .random(in: 0..<3, using: &random), change: change)
+        if Int.random(in: 0..<3, using: &random) == 0 { policy = Policy(models, &random) }
     }
 
     /// What it computes, for whoever looks into a difference.
@@ -87,7 +67,8 @@ struct HistoryMapping: Codable, Sendable {
                     separator: ", ")
         }
         let dropping = policy.map {
-            ["a policy drops \(model.entity($0.entity)?.name ?? "?") \($0.remainder) of 3"]
+            let words = $0.splits == true ? "drops and splits" : "drops"
+            return ["a policy \(words) \(model.entity($0.entity)?.name ?? "?") \($0.remainder) of 3"]
                 + ($0.change.map { [place($0)] } ?? [])
         }
         return "[" + (changes.map(place) + (dropping ?? [])).joined(separator: "; ") + "]"
@@ -222,7 +203,10 @@ extension HistoryMapping {
         if let policy, let place = mapping.position(of: policy.entity, from: old, to: new) {
             mapping.entityMappings[place].entityMigrationPolicyClassName = policyName
             mapping.entityMappings[place].type = .custom
-            registry.register(policy: { HistoryPolicy(policy) }, named: policyName)
+            let names = Dictionary(
+                mapping.entityMappings.map { ($0.sourceEntityName ?? "", $0.name) },
+                uniquingKeysWith: { first, _ in first })
+            registry.register(policy: { HistoryPolicy(policy, mappings: names) }, named: policyName)
         }
         registry.register(mapping: mapping, from: "V\(position)", to: "V\(position + 1)")
     }
@@ -233,25 +217,6 @@ extension MappingModel {
         entityMappings.firstIndex {
             $0.sourceEntityName == old.entity(entity)?.name && $0.destinationEntityName == new.entity(entity)?.name
         }
-    }
-}
-
-/// Drops some objects and computes an attribute of the others.
-private final class HistoryPolicy: EntityMigrationPolicy {
-    private let policy: HistoryMapping.Policy
-
-    init(_ policy: HistoryMapping.Policy) { self.policy = policy }
-
-    override func createDestinationInstances(
-        forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
-    ) throws {
-        guard !policy.drops(source.objectID.key) else {
-            source.outcome = .dropped(reason: "its key")
-            return
-        }
-        let made = try manager.makeDestinationInstance(forSource: source)
-        guard let change = policy.change else { return }
-        made[change.name] = change.value(of: change.sources.map { HistoryValues.text(source[$0.description.name]) })
     }
 }
 
@@ -305,11 +270,5 @@ extension HistoryWorld {
             }
         }
         return found
-    }
-
-    /// Without the objects that a policy drops.
-    func dropping(by mapping: HistoryMapping?) -> HistoryWorld {
-        guard let policy = mapping?.policy else { return self }
-        return removing { $0.entity == policy.entity && policy.drops(Int64($0.key)) }
     }
 }

@@ -287,7 +287,7 @@ enum HistoryValues {
     {
         let description = attribute.description
         if description.isOptional, Int.random(in: 0..<4, using: &random) == 0 { return nil }
-        if attribute.isDistinct { return .string("\(number) \(strings[number % strings.count])") }
+        if attribute.isDistinct { return .string("\(number) \(strings[abs(number) % strings.count])") }
         let choices = values(description)
         return choices.randomElement(using: &random)
     }
