@@ -26,6 +26,8 @@ struct Life: Codable, Sendable {
         var lastKey = 0
         /// Pages of nothing in the file, before the first object.
         var emptyBytes = 0
+        /// The bytes that the file has before the first object, in a table that is not Core Data's; nil for none.
+        var fullBytes: Int?
         /// The permissions of the file; nil in older lives, where only its user has any.
         var mode: UInt32?
 
@@ -39,7 +41,8 @@ struct Life: Codable, Sendable {
         case usual
         /// A fault now and then, in hundreds of steps over years.
         case rare
-        /// A file that crosses the page of the locks at 2^30 bytes, and pages of 65,536 bytes.
+        /// A file that grows across the page of the locks at 2^30 bytes, keys that grow beyond 2^31, and pages of 65,536
+        /// bytes.
         case long
     }
 
@@ -101,17 +104,47 @@ struct Life: Codable, Sendable {
         /// Back to the version before.
         case downgrade
         case repair
-        case trimHistory
+        /// A program damages the store in a way that a repair promises to mend, and it is repaired.
+        case mend(Damage)
+        /// Puts the objects back that the last migration has set apart.
+        case putBack
+        /// An app deletes its history: all of it, or what is older than a transaction.
+        case trimHistory(Trim?)
         case recover
         case exportAndImport
-        /// Another program writes a text that is not UTF-8.
-        case spoilText(Int, attribute: Int)
+        /// Another program writes a text that is not UTF-8: that of ``HistoryValues/brokenTexts``, or the first.
+        case spoilText(Int, attribute: Int, bytes: Int?)
         /// The manifest of a known backup is cut in half, by the backup's place in the order of their names.
         case spoilManifest(Int)
+        /// A migration to a version that cannot follow, with the barrier at an entity.
+        case bar(HistoryBarrier, entity: Int)
         /// Every face is asked about the store and its way to a version.
         case ask(to: Int)
         /// A second store, of another version, follows the store.
         case mirror(MirrorAct)
+    }
+
+    /// What is wrong with a store.
+    enum Damage: Codable, Hashable, Sendable {
+        /// The to-one of an object leads nowhere.
+        case dangling(link: Int, of: Int, isBackward: Bool)
+        /// The counter of a root entity's keys is below the keys.
+        case counter(Int)
+        /// An index is gone, by its place in the order of their names.
+        case index(Int)
+        /// The row of an object is of no entity.
+        case stranger(Int)
+        /// A file of external data is there that no row names.
+        case file
+        /// The oldest transaction of history is gone, and its changes are there.
+        case transaction
+    }
+
+    /// The transactions of history that stay, counted from the newest.
+    enum Trim: Codable, Hashable, Sendable {
+        /// All before the token of one goes, or all before its date.
+        case token(Int)
+        case date(Int)
     }
 
     enum MirrorAct: Codable, Hashable, Sendable {
@@ -127,13 +160,14 @@ struct Life: Codable, Sendable {
         case plain, normalised, inPlace, stops, refusing, rehearsal, into, deferred, container, uncompared, swiftData
         /// In calls of so many units each.
         case budget(Int)
+        /// With a rule that sets apart the objects of an entity whose keys have a remainder of 3.
+        case quarantining(Int, remainder: Int)
     }
 }
 
 extension Life {
     init(contentsOf path: String) throws {
-        let text = try String(contentsOf: URL(fileURLWithPath: path), encoding: .utf8)
-        self = try JSONDecoder().decode(Life.self, from: Data(Self.rewriting(text, Self.longer).utf8))
+        self = try JSONDecoder().decode(Life.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
     /// The life as a file: the same text for the same life.
@@ -141,33 +175,8 @@ extension Life {
         get throws {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-            return Self.rewriting(String(decoding: try encoder.encode(self), as: UTF8.self), Self.shorter) + "\n"
+            return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
         }
-    }
-
-    // MARK: - Values of many equal bytes
-
-    /// Rewrites the digits of bytes in the text of a life, in which a line has one value.
-    private static func rewriting(_ text: String, _ digits: (Substring) -> String?) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            guard let start = line.range(of: "\"x:")?.upperBound, let end = line.lastIndex(of: "\""), start <= end,
-                let other = digits(line[start..<end])
-            else { return String(line) }
-            return "\(line[..<start])\(other)\(line[end...])"
-        }.joined(separator: "\n")
-    }
-
-    /// One of the bytes, and their number: `05*110000`; nil for a short value, or for different bytes.
-    private static func shorter(_ digits: Substring) -> String? {
-        let (byte, count) = (String(digits.prefix(2)), digits.utf8.count / 2)
-        guard count > 5_000, digits == String(repeating: byte, count: count) else { return nil }
-        return "\(byte)*\(count)"
-    }
-
-    private static func longer(_ digits: Substring) -> String? {
-        let parts = digits.split(separator: "*")
-        guard parts.count == 2, let count = Int(parts[1]) else { return nil }
-        return String(repeating: String(parts[0]), count: count)
     }
 }
 

@@ -25,19 +25,27 @@ struct LifeGround {
         }
         let file = try SQLiteFile(path)
         defer { file.close() }
-        if ground.pageSize != 4_096 || !ground.isWAL || ground.emptyBytes > 0 {
-            try file.rows("PRAGMA journal_mode = DELETE")
-        }
+        let isChanged = ground.pageSize != 4_096 || ground.emptyBytes > 0 || ground.fullBytes != nil
+        if isChanged || !ground.isWAL { try file.rows("PRAGMA journal_mode = DELETE") }
         if ground.pageSize != 4_096 {
             try file.rows("PRAGMA page_size = \(ground.pageSize)")
             try file.rows("VACUUM")
         }
         if ground.emptyBytes > 0 { try leaveEmptyPages(file, ground.emptyBytes) }
-        if ground.isWAL, ground.pageSize != 4_096 || ground.emptyBytes > 0 {
-            try file.rows("PRAGMA journal_mode = WAL")
-        }
+        if let bytes = ground.fullBytes { try fill(file, bytes) }
+        if ground.isWAL, isChanged { try file.rows("PRAGMA journal_mode = WAL") }
         guard ground.lastKey > 0 else { return }
         try file.rows("UPDATE Z_PRIMARYKEY SET Z_MAX = \(ground.lastKey) WHERE Z_SUPER = 0 AND Z_ENT < 16001")
+    }
+
+    /// Lets the file grow to a size, so that what comes next lies behind it.
+    private func fill(_ file: SQLiteFile, _ bytes: Int) throws {
+        try file.rows("PRAGMA synchronous = OFF")
+        try file.rows("CREATE TABLE simulated (bytes)")
+        let sizes = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        while let size = try file.rows(sizes)[0][0].integer, Int(size) < bytes - 1 << 20 {
+            try file.rows("INSERT INTO simulated VALUES (zeroblob(\(min(bytes - Int(size), 64 << 20))))")
+        }
     }
 
     /// Lets the file grow, and frees the pages again: what comes next lies behind them, or in them.

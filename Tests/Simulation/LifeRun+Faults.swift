@@ -4,7 +4,7 @@ import MoultModel
 import MoultSQLite
 import MoultTesting
 
-/// What befalls the machine in a step, and what it explains.
+/// What befalls the machine in a step.
 extension LifeRun {
     /// Whether a fault has met a call of the step, or an allocation.
     var hasMet: Bool { disk.hasMet || AllocationFaults.hasRefused }
@@ -33,29 +33,11 @@ extension LifeRun {
         }
     }
 
-    /// Errors that speak of models, of answers and choices, or of what is known to be there. A disk that fails and memory
-    /// that runs out change none of that, and only hide it; what they hide must not be taken for gone.
-    private static let unexplained: Set = [
-        "question", "cannotInfer", "stagesInvalid", "incompatibleVersion", "noPath", "storeAhead", "migrationRequired",
-        "storeUnknown", "planStale", "lossNotAccepted", "wouldReplace", "codeMissing", "hardLinked", "cloudKit",
-        "budgetTooSmall", "tooManyAttempts", "quarantineTooLarge", "mirrorDiverged", "historyTokenExpired",
-        "backupNotFound", "unknownKey", "objectGone", "modelNotFound", "modelInvalid", "invalidPredicate", "cancelled",
-        "rulesBroken",
-    ]
-
-    /// An error around a fault has a reason that the fault explains, or the state.
-    func checkReason(_ error: any Error, _ work: Work) throws {
-        // A bit that is read wrong may stand for anything.
-        guard let error = error as? MigrationError, !armed.contains(.wrongBit),
-            Self.unexplained.subtracting(work.refusals).contains(error.code.description)
-        else { return }
-        throw LifeFailure(kind: "refused: \(error.code)", words: "around a fault that does not explain it: \(error)")
-    }
-
     // MARK: - Permissions
 
     /// Nothing that is made from a store can be read by more people than the store, which keeps its permissions.
     func checkRights() throws {
+        if isQuiet { return }
         for path in try FileManager.default.subpathsOfDirectory(atPath: field).sorted() {
             guard let status = try system.status(of: field + "/" + path) else { continue }
             let most = status.kind == .folder ? life.ground.folderRights : life.ground.rights

@@ -14,13 +14,16 @@ extension LifeRun {
     func way(to target: Int, kept: [Int: Set<HistoryWorld.Return>] = [:], stops: Bool = false) -> [Snapshot] {
         guard target > now.version else { return [] }
         var (states, world) = ([Snapshot](), now.world)
+        let roots = model().entities.filter { $0.parent == nil }
+        var keys = Dictionary(uniqueKeysWithValues: roots.map { ($0.id, highest[$0.name] ?? 0) })
         for position in (now.version + 1)...target {
             let (old, new) = (model(position - 1), model(position))
             let (stage, mapping) = (history.stages[position], history.mappings[position])
             // An expression reads the old store, where an object that a policy drops still stands.
             let begun = world.changed(by: stage?.before, in: old)
             let next = begun.dropping(by: mapping).advanced(from: old, to: new, kept: kept[position] ?? [])
-            world = begun.changed(by: mapping, into: next).changed(by: stage?.after, in: new)
+            world = begun.changed(by: mapping, into: next).splitting(by: mapping, in: new, after: &keys)
+                .changed(by: stage?.after, in: new)
             if stops { world = world.kept(by: new) }
             if life.plant == .lostRow, let first = world.objects.keys.min() {
                 world = world.removing(numbers: [first])
@@ -30,7 +33,8 @@ extension LifeRun {
             states.append(
                 Snapshot(
                     version: position, world: world.kept(by: new),
-                    transactions: hasCode || states.contains { $0.transactions == nil } ? nil : now.transactions))
+                    transactions: hasCode || states.contains { $0.transactions == nil } ? nil : now.transactions,
+                    conflict: max(begun.conflict(with: mapping), states.last?.conflict ?? .none)))
         }
         return states
     }
@@ -61,52 +65,98 @@ extension LifeRun {
     func migrating(to target: Int, _ way: Life.Way, keepsReturned: Bool) throws -> Work {
         let target = min(target, history.models.count - 1)
         guard target >= now.version else {
-            return Work(
-                refusals: ["storeAhead", "noPath", "incompatibleVersion", "locked", "deferredWork"], mustBeRefused: true
-            ) {
+            // The versions are one chain, and all are known.
+            return Work(refusals: locks.union(["storeAhead"]), mustBeRefused: true) {
                 _ = try self.face.migrate(to: target, .plain, [], into: nil)
                 return nil
             }
         }
         if target == now.version { return nothing(to: target, way) }
+        if case .quarantining(let entity, let remainder) = way {
+            return try settingApart(to: target, entity, remainder)
+        }
         let stops = [.stops, .container, .swiftData].contains(way)
-        let path = try history.path(from: now.version, to: target, keepsReturned: keepsReturned && !stops)
+        var path = try history.path(from: now.version, to: target, keepsReturned: keepsReturned && !stops)
         let states = self.way(to: target, kept: path.kept, stops: way == .stops)
         guard let last = states.last else { return Work { nil } }
-        let answers = way == .stops ? history.answers : path.answers
-        var refusals: Set<String> = app != nil || reader != nil ? ["locked"] : []
-        var mustBeRefused = false
-        if now.isDeferred { refusals.insert("deferredWork") }
-        // A mapping model that computes a value from others drops the value that was there.
-        let hasMapping = ((now.version + 1)...target).contains { history.mappings[$0] != nil }
+        if way == .stops { path.answers = history.answers }
+        let unfit = unfit(last)
+        var refusals = locks.union(unfit)
+        // An app that has the store open opens no other container, and a call with a budget may pause before.
+        var mustBeRefused = last.conflict == .mustRefuse && !(way == .container && app != nil) && !way.hasBudget
         switch way {
-        case .inPlace: refusals.formUnion(["unsupported", "dataConflict", "usage"])
+        case .inPlace:
+            if mayWriteRows(to: target) { refusals.insert("unsupported") }
+            if history.stages.keys.contains(where: { $0 > now.version && $0 <= target }) { mustBeRefused = true }
         case .refusing:
-            if hasMapping || last.loses(against: now, model(), model(target)) { refusals.insert("lossNotAccepted") }
-            if !hasMapping, target == now.version + 1, history.stages[target] == nil {
+            if mayLose(states) { refusals.insert("lossNotAccepted") }
+            if target == now.version + 1, !hasCode(to: target) {
                 let gone = gone(in: last)
                 // An answer may say that the values go.
-                let dropped = Set(answers.filter { $0.is == .drop }.flatMap { [$0.property, $0.old] })
+                let dropped = Set(path.answers.filter { $0.is == .drop }.flatMap { [$0.property, $0.old] })
                 mustBeRefused =
-                    !gone.objects.isEmpty
-                    || gone.values.contains { !$0.key.contains(".") && !dropped.contains($0.key) }
+                    mustBeRefused || !gone.objects.isEmpty
+                    || gone.properties.contains { !$0.contains(".") && !dropped.contains($0) }
             }
-        case .deferred: refusals.insert("unsupported")
-        case .budget: refusals.formUnion(["unsupported"] + (isTyped ? ["budgetTooSmall"] : []))
+        // The command line's calls have a time, in which no unit may fit.
+        case .budget: if isTyped { refusals.insert("budgetTooSmall") }
         default: break
         }
         return Work(
             new: [.rehearsal, .into].contains(way) ? nil : last,
             between: way == .stops ? Array(states.dropLast()) : way == .deferred ? [last.deferred] : [],
             refusals: refusals, mustBeRefused: mustBeRefused,
+            reached: way == .stops && !unfit.isEmpty ? Array(states.dropLast()) : [],
             settleOutput: way == .into ? { try self.settleNewFile(self.newFile(target), last) } : {}
-        ) {
-            try self.perform(way, to: target, last, answers)
+        ) { [path] in
+            try self.perform(way, to: target, last, path)
         }
     }
 
+    /// Nothing can follow a barrier: it is refused with its place, and the store is as it was.
+    func barring(_ barrier: HistoryBarrier, at entity: Int) -> Work {
+        guard model().entity(entity) != nil,
+            let barred = barrier.version(after: history.models[now.version], at: entity),
+            let made = try? barred.model.model()
+        else { return Work { nil } }
+        let newer = ModelVersion(names: [HistoryBarrier.name], model: made)
+        let versions = ModelVersions(versions: Array(history.versions.versions.prefix(now.version + 1)) + [newer])
+        let names = Set(versions.versions.map(\.name))
+        var answers = history.answers.filter { names.contains($0.to) }
+        if let kept = barred.kept {
+            let name = model().entity(entity)?.name ?? ""
+            answers.append(
+                Answer(from: self.name(now.version), to: newer.name, entity: name, property: kept, is: .keep))
+        }
+        return Work(
+            refusals: locks.union([barred.code] + (now.isDeferred ? ["deferredWork"] : [])), mustBeRefused: true
+        ) { [answers] in
+            do {
+                let context = StoreSession.Context(versions, answers: try Answers(answers))
+                _ = try StoreSession(
+                    StoreRequest(self.store, to: newer.name, .migrate, self.options(.plain)), context,
+                    on: self.disk.system
+                ).run()
+            } catch let error as MigrationError where error.code.description == barred.code {
+                guard error.place == barred.place else {
+                    throw LifeFailure(kind: "refused elsewhere", words: "than at \(barred.place): \(error)")
+                }
+                throw error
+            }
+            return nil
+        }
+    }
+
+    /// How a value that has no equal in its new type is refused: by the plan, or by the policy that makes the object.
+    private static let conflicting: Set = ["dataConflict", "policyFailed"]
+
+    /// The refusals that the values in the store give a reason for, on the way to a state.
+    func unfit(_ last: Snapshot) -> Set<String> {
+        (last.conflict > .none ? Self.conflicting : []).union(refusalsOfCode(to: last.version))
+    }
+
     private func nothing(to target: Int, _ way: Life.Way) -> Work {
-        Work(refusals: app != nil || reader != nil ? ["locked"] : []) {
+        Work(refusals: locks) {
             guard ![.into, .container, .swiftData].contains(way) else { return nil }
             let said = try self.face.migrate(to: target, .plain, self.history.answers, into: nil)
             if said.end != .nothing {
@@ -135,15 +185,26 @@ extension LifeRun {
 
     /// - Returns: the state that the store must have.
     private func perform(
-        _ way: Life.Way, to target: Int, _ last: Snapshot, _ answers: [Answer]
+        _ way: Life.Way, to target: Int, _ last: Snapshot, _ path: ModelHistory.AnsweredPath
     ) throws -> Snapshot? {
+        let answers = path.answers
+        func check(_ said: Said.Migration) throws {
+            // Each stop loses from what the one before has made.
+            guard said.end == .done, path.passes.count == 1, way != .stops || target == now.version + 1 else { return }
+            try self.check(said.losses, last, kept: path.kept)
+        }
         switch way {
         case .budget:
             // A call that died goes on at the next one.
             defer { if disk.hasDied { paused = target } }
-            let isPaused = try face.migrate(to: target, way, answers, into: nil).end == .paused
-            paused = isPaused ? target : nil
-            return isPaused ? now : last
+            let said = try face.migrate(to: target, way, answers, into: nil)
+            try check(said)
+            paused = said.end == .paused ? target : nil
+            if said.end == .paused { return now }
+            guard last.conflict < .mustRefuse else {
+                throw LifeFailure(kind: "not refused", words: "a value has no equal in its new type")
+            }
+            return last
         case .container:
             guard app == nil else { return now }
             try CoreDataProgram.migrate(
@@ -161,14 +222,14 @@ extension LifeRun {
             last.transactions = nil
             return last
         case .into:
-            let path = newFile(target)
-            try check(face.migrate(to: target, way, answers, into: path), last)
-            if try !hasMet && !system.exists(path) {
-                throw LifeFailure(kind: "no new file", words: "at \(path)")
+            let file = newFile(target)
+            try check(face.migrate(to: target, way, answers, into: file))
+            if try !hasMet && !system.exists(file) {
+                throw LifeFailure(kind: "no new file", words: "at \(file)")
             }
             return now
         default:
-            try check(face.migrate(to: target, way, answers, into: nil), last)
+            try check(face.migrate(to: target, way, answers, into: nil))
             if way == .rehearsal { return now }
             paused = nil
             let waits = way == .deferred && Migrator().hasDeferredWork(store)
@@ -191,46 +252,10 @@ extension LifeRun {
             try system.removeTree(other)
         }
     }
+}
 
-    /// The objects, and the values of objects that stay, that the next version has no place for: by entity, and by
-    /// attribute.
-    private func gone(in last: Snapshot) -> (objects: [String: Int64], values: [String: Int64]) {
-        let (old, new) = (model(), model(last.version))
-        var (objects, values) = ([String: Int64](), [String: Int64]())
-        for (number, object) in now.world.objects {
-            guard last.world.objects[number] != nil else {
-                objects[old.entity(object.entity)?.name ?? "", default: 0] += 1
-                continue
-            }
-            let known = Set(new.lineage(object.entity).flatMap(\.attributes).map(\.id))
-            for attribute in old.lineage(object.entity).flatMap(\.attributes)
-            where !known.contains(attribute.id) && object.values[attribute.id] ?? "-" != "-" {
-                values[attribute.description.name, default: 0] += 1
-            }
-        }
-        return (objects, values)
-    }
-
-    /// What a report says is lost is what the reference says is lost.
-    private func check(_ migration: Said.Migration, _ last: Snapshot) throws {
-        guard last.version == now.version + 1, history.mappings[last.version] == nil,
-            history.stages[last.version] == nil, migration.end != .nothing,
-            !migration.losses.contains(where: \.isPutOff)
-        else { return }
-        let (gone, values) = gone(in: last)
-        var said: [String: Int64] = [:]
-        for loss in migration.losses where loss.kind == "rows" { said[loss.entity, default: 0] += loss.count ?? 0 }
-        if gone != said.filter({ $0.value != 0 }) {
-            throw LifeFailure(kind: "losses differ", words: "objects: \(said) are said, and \(gone) are gone")
-        }
-        var saidValues: [String: Int64] = [:]
-        for loss in migration.losses where loss.kind == "values" && loss.reason != "unexplained" {
-            saidValues[loss.member ?? "", default: 0] += loss.count ?? 0
-        }
-        if values != saidValues.filter({ $0.value != 0 }) {
-            throw LifeFailure(kind: "losses differ", words: "values: \(saidValues) are said, and \(values) are gone")
-        }
-    }
+extension Life.Way {
+    fileprivate var hasBudget: Bool { if case .budget = self { true } else { false } }
 }
 
 extension LifeRun.Snapshot {
@@ -238,22 +263,5 @@ extension LifeRun.Snapshot {
         var state = self
         state.isDeferred = true
         return state
-    }
-
-    /// Whether it has less than the state before: objects, values or links.
-    fileprivate func loses(against old: Self, _ model: HistoryModel, _ new: HistoryModel) -> Bool {
-        if old.world.objects.keys.contains(where: { world.objects[$0] == nil }) { return true }
-        for (number, object) in old.world.objects {
-            let after = world.objects[number]?.values ?? [:]
-            if object.values.contains(where: { $0.value != "-" && after[$0.key] == nil }) { return true }
-        }
-        return model.links.contains { link in
-            let before = old.world.pairs[link.id]?.forward ?? [:]
-            let after = world.pairs[link.id]?.forward ?? [:]
-            let isOrderLost = link.ends.contains(where: \.isOrdered)
-            return isOrderLost
-                && new.link(link.id).map { $0.ends.map(\.isOrdered) != link.ends.map(\.isOrdered) } != false
-                || before.contains { Set(after[$0.key] ?? []) != Set($0.value) }
-        }
     }
 }

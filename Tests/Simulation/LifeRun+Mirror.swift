@@ -21,11 +21,11 @@ extension LifeRun {
         switch act {
         case .start(let target): return try starting(min(target, models.count - 1))
         case .sync(let all):
-            return following { mirror in
+            return following(copies: true) { mirror in
                 _ = try mirror.synchronise(all: all)
             }
         case .verify:
-            return following { mirror in
+            return following(copies: false) { mirror in
                 let result = try mirror.verify()
                 guard result.isEqual || self.hasMet else {
                     throw LifeFailure(kind: "mirror differs", words: result.lines.joined(separator: "; "))
@@ -43,10 +43,15 @@ extension LifeRun {
 
     private func starting(_ target: Int) throws -> Work {
         guard mirror == nil, target > now.version, !now.isDeferred else { return Work { nil } }
+        // The second of two objects that a policy makes has another key in each sync.
+        let policies = ((now.version + 1)...target).compactMap { history.mappings[$0]?.policy }
+        guard !policies.contains(where: { $0.splits == true }) else { return Work { nil } }
         let answers = try history.path(from: now.version, to: target, keepsReturned: false).answers
         guard let last = way(to: target).last else { return Work { nil } }
         let second = Mirror(path: "\(field)/Second.sqlite", target: target, answers: answers, state: unhistoric(last))
-        return Work(second: second) {
+        return Work(
+            refusals: unfit(last), mustBeRefused: last.conflict == .mustRefuse, second: second
+        ) {
             var options = RunOptions()
             options.patience = .zero
             options.acceptedLosses = .all
@@ -64,10 +69,12 @@ extension LifeRun {
         return state
     }
 
-    private func following(_ body: @escaping (inout MirroredStore) throws -> Void) -> Work {
+    private func following(copies: Bool, _ body: @escaping (inout MirroredStore) throws -> Void) -> Work {
         guard var second = mirror, let last = way(to: second.target).last else { return Work { nil } }
         second.state = unhistoric(last)
-        return Work(second: second) { [answers = second.answers] in
+        return Work(
+            refusals: unfit(last), mustBeRefused: copies && last.conflict == .mustRefuse, second: second
+        ) { [answers = second.answers] in
             var mirror = try MirroredStore(
                 of: self.store, self.context(answers, .plain), on: self.disk.system)
             try body(&mirror)
@@ -77,9 +84,12 @@ extension LifeRun {
 
     // MARK: - To the second store and back
 
-    /// Whether all that the first version has is in the other in the same form, but for values.
+    /// Whether all that the first version has is in the other in the same form, but for values, and whatever is set
+    /// there has a place in the other.
     private func isVisitable(_ target: Int) -> Bool {
         let (old, new) = (model(), model(target))
+        let mappings = ((now.version + 1)...target).compactMap { history.mappings[$0] }
+        if mappings.flatMap(\.changes).contains(where: { $0.means == .converted }) { return false }
         let entities = old.entities.allSatisfy { entity in
             guard let later = new.entity(entity.id) else { return false }
             return later.parent == entity.parent && later.isAbstract == entity.isAbstract
@@ -117,7 +127,8 @@ extension LifeRun {
     }
 
     private func visiting(_ changes: [Change], _ api: API) -> Work {
-        guard let mirror, app == nil, reader == nil, let last = way(to: mirror.target).last, isVisitable(mirror.target)
+        guard let mirror, app == nil, reader == nil, !hasSpoiltText, let last = way(to: mirror.target).last,
+            isVisitable(mirror.target)
         else { return Work { nil } }
         let new = model(mirror.target)
         var (after, made) = (last, [Change]())
@@ -125,8 +136,9 @@ extension LifeRun {
         where hasPlace(change, mirror.target) && after.world.make(change, in: new, key: { _ in 0 }) {
             made.append(change)
         }
+        guard after.world.lacking(in: new).isEmpty else { return Work { nil } }
         var visit = Visit(last: last, after: after)
-        var work = Work(refusals: ["unsupported"]) {
+        var work = Work(refusals: mayBeOneWay(to: mirror.target) ? ["unsupported"] : []) {
             var store = try MirroredStore(of: self.store, self.context(mirror.answers, .plain), on: self.disk.system)
             _ = try store.cutOver()
             visit.hasBegun = true
@@ -139,7 +151,11 @@ extension LifeRun {
                     visit.after.world.objects[number]?.key = key
                 }
             }
-            try store.undoCutOver()
+            do { try store.undoCutOver() } catch let error as MigrationError
+                where error.code == .unsupported && !self.hasMet
+            {
+                throw LifeFailure(kind: "no way back", words: "after a cut-over that was not one-way: \(error)")
+            }
             visit.isDone = true
             return nil
         }

@@ -46,7 +46,9 @@ extension LifeRun {
     }
 
     private func plan(of face: some StoreFace, _ target: Int, _ answers: [Answer]) throws -> Said.Plan {
-        let refusals = (now.isDeferred ? ["deferredWork"] : []) + (hasSpoiltText ? ["dataConflict", "wrongType"] : [])
+        var refusals = way(to: target).last.map(unfit) ?? []
+        if now.isDeferred { refusals.insert("deferredWork") }
+        if hasSpoiltText { refusals.formUnion(["dataConflict", "wrongType"]) }
         do {
             // A model in a file may have its parts in another order.
             var plan = try face.plan(to: target, answers)
@@ -105,6 +107,11 @@ extension LifeRun {
 
     /// Whether a program wrote a text that is not UTF-8.
     var hasSpoiltText: Bool {
-        now.world.objects.values.contains { $0.values.values.contains { $0.hasPrefix("s:61ffc328") } }
+        now.world.objects.values.contains { $0.values.values.contains(where: HistoryValues.isBroken) }
+    }
+
+    /// How an app's code on the way to a version refuses such a text, if it does not take it repaired.
+    func refusalsOfCode(to target: Int) -> Set<String> {
+        hasCode(to: target) && hasSpoiltText ? ["dataConflict", "storeCorrupted", "policyFailed", "stageFailed"] : []
     }
 }

@@ -38,8 +38,8 @@ extension LifeRun {
 
     func beginning(_ changes: [Change], _ api: API) -> Work {
         let (model, base) = (model(), now.world)
-        let made = made(changes, in: base, model).changes
-        return Work(refusals: programRefusals) {
+        let (own, made) = made(changes, in: base, model)
+        return Work(refusals: programRefusals.union(lacks(own, besides: base) ? Self.invalid : [])) {
             guard !made.isEmpty else { return nil }
             do {
                 let rival = try self.rival ?? Rival(program: self.program(api))
@@ -72,10 +72,16 @@ extension LifeRun {
                 return nil
             }
         }
+        let isInvalid = lacks(own.world, besides: pending.base)
+        // What others have linked with an object may keep it from being deleted before the conflict is seen.
+        let isRuled = isInvalid || isConflict && model.links.contains(where: \.isRuled)
         var after = now
         after.world = merged.world
         after = expecting(after, pending.changes)
-        return Work(new: isConflict ? nil : after, refusals: programRefusals) { [after] in
+        return Work(
+            new: isConflict || isInvalid ? nil : after, refusals: programRefusals.union(isRuled ? Self.invalid : []),
+            mustBeRefused: isInvalid && !isConflict
+        ) { [after] in
             let keys: [Int: Int]
             do {
                 keys = try pending.save()
@@ -84,7 +90,7 @@ extension LifeRun {
                 if isConflict || self.hasMet { return self.now }
                 throw LifeFailure(kind: "conflict", words: "that the reference does not see: \(error)")
             } catch {
-                if self.hasMet { self.leaveRival() }
+                if isRuled || self.hasMet { self.leaveRival() }
                 throw error
             }
             self.rival?.pending = nil
@@ -134,6 +140,14 @@ extension LifeRun {
     }
 
     // MARK: - Saves
+
+    /// How a program refuses a save for a rule of the model.
+    static let invalid: Set = ["validation", "wrongType"]
+
+    /// Whether a save is refused because objects have no destination where one is required, and did not before.
+    func lacks(_ after: HistoryWorld, besides before: HistoryWorld) -> Bool {
+        !after.lacking(in: model()).isSubset(of: before.lacking(in: model()))
+    }
 
     /// The changes that make sense in a world, and what they make of it.
     func made(_ changes: [Change], in world: HistoryWorld, _ model: HistoryModel)

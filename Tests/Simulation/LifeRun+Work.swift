@@ -14,9 +14,6 @@ extension LifeRun {
     /// A text that is not UTF-8 is read by no program, and refuses a save of its object.
     private var unreadable: Set<String> { hasSpoiltText ? ["dataConflict", "wrongType"] : [] }
 
-    /// Whoever has the store open may keep others from changing it.
-    private var locks: Set<String> { app != nil || rival != nil || reader != nil ? ["locked"] : [] }
-
     /// What may refuse a program that opens, reads or saves.
     var programRefusals: Set<String> { locks.union(unreadable) }
 
@@ -24,7 +21,8 @@ extension LifeRun {
         if mirror != nil {
             // A store with a mirror is not migrated, replaced or moved; a sync does not see what is written in SQL.
             switch action {
-            case .migrate, .rollBack, .move, .downgrade, .finish, .spoilText, .repair: return Work { nil }
+            case .migrate, .bar, .rollBack, .move, .downgrade, .finish, .spoilText, .repair, .mend, .putBack:
+                return Work { nil }
             default: break
             }
         }
@@ -85,7 +83,7 @@ extension LifeRun {
             }
         case .downgrade: return try downgrading()
         case .repair:
-            return Work(refusals: locks.union(now.isDeferred ? ["deferredWork"] : [])) {
+            return Work(refusals: locks) {
                 // A save that dies may leave files that no row names.
                 let rule = RepairRule.externalFiles.rawValue
                 if let fault = try self.face.repair().first(where: { $0.rule != rule }) {
@@ -93,15 +91,17 @@ extension LifeRun {
                 }
                 return nil
             }
-        case .trimHistory:
+        case .mend: return try mending()
+        case .putBack: return puttingBack()
+        case .trimHistory(let trim):
             var trimmed = now
-            if now.transactions != nil { trimmed.transactions = 0 }
+            if now.transactions != nil { trimmed.transactions = trim.left(of: saves).count }
             return Work(new: trimmed, refusals: locks) {
                 let program = try ObjectsProgram(
                     self.store, self.history.versions.versions[self.now.version].model,
                     configuration: self.history.configuration, on: self.disk.system)
                 defer { program.close() }
-                try program.trimHistory()
+                try program.trimHistory(trim)
                 return nil
             }
         case .recover:
@@ -110,8 +110,9 @@ extension LifeRun {
                 return nil
             }
         case .exportAndImport: return exporting()
-        case .spoilText(let number, let attribute): return spoiling(number, attribute)
+        case .spoilText(let number, let attribute, let bytes): return spoiling(number, attribute, bytes ?? 0)
         case .spoilManifest(let place): return spoilingManifest(place)
+        case .bar(let barrier, let entity): return barring(barrier, at: entity)
         case .ask(let target): return asking(target)
         case .mirror(let act): return try mirroring(act)
         }
@@ -126,27 +127,31 @@ extension LifeRun {
         switch api {
         case .objects:
             return try ObjectsProgram(store, model, configuration: history.configuration, on: disk.system)
-        case .swiftData where history.isPlain: return try SwiftDataProgram(store, version: version)
-        case .coreData, .swiftData: return try CoreDataProgram(store, model, configuration: history.configuration)
+        case .swiftData where history.isPlain:
+            return try SwiftDataProgram(store, version: version, on: disk.system)
+        case .coreData, .swiftData:
+            return try CoreDataProgram(store, model, configuration: history.configuration, on: disk.system)
         }
     }
 
-    /// Whether another program has migrated or moved the store that the app has open.
-    private var isBehind: Bool { app != nil && (appVersion != now.version || appStore != store) }
-    private static let overtaken: Set = [
-        "storeAhead", "fileNotFound", "unknownKey", "objectGone", "usage", "wrongType",
-    ]
-
     private func saving(_ changes: [Change], _ api: API) throws -> Work {
         let model = model()
-        let (world, made) = made(changes, in: now.world, model)
-        var after = now
-        after.world = world
+        var (after, made, isInvalid) = (now, [Change](), false)
+        // A change that a rule refuses is the last: what comes later could mend it.
+        for change in changes where !isInvalid {
+            isInvalid = after.world.refuses(change, in: model)
+            if isInvalid || after.world.make(change, in: model, key: { _ in 0 }) { made.append(change) }
+        }
+        isInvalid = isInvalid || lacks(after.world, besides: now.world)
         after = expecting(after, made)
         let (isBehind, nothing) = (isBehind, made.isEmpty)
-        var refusals = (isBehind ? Self.overtaken : []).union(programRefusals)
-        if isBehind, lacksRequired(made, after.world) { refusals.insert("validation") }
-        return Work(new: nothing ? nil : after, refusals: refusals) { [after] in
+        var refusals = overtaken(isWriting: true).union(programRefusals)
+        // What the version of an app that is behind refuses besides, the store's model does not say.
+        let isBound = isBehind && self.model(appVersion).links.contains(where: \.isRuled)
+        if isInvalid || isBound || isBehind && lacksRequired(made, after.world) { refusals.formUnion(Self.invalid) }
+        return Work(
+            new: nothing || isInvalid ? nil : after, refusals: refusals, mustBeRefused: isInvalid && !isBehind
+        ) { [after, made] in
             guard !nothing else { return nil }
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
@@ -206,7 +211,7 @@ extension LifeRun {
 
     private func looking(_ api: API) -> Work {
         let isBehind = isBehind
-        return Work(refusals: (isBehind ? Self.overtaken : []).union(programRefusals)) {
+        return Work(refusals: overtaken(isWriting: false).union(programRefusals)) {
             let program = try self.app ?? self.program(api)
             let isOwn = self.app == nil
             defer { if isOwn { program.close() } }
@@ -227,7 +232,7 @@ extension LifeRun {
         }
     }
 
-    private func spoiling(_ number: Int, _ id: Int) -> Work {
+    private func spoiling(_ number: Int, _ id: Int, _ pattern: Int) -> Work {
         var after = now
         let model = model()
         guard let object = now.world.objects[number],
@@ -238,7 +243,9 @@ extension LifeRun {
                     && other.attributes.contains { $0.description.name == attribute.description.name }
             })
         else { return Work { nil } }
-        let bytes: [UInt8] = [0x61, 0xFF, 0xC3, 0x28, UInt8(number % 256)]
+        let patterns = HistoryValues.brokenTexts
+        let broken = patterns[pattern % patterns.count]
+        let bytes = pattern == 0 ? broken + [UInt8(truncatingIfNeeded: number)] : broken
         after.world.set("s:" + bytes.hexadecimal, for: id, of: number)
         let table = "Z" + (model.entity(model.root(of: object.entity))?.name.uppercased() ?? "")
         let column = attribute.description.lastName.uppercased()
@@ -290,29 +297,35 @@ extension LifeRun {
 
     private func rollingBack(_ place: Int?) -> Work {
         let names = (Array(backups.keys) + spoilt).sorted()
-        let name = place.flatMap { names.isEmpty ? nil : names[$0 % names.count] }
-        if let name, spoilt.contains(name) {
-            return Work(refusals: locks.union(["backupInvalid"]), mustBeRefused: true) {
-                _ = try self.face.rollBack(to: name)
-                return nil
+        let asked = place.flatMap { names.isEmpty ? nil : names[$0 % names.count] }
+        var (wanted, refusals, mustBeRefused) = (asked, locks, false)
+        if asked == nil {
+            switch lastRun {
+            case .made(let name): wanted = name
+            case .without:
+                // What it would have dropped is still there, or was dropped since.
+                refusals.insert(now.isDeferred ? "deferredWork" : "backupNotFound")
+                mustBeRefused = true
+            case .none, .unknown:
+                refusals.insert("backupNotFound")
+                if now.isDeferred { refusals.insert("deferredWork") }
+                if !spoilt.isEmpty { refusals.insert("backupInvalid") }
             }
         }
-        let states = name.flatMap { backups[$0] }.map { [$0] } ?? names.compactMap { backups[$0] }
+        if let wanted, backups[wanted] == nil {
+            refusals.insert(spoilt.contains(wanted) ? "backupInvalid" : "backupNotFound")
+            mustBeRefused = true
+        }
+        let states = wanted.flatMap { backups[$0] }.map { [$0] } ?? names.compactMap { backups[$0] }
         return Work(
-            new: states.first, between: Array(states.dropFirst()),
-            refusals: locks.union(["backupNotFound"] + (now.isDeferred || place == nil ? ["deferredWork"] : []))
-                .union(place == nil && !spoilt.isEmpty ? ["backupInvalid"] : [])
-        ) {
-            do {
-                let restored = try self.face.rollBack(to: name)
-                self.paused = nil
-                guard let state = self.backups[restored] else {
-                    throw LifeFailure(kind: "unknown backup", words: restored)
-                }
-                return state
-            } catch let error as MigrationError where error.code == .backupNotFound && name != nil {
-                throw LifeFailure(kind: "backup lost", words: "\(error)")
+            new: states.first, between: Array(states.dropFirst()), refusals: refusals, mustBeRefused: mustBeRefused
+        ) { [wanted] in
+            let restored = try self.face.rollBack(to: asked)
+            self.paused = nil
+            guard let state = self.backups[restored], wanted == nil || restored == wanted else {
+                throw LifeFailure(kind: "unknown backup", words: restored)
             }
+            return state
         }
     }
 
@@ -341,60 +354,36 @@ extension LifeRun {
         try system.removeTree(archive)
     }
 
+    /// Goes back a version; only asks for the way while work is deferred, because what only the newer version has is
+    /// then lost on it, which must be said.
     private func downgrading() throws -> Work {
-        guard now.version > 0 else { return Work { nil } }
-        if now.isDeferred { return rehearsingDowngrade() }
-        // An entity that goes back into a hierarchy gets other keys there.
-        let (new, old) = (model(), model(now.version - 1))
-        let isMoved = new.entities.contains { old.entity($0.id) != nil && old.root(of: $0.id) != new.root(of: $0.id) }
-        // What a number of another type under the same name becomes is not the reference's to say.
-        let isReplaced = new.entities.contains { entity in
-            let attributes = old.lineage(entity.id).flatMap(\.attributes)
-            return new.lineage(entity.id).flatMap(\.attributes).contains { attribute in
-                attributes.contains { $0.description.name == attribute.description.name && $0.id != attribute.id }
-            }
-        }
-        let isParted = history.configuration != nil && Set(new.entities.map(\.id)) != Set(old.entities.map(\.id))
-        if isMoved || isReplaced || isParted { return Work { nil } }
-        var back = Snapshot(version: now.version - 1)
-        back.world = now.world.returned(from: model(), to: model(now.version - 1))
-        let keptBy = now
-        return Work(
-            new: back, refusals: locks.union(["noPath", "cannotInfer", "question", "dataConflict", "unsupported"])
-        ) {
-            switch try self.face.downgrade(to: keptBy.version - 1, isRehearsal: false) {
-            case "mapping": return back
-            case "leftovers": throw LifeFailure(kind: "leftovers", words: "of work that was not deferred")
-            default: return keptBy
-            }
+        guard now.version > 0, !now.isDeferred || history.configuration == nil else { return Work { nil } }
+        let (target, isRehearsal) = (now.version - 1, now.isDeferred)
+        let way = WayBack(
+            now.world, from: model(), to: model(target), earlier: Array(models.prefix(now.version)))
+        guard isRehearsal || way.end != nil else { return Work { nil } }
+        var back = Snapshot(version: target)
+        back.world = way.end ?? back.world
+        // What was written since the migration, and has no place in the columns that it left, is found in them.
+        let mayConflict = isRehearsal && !(way.losses + way.obstacles).isEmpty
+        return Work(new: isRehearsal ? nil : back, refusals: locks.union(mayConflict ? ["dataConflict"] : [])) {
+            [keptBy = now] in
+            let said = try self.face.downgrade(to: target, isRehearsal: isRehearsal)
+            try self.check(said, way, to: target)
+            return said.way == "mapping" && !isRehearsal ? back : keptBy
         }
     }
+}
 
-    /// Asks for the way back while work is deferred: what only the newer version has is lost on it, which must be said.
-    private func rehearsingDowngrade() -> Work {
-        guard history.configuration == nil else { return Work { nil } }
-        let (new, old) = (model(), model(now.version - 1))
-        let known = Set(old.entities.flatMap(\.attributes).map(\.id))
-        func isLost(_ attribute: HistoryModel.Attribute, of object: HistoryWorld.Object) -> Bool {
-            let names = old.lineage(object.entity).flatMap(\.attributes).map(\.description.name)
-            guard !known.contains(attribute.id), !names.contains(attribute.description.name) else { return false }
-            return ![nil, "-", HistoryValues.text(attribute.description.defaultValue)].contains(
-                object.values[attribute.id])
-        }
-        let isLosing = now.world.objects.values.contains { object in
-            old.entity(object.entity) == nil
-                || new.lineage(object.entity).flatMap(\.attributes).contains { isLost($0, of: object) }
-        }
-        return Work(
-            refusals: locks.union([
-                "noPath", "cannotInfer", "question", "dataConflict", "unsupported", "deferredWork", "usage",
-            ])
-        ) {
-            let way = try self.face.downgrade(to: self.now.version - 1, isRehearsal: true)
-            if isLosing, ["mapping", "leftovers"].contains(way) {
-                throw LifeFailure(kind: "loss not said", words: "of the way back to \(self.name(self.now.version - 1))")
-            }
-            return nil
+extension Life.Trim? {
+    /// The transactions that it leaves, of those that there are.
+    func left(of saves: [StoreWitness.Transaction]) -> [StoreWitness.Transaction] {
+        switch self {
+        case nil: return []
+        case .token(let count): return saves.suffix(max(count, 1))
+        case .date(let count):
+            guard let first = saves.suffix(max(count, 1)).first else { return [] }
+            return saves.filter { $0.time >= first.time }
         }
     }
 }

@@ -38,6 +38,8 @@ final class LifeRun {
         var transactions: Int?
         /// Whether a migration has put work off, and it has not been done.
         var isDeferred = false
+        /// What values on the way to it make of a migration.
+        var conflict = HistoryMapping.Conflict.none
     }
 
     let life: Life
@@ -56,7 +58,7 @@ final class LifeRun {
     /// The backups that are known, by their names.
     var backups: [String: Snapshot] = [:]
     /// The names of backups of a store that was known to be damaged when it was healed.
-    private var damagedBackups: Set<String> = []
+    var damagedBackups: Set<String> = []
     /// The names of backups whose manifests were cut.
     var spoilt: Set<String> = []
     /// The highest key ever given in the table of a root entity, by the entity's number.
@@ -64,9 +66,13 @@ final class LifeRun {
     /// The highest key by the store, of each root entity.
     var highest: [String: Int] = [:]
     /// The number of the last transaction of history that was given, by the store.
-    private var lastTransaction: Int?
+    var lastTransaction: Int?
+    /// The transactions of its history.
+    var saves: [StoreWitness.Transaction] = []
     /// The files of external data that the store's rows name.
-    private var namedFiles: Set<String> = []
+    var namedFiles: Set<String> = []
+    /// The digest of the store's file and its log, as the last step has left them.
+    var bytes = ""
     var app: (any Program)?
     /// The version and the path with which the app opened the store.
     var appVersion = 0
@@ -81,11 +87,17 @@ final class LifeRun {
     var mirror: Mirror?
     /// The version that calls with a budget are on the way to.
     var paused: Int?
+    /// What a rollback means that names no backup.
+    var lastRun = LastRun.none
+    /// What the step has damaged.
+    private(set) var wound: Wound?
+    /// What is in the quarantine, and may come back.
+    var apart: Apart?
     private(set) var number = -1
     /// Whether the machine has lost power, after which the end of a log may be torn.
     private(set) var hasLostPower = false
     private var ahead: Int64 = 0
-    private var action = Life.Action.close
+    private(set) var action = Life.Action.close
     /// Whether the command line does the step.
     private(set) var isTyped = false
     /// The command line, once it has been used.
@@ -93,7 +105,7 @@ final class LifeRun {
     /// What befalls the disk in the step, and the memory.
     private(set) var armed: Set<Fault.Kind> = []
     /// Whether the store is damaged, and has no backup.
-    private(set) var hasEnded = false
+    var hasEnded = false
 
     private(set) var trace: [String] = []
     var tally: [String: Int] = [:]
@@ -112,6 +124,7 @@ final class LifeRun {
         root = folder
         field = root + "/field"
         store = field + "/Life.sqlite"
+        WatchedVFS.seedRandomness(life.seed)
         try system.makeFolder(root)
         try system.makeFolder(field)
         try system.makeFolder(field + "/temporary")
@@ -140,6 +153,7 @@ final class LifeRun {
     func end() {
         letGo()
         disk.detach()
+        WatchedVFS.seedRandomness(nil)
         _ = try? system.removeTree(root)
     }
 
@@ -191,7 +205,9 @@ final class LifeRun {
         }
         if case .move = step.action { try makePlace() }
         if !keepsRival(step.action) { leaveRival() }
+        wound = if case .mend(let damage) = step.action { try wound(by: damage) } else { nil }
         armed = Set(faults.map(\.kind))
+        WatchedVFS.seedRandomness(life.seed &+ UInt64(number + 1))
         try disk.arm(faults, clock: TrialClock(era: UInt64(number + 1), jump: jump, ahead: ahead))
         let work = try work(step.action)
         let memory = faults.first(where: \.kind.isOfMemory)
@@ -236,19 +252,28 @@ final class LifeRun {
             try settleMirror(work, ending, isDamageAllowed: isNoticed || isGivenUp)
         }
         let isDone = if case .done = ending { !hit } else { false }
+        let (before, known) = (now, Set(backups.keys))
         let copied = if case .exportAndImport = step.action { Array(backups.values) } else { [Snapshot]() }
         try settle(
             isRestore || isGivenUp ? [] : found.map { [$0] } ?? candidates,
             copied: candidates + (work.new.map { [$0] } ?? []) + work.between + copied,
             isDone: isDone, isDamageAllowed: isNoticed || isGivenUp)
+        noteRun(after: before, ending, hit: hit, known: known)
         let kinds = step.faults.map { ", \($0.kind)" }.joined()
         let what = "\(step.word)\(kinds)\(hit ? " hit" : "")"
         tally["\(what): \(ending.word)", default: 0] += 1
-        trace.append("\(number) \(what): \(ending.word), \(called) calls, \(read) reads, \(stateDigest)")
+        trace.append("\(number) \(what): \(ending.word), \(called) calls, \(read) reads, \(stateDigest), \(bytes)")
     }
 
     /// Makes the folder that a move leads to.
     private func makePlace() throws {
+        // Records and backups stay at each place that a store has left: in a long series, people tidy up.
+        if life.profile == .rare {
+            let taken = Set([store, appStore].map(Path.folder))
+            for place in (1..<max(moves, 1)).map({ "\(field)/place \($0)" }) where !taken.contains(place) {
+                try system.removeTree(place)
+            }
+        }
         moves += 1
         let folder = "\(field)/place \(moves)"
         try system.makeFolder(folder)
@@ -277,6 +302,8 @@ final class LifeRun {
         var refusals: Set<String> = []
         /// Whether it has to be refused.
         var mustBeRefused = false
+        /// States that a refusal may leave.
+        var reached: [Snapshot] = []
         /// What the work leads the second store of a mirror to; nil if it leaves it as it is.
         var second: Mirror?
         /// Whether it ends the mirror.
@@ -291,251 +318,13 @@ final class LifeRun {
         var body: () throws -> Snapshot?
     }
 
-    private func judge(
-        _ result: Result<Snapshot?, any Error>, _ work: Work, _ hit: Bool
-    ) throws -> (Ending, [Snapshot]) {
-        let all = [now] + (work.new.map { [$0] } ?? []) + work.between
-        if disk.hasDied { return (.died, all) }
-        switch result {
-        case .success(let state):
-            if work.mustBeRefused, !hit {
-                throw LifeFailure(kind: "not refused", words: "the reference says \(work.refusals.sorted())")
-            }
-            return (.done, [state ?? work.new ?? now])
-        case .failure(let failure as LifeFailure): throw failure
-        case .failure(let error as NothingSaved):
-            try checkReason(error.cause, work)
-            return (.failed(error.cause), [now])
-        case .failure(let error) where hit:
-            try checkReason(error, work)
-            return (.failed(error), all)
-        case .failure(let error as MigrationError):
-            guard work.refusals.contains(error.code.description) else {
-                throw LifeFailure(kind: "refused: \(error.code)", words: "\(error)")
-            }
-            return (.refused(error), [now])
-        case .failure(let error):
-            let isInvalid = error is ValidationErrors || error is ManagedObjectValidationError
-            if isInvalid, work.refusals.contains("validation") { return (.failed(error), [now]) }
-            throw LifeFailure(kind: "failed", words: "\(error)")
-        }
-    }
-
     /// No program has the store open any more.
-    private func letGo() {
+    func letGo() {
         leaveRival()
         app?.close()
         app = nil
         reader?.close()
         reader = nil
-    }
-
-    // MARK: - What must hold
-
-    /// Finds which of the states that there may be the store has, and checks everything else that must hold.
-    ///
-    /// - Parameters:
-    ///   - copied: other states that a backup may have.
-    ///   - isDone: whether the step ended well, and met no fault.
-    private func settle(
-        _ candidates: [Snapshot], copied: [Snapshot], isDone: Bool, isDamageAllowed: Bool
-    ) throws {
-        let (before, last, named) = (now, lastTransaction, namedFiles)
-        do {
-            now = try identify(store, among: candidates, "the store")
-            if case .rollBack = action, let last, let given = lastTransaction, given < last {
-                throw LifeFailure(kind: "law broken", words: "the transaction \(last) will be given again")
-            }
-            // The states with and without deferred work have the same objects.
-            if candidates.contains(where: \.isDeferred) { now.isDeferred = Migrator().hasDeferredWork(store) }
-        } catch let failure as LifeFailure where isDamageAllowed {
-            try noteBackups(among: [before] + candidates + copied)
-            try heal(failure)
-            guard !hasEnded else { return }
-            // What a program's damaged store gave since the backup is not known where it cannot be read.
-            if action.isOfProgram { given = [:] }
-        }
-        try noteKeys(after: before)
-        try noteBackups(among: [before, now] + candidates + copied, isDone: isDone)
-        if isDone, !before.isDeferred, !now.isDeferred { try checkFiles(namedBefore: named) }
-        try checkRights()
-    }
-
-    /// Which of the candidates a store is, by the witness.
-    func identify(_ path: String, among candidates: [Snapshot], _ what: String) throws -> Snapshot {
-        let copy = try copy(path)
-        let hashes: [String: [UInt8]]
-        do {
-            hashes = try StoreWitness.hashes(copy)
-        } catch {
-            throw LifeFailure(kind: "unreadable", words: "\(what): \(error)")
-        }
-        let known = versions.filter { $0.hashes.entities == hashes }.map(\.name)
-        let wanted = candidates.map { name($0.version) }
-        var difference = "it is of \(known.first ?? "no version"), and may be of \(wanted.joined(separator: ", "))"
-        var kind = "another version"
-        for candidate in candidates {
-            guard versions[candidate.version].hashes.entities == hashes else { continue }
-            do {
-                let model = model(candidate.version)
-                let witness = try StoreWitness(copy, model, support: Self.support(of: path))
-                if let found = Self.difference(candidate.world.witnessed(in: model), witness.objects) {
-                    (kind, difference) = ("objects differ", found)
-                    continue
-                }
-                if let complaint = witness.complaints.first {
-                    (kind, difference) = ("law broken", complaint)
-                    continue
-                }
-                if let wanted = candidate.transactions, let found = witness.transactions, wanted != found {
-                    (kind, difference) = ("history differs", "\(found) transactions instead of \(wanted)")
-                    continue
-                }
-                var state = candidate
-                state.transactions = witness.transactions
-                if path == store {
-                    (highest, lastTransaction) = (witness.highest, witness.lastTransaction)
-                    namedFiles = witness.namedFiles
-                }
-                return state
-            } catch {
-                (kind, difference) = ("unreadable", "\(error)")
-            }
-        }
-        throw LifeFailure(kind: kind, words: "\(what): \(difference)")
-    }
-
-    /// The path of a copy that SQLite may recover, with what lies beside the store.
-    func copy(_ path: String) throws -> String {
-        let folder = root + "/copy"
-        try system.removeTree(folder)
-        try system.makeFolder(folder)
-        for suffix in ["", "-wal", "-journal"] where try system.exists(path + suffix) {
-            try system.copy(path + suffix, to: "\(folder)/\(Path.name(of: path))\(suffix)", .byUmask)
-        }
-        return "\(folder)/\(Path.name(of: path))"
-    }
-
-    static func support(of path: String) -> String {
-        let stem = Path.name(of: path).split(separator: ".").dropLast().joined(separator: ".")
-        return "\(Path.folder(of: path))/.\(stem)_SUPPORT"
-    }
-
-    /// The first difference; nil if there is none.
-    static func difference(_ expected: WitnessedObjects, _ found: WitnessedObjects) -> String? {
-        func nonEmpty(_ objects: WitnessedObjects) -> WitnessedObjects { objects.filter { !$0.value.isEmpty } }
-        let (expected, found) = (nonEmpty(expected), nonEmpty(found))
-        guard expected != found else { return nil }
-        let entity = Set(expected.keys).union(found.keys).sorted().first { found[$0] != expected[$0] } ?? ""
-        let (theirs, ours) = (expected[entity] ?? [:], found[entity] ?? [:])
-        let key = Set(theirs.keys).union(ours.keys).sorted().first { theirs[$0] != ours[$0] } ?? 0
-        guard let right = theirs[key] else { return "\(entity) \(key) should not be there" }
-        guard let wrong = ours[key] else { return "\(entity) \(key) is missing" }
-        let names = Set(right.keys).union(wrong.keys).sorted().filter { right[$0] != wrong[$0] }
-        return "\(entity) \(key): "
-            + names.map {
-                "\($0) is \(wrong[$0]?.prefix(90) ?? "missing") instead of \(right[$0]?.prefix(90) ?? "missing")"
-            }.joined(separator: ", ")
-    }
-
-    /// A key is given once, whatever was restored since.
-    private func noteKeys(after before: Snapshot) throws {
-        let model = model()
-        // The keys of an entity that goes into another table, or comes back from one, are keys of that table.
-        for (old, key) in given where model.entity(old) != nil && model.root(of: old) != old {
-            given[old] = nil
-            given[model.root(of: old), default: 0] = max(given[model.root(of: old)] ?? 0, key)
-        }
-        let isDowngrade = if case .downgrade = action { true } else { false }
-        let isMigrated = if case .migrate = action { now.version >= before.version } else { false }
-        given = given.filter { number, _ in
-            // Only backups, which a downgrade does not read, have the counter of an entity that the newer version lacks.
-            if isDowngrade { return self.model(before.version).entity(number) != nil }
-            // A name that two entities have had does not tell which of them another state of the store means.
-            return isMigrated || now.version == before.version || !sharesName(number)
-        }
-        for (_, object) in now.world.objects {
-            let root = model.root(of: object.entity)
-            given[root] = max(given[root] ?? 0, object.key)
-        }
-        for root in model.entities where root.parent == nil {
-            if let highest = highest[root.name], highest < given[root.id] ?? 0 {
-                throw LifeFailure(kind: "law broken", words: "Z_MAX of \(root.name) is below a key that was given")
-            }
-        }
-    }
-
-    /// Whether another entity has had one of the names of an entity.
-    private func sharesName(_ number: Int) -> Bool {
-        let entities = history.models.flatMap(\.entities)
-        let names = Set(entities.filter { $0.id == number }.map(\.name))
-        return entities.contains { $0.id != number && names.contains($0.name) }
-    }
-
-    /// Every backup has a name only when it is whole, and holds a state that the store had. One whose manifest cannot
-    /// be read is there. The last of a version goes only if someone asks for it.
-    private func noteBackups(among states: [Snapshot], isDone: Bool = false) throws {
-        let listed = try StoreKeeper(store).backups().backups
-        for backup in listed
-        where backups[backup.name] == nil && !damagedBackups.union(spoilt).contains(backup.name) {
-            if let error = backup.error { throw LifeFailure(kind: "backup broken", words: "\(error)") }
-            backups[backup.name] = try identify(backup.store, among: states, "the backup \(backup.name)")
-        }
-        let names = Set(listed.map(\.name))
-        let isKeeping = if case .move = action { false } else { isDone && life.profile != .long }
-        if isKeeping, let lost = spoilt.subtracting(names).min() {
-            throw LifeFailure(kind: "backup lost", words: "\(lost), whose manifest cannot be read")
-        }
-        let isAsked = if case .prune = action { true } else { false }
-        for version in Set(backups.values.map(\.version)).sorted() where isKeeping && !isAsked {
-            guard !backups.contains(where: { $0.value.version == version && names.contains($0.key) }) else { continue }
-            throw LifeFailure(kind: "backup lost", words: "the last one of \(name(version))")
-        }
-        backups = backups.filter { names.contains($0.key) }
-        spoilt.formIntersection(names)
-    }
-
-    /// A verb that drops rows, or puts others in their place, accounts for their files of external data.
-    private func checkFiles(namedBefore: Set<String>) throws {
-        switch action {
-        case .rollBack, .downgrade: break
-        case .migrate(_, let way, _): guard [.plain, .normalised, .container].contains(way) else { return }
-        default: return
-        }
-        let folder = Self.support(of: store) + "/_EXTERNAL_DATA"
-        guard
-            let left = try namedBefore.subtracting(namedFiles).sorted().first(where: { name in
-                try system.exists("\(folder)/\(name)")
-            })
-        else { return }
-        throw LifeFailure(kind: "file left", words: "no row names \(left) any more")
-    }
-
-    /// Restores the newest backup, as a person does whose store was damaged by the disk and who was told.
-    private func heal(_ failure: LifeFailure) throws {
-        letGo()
-        paused = nil
-        guard let name = backups.keys.max() else {
-            hasEnded = true
-            if action.isOfProgram { return }
-            throw LifeFailure(kind: failure.kind, words: "noticed, and without a backup: \(failure.words)")
-        }
-        tally["healed", default: 0] += 1
-        try endMirror()
-        let expected = backups[name]
-        do {
-            let report = try keeper().rollback(to: name)
-            if let saved = report.saved { damagedBackups.insert(saved.name) }
-        } catch {
-            throw LifeFailure(kind: "not healed", words: "\(failure.words); then \(error)")
-        }
-        now = try identify(store, among: expected.map { [$0] } ?? [], "the store that was healed")
-        if now.isDeferred { now.isDeferred = Migrator().hasDeferredWork(store) }
-        // What was kept of the damaged store is nothing that anyone goes back to.
-        for kept in try StoreKeeper(store).backups().backups
-        where backups[kept.name] == nil && !spoilt.contains(kept.name) {
-            try system.removeTree(Path.folder(of: kept.store))
-        }
     }
 
     /// The use cases of the store, on the simulated disk.

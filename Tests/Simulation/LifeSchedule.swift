@@ -9,21 +9,23 @@ struct LifeSchedule {
     /// Chooses the faces, apart from what happens.
     private var faces: HistoryRandom
     private let profile: Life.Profile
-    private let hasCode: Bool
     private var next = 0
 
     init(_ life: Life) {
         random = HistoryRandom(seed: life.seed ^ 0x5EED)
         faces = HistoryRandom(seed: life.seed ^ 0xFACE)
         profile = life.profile
-        hasCode = !life.stages.isEmpty || !life.mappings.isEmpty
     }
 
     /// The life of a seed before its first step.
     static func life(seed: UInt64, _ profile: Life.Profile, plant: Life.Plant?) throws -> Life {
         var random = HistoryRandom(seed: seed)
         let versions = profile == .usual ? 6 : 12
-        let history = try ModelHistory(seed: random.next(), versions: versions, &random)
+        var history = try ModelHistory(seed: random.next(), versions: versions, &random)
+        // A store that has to grow needs a place for long values in each version.
+        for _ in 0..<50 where profile == .long && history.models.contains(where: { $0.held.longPlace == nil }) {
+            history = try ModelHistory(seed: random.next(), versions: versions, &random)
+        }
         var ground = Life.Ground()
         ground.isWAL = Int.random(in: 0..<4, using: &random) > 0
         ground.hasHistory = Bool.random(using: &random)
@@ -34,7 +36,7 @@ struct LifeSchedule {
             ground.lastKey = [(1 << 31) - 3, (1 << 32) - 2, (1 << 53) - 2].randomElement(using: &random) ?? 0
         }
         if profile == .long {
-            (ground.pageSize, ground.emptyBytes) = (seed % 2 == 0 ? 65_536 : 4_096, (1 << 30) + (1 << 26))
+            (ground.pageSize, ground.fullBytes) = (seed % 2 == 0 ? 65_536 : 4_096, (1 << 30) - (32 << 20))
             ground.lastKey = (1 << 31) - 40
         }
         ground.mode = [0o600, 0o640, 0o644].randomElement(using: &random)
@@ -81,6 +83,7 @@ struct LifeSchedule {
     /// Whether the command line can do it.
     private func hasCommand(_ action: Life.Action) -> Bool {
         switch action {
+        case .migrate(_, .quarantining, _): false
         case .migrate(_, let way, _): ![.container, .swiftData].contains(way)
         case .finish(let count): count ?? 1 == 1
         case .backUp, .rollBack, .prune, .move, .downgrade, .repair, .exportAndImport, .ask: true
@@ -104,16 +107,41 @@ struct LifeSchedule {
         return .save(.objects, changes)
     }
 
+    /// Adds a change, with the links that a new object has to have; no change that leaves an object without one.
     private mutating func add(
         _ change: Change, _ changes: inout [Change], _ world: inout HistoryWorld, _ model: HistoryModel
     ) {
-        if world.make(change, in: model, key: { _ in next }) { changes.append(change) }
+        var (after, made) = (world, [change])
+        guard after.make(change, in: model, key: { _ in 0 }) else { return }
+        if case .insert(let number, _, _) = change { made += links(needed: number, &after, model) }
+        guard after.lacking(in: model).isSubset(of: world.lacking(in: model)) else { return }
+        (world, changes) = (after, changes + made)
+    }
+
+    private mutating func links(needed number: Int, _ world: inout HistoryWorld, _ model: HistoryModel) -> [Change] {
+        var made: [Change] = []
+        for link in model.links where link.isRequired && world.lacking(in: model).contains(number) {
+            let isForward = link.end.isRequired == true
+            let others = world.members(of: isForward ? link.far : link.end.entity, in: model)
+            for other in others.shuffled(using: &random).prefix(4) {
+                let change = Change.link(
+                    link.id, from: isForward ? number : other, to: isForward ? other : number, place: 0,
+                    isBackward: false)
+                if world.make(change, in: model, key: { _ in 0 }) {
+                    made.append(change)
+                    break
+                }
+            }
+        }
+        return made
     }
 
     private mutating func action(_ run: LifeRun) -> Life.Action {
         let apis: [API] = run.history.isPlain ? [.objects, .coreData, .swiftData, .swiftData] : [.objects, .coreData]
         let api = apis.randomElement(using: &random) ?? .objects
         let last = run.history.models.count - 1
+        if profile == .long, isLikely(1, in: 3), let growth = growth(run) { return growth }
+        if run.canPutBack, isLikely(1, in: 2) { return .putBack }
         if run.now.isDeferred, isLikely(1, in: 3) { return .finish(isLikely(1, in: 2) ? nil : 1) }
         if run.now.isDeferred, isLikely(1, in: 4) { return .downgrade }
         if run.mirror != nil {
@@ -127,7 +155,7 @@ struct LifeSchedule {
                 return .mirror(.visit(made, api))
             case 80..<85: return .mirror(.stop)
             case 85..<88: return run.app == nil ? .open(api) : .close
-            case 88..<91: return .trimHistory
+            case 88..<91: return .trimHistory(trim())
             default: break
             }
         }
@@ -150,18 +178,57 @@ struct LifeSchedule {
             return .prune(days: Int.random(in: 0...9, using: &random), count: Int.random(in: 1...4, using: &random))
         case 75..<79: return .move
         case 79..<83: return .downgrade
-        case 83..<85: return .repair
-        case 85..<87: return .trimHistory
+        case 83..<85: return isLikely(1, in: 3) ? .repair : .mend(damage(run))
+        case 85..<87: return .trimHistory(trim())
         case 87..<88: return .recover
         case 88..<90: return .exportAndImport
-        case 90..<91: return hasCode ? .look(api) : spoiling(run)
+        case 90..<92: return spoiling(run)
         case 96..<100 where run.now.version < last && run.mirror == nil && !run.now.isDeferred:
             return .mirror(.start(to: min(last, run.now.version + step())))
-        case 94..<95 where !run.backups.isEmpty: return .spoilManifest(some(run))
+        case 94..<95 where !run.backups.isEmpty && run.spoilt.count < 5: return .spoilManifest(some(run))
+        case 95..<96: return barring(run)
         case 91..<93 where run.app != nil: return .close
         case 91..<94 where run.reader != nil: return .read(false)
         default: return .ask(to: min(last, run.now.version + step()))
         }
+    }
+
+    /// A save of long values, with which the file grows.
+    private mutating func growth(_ run: LifeRun) -> Life.Action? {
+        let model = run.model()
+        guard let (entity, attribute) = model.longPlace else { return nil }
+        var (world, changes) = (run.now.world, [Change]())
+        for byte in 1...3 {
+            guard case .insert(let number, let id, var values) = insertion(entity, model) else { continue }
+            values[attribute.id] = "x:0\(byte)*\(4 << 20)"
+            add(.insert(number, entity: id, values: values), &changes, &world, model)
+        }
+        return .save(.objects, changes)
+    }
+
+    private mutating func damage(_ run: LifeRun) -> Life.Damage {
+        let model = run.model()
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0..<3:
+            let isBackward = Bool.random(using: &random)
+            guard
+                let link = model.links.filter({ (isBackward ? $0.inverse : $0.end)?.isToMany == false })
+                    .randomElement(using: &random), let pairs = run.now.world.pairs[link.id],
+                let owner = (isBackward ? pairs.backward : pairs.forward).filter({ !$0.value.isEmpty }).keys.sorted()
+                    .randomElement(using: &random)
+            else { return .file }
+            return .dangling(link: link.id, of: owner, isBackward: isBackward)
+        case 3: return .counter(model.entities.filter { $0.parent == nil }.randomElement(using: &random)?.id ?? 0)
+        case 4: return .index(Int.random(in: 0..<100, using: &random))
+        case 5: return .stranger(run.now.world.objects.keys.sorted().randomElement(using: &random) ?? 0)
+        case 6: return .transaction
+        default: return .file
+        }
+    }
+
+    private mutating func trim() -> Life.Trim? {
+        let count = Int.random(in: 1...5, using: &random)
+        return [nil, .token(count), .date(count)].randomElement(using: &random) ?? nil
     }
 
     private mutating func some(_ run: LifeRun) -> Int {
@@ -175,6 +242,9 @@ struct LifeSchedule {
         let ways: [Life.Way] = [
             .plain, .plain, .plain, .normalised, .inPlace, .stops, .refusing, .rehearsal, .into, .deferred, .deferred,
             .container, .container, .uncompared, .budget(units()), .budget(units()),
+            .quarantining(
+                run.model().entities.randomElement(using: &random)?.id ?? 0,
+                remainder: Int.random(in: 0..<3, using: &random)),
         ]
         return ways.randomElement(using: &random) ?? .plain
     }
@@ -187,7 +257,9 @@ struct LifeSchedule {
             .readOnce, .readOn, .slow, .memoryOnce, .memoryOn,
         ]
         // What the disk writes wrong is noticed by Moult's own work alone, which another fault would keep from it.
-        let count = step.action.isOfProgram ? isForgiven(step.action, run) ? 1 : 0 : 2
+        var count = step.action.isOfProgram ? isForgiven(step.action, run) ? 1 : 0 : 2
+        // Of two damages the reference could say nothing.
+        if case .mend = step.action { count = 0 }
         let wrong = [Fault.Kind](repeating: .wrongBit, count: count)
         let kind = (loud + wrong).randomElement(using: &random) ?? .stop
         let first = fault(kind, of: step, run)
@@ -219,7 +291,14 @@ struct LifeSchedule {
     private mutating func changes(_ world: HistoryWorld, _ model: HistoryModel) -> [Change] {
         var (world, changes) = (world, [Change]())
         for _ in 0..<Int.random(in: 1...8, using: &random) {
-            if let change = change(world, model) { add(change, &changes, &world, model) }
+            guard let change = change(world, model) else { continue }
+            var after = world
+            let isRefused =
+                world.refuses(change, in: model)
+                || after.make(change, in: model, key: { _ in 0 }) && !after.lacking(in: model).isEmpty
+            // Now and then a save that must be refused.
+            if isRefused, isLikely(1, in: 6) { return changes + [change] }
+            add(change, &changes, &world, model)
         }
         return changes
     }
@@ -236,6 +315,9 @@ struct LifeSchedule {
         case 3..<6:
             let attributes = model.lineage(object.entity).flatMap(\.attributes)
             guard let attribute = attributes.randomElement(using: &random) else { return nil }
+            if let text = HistoryValues.notANumber(attribute.description.type), isLikely(1, in: 4) {
+                return .set(number, attribute: attribute.id, text: text)
+            }
             let value = HistoryValues.value(of: attribute, number: number, using: &random)
             return .set(number, attribute: attribute.id, text: HistoryValues.asked(value))
         case 6..<8: return link(world, model)
@@ -272,6 +354,11 @@ struct LifeSchedule {
             isBackward: link.inverse != nil && Bool.random(using: &random))
     }
 
+    private mutating func barring(_ run: LifeRun) -> Life.Action {
+        let barrier = HistoryBarrier.allCases.randomElement(using: &random) ?? .unasked
+        return .bar(barrier, entity: run.model().entities.randomElement(using: &random)?.id ?? 0)
+    }
+
     private mutating func spoiling(_ run: LifeRun) -> Life.Action {
         let model = run.model()
         guard let number = run.now.world.objects.keys.sorted().randomElement(using: &random),
@@ -280,6 +367,7 @@ struct LifeSchedule {
                 $0.description.type == .string && !$0.isDistinct
             }).randomElement(using: &random)
         else { return .ask(to: run.now.version) }
-        return .spoilText(number, attribute: attribute.id)
+        let bytes = Int.random(in: 0..<HistoryValues.brokenTexts.count, using: &random)
+        return .spoilText(number, attribute: attribute.id, bytes: bytes)
     }
 }

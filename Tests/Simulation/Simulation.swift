@@ -5,19 +5,20 @@ import MoultBasics
 //
 // A *life* is a chain of models, a store, one to three programs and what they do to it, on a disk and with a clock that
 // fail on purpose. The seed makes the models (`ModelHistory`: every attribute type, inheritance, every kind of
-// relationship, renames, types that widen, changes that no hash sees, an app's stages, mapping models and policies) and
-// the store, and then chooses step by step what happens (`LifeSchedule`): saves over the objects' API and over Core
-// Data's, migrations in every way, rollbacks, moves, repairs, deferred work, budgets, prunes, exports, deletions of
-// history. Everything runs in one process and one thread, over one `FaultDisk`: the VFS below SQLite and the `System`
-// that Moult uses. The same seed and build give the same trace, whose digest is printed.
+// relationship, renames, types that widen or lose values, changes that no hash sees, an app's stages, mapping models
+// and policies) and the store, and then chooses step by step what happens (`LifeSchedule`): saves over the objects' API
+// and over Core Data's, migrations in every way, rollbacks, moves, repairs, deferred work, budgets, prunes, exports,
+// deletions of history. Everything runs in one process and one thread, over one `FaultDisk`: the VFS below SQLite and
+// the `System` that Moult uses. Names, UUIDs and SQLite's random numbers follow from the seed. The same seed and build
+// give the same trace, with digests of the store's bytes and its log's; its own digest is printed.
 //
 // The *reference* (`HistoryWorld`) knows what the models say and the objects as values: a dictionary of objects with
 // texts for attributes and numbers for links. It uses no code of the engine and no SQL. After each step the *witness*
 // (`StoreWitness`, the sqlite3 C API and the letter of the store's format) reads a copy of the store. The store must be
 // what the reference says; around a fault, what it was or what the work leads to. So must every backup, when it appears.
 // A new file elsewhere, a store or an archive, is whole or not there.
-// A refusal needs a reason that the reference agrees with (`Work.refusals`), and an error one that the fault explains; a
-// report must count the losses that the reference counts; the faces must agree about the status, the objects, the
+// A refusal needs a reason that the reference agrees with (`Work.refusals`), and an error after a fault one in the fault;
+// a report must count the losses that the reference counts; the faces must agree about the status, the objects, the
 // findings and the plan; no key and no transaction of history is given twice; a save that fails for certain has saved
 // nothing; the last backup of a version stays, and one whose manifest cannot be read is there; a run leaves no new file
 // of external data that no row names; nothing is wider readable than the store, which keeps its permissions. What a disk
@@ -35,7 +36,7 @@ import MoultBasics
 //
 // Not simulated: SwiftData's hierarchies and value types; a plan's code; derived attributes; memory that runs out
 // outside SQLite; two programs inside one SQLite call; conflicts where only the rows that hold links tell.
-// `CoreDataProgram` uses the machine's own files beside the store; SQLite's are the simulated disk's.
+// `CoreDataProgram` and `SwiftDataProgram` use the machine's own files beside the store.
 
 /// One line, at once.
 func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
@@ -79,8 +80,9 @@ struct Simulation {
             }
         }
         let time = Date().timeIntervalSince(begun)
-        if options.isTracing {
-            for (what, count) in tally.sorted(by: { $0.key < $1.key }) { say("  \(count) × \(what)") }
+        for (what, count) in tally.sorted(by: { $0.key < $1.key })
+        where options.isTracing || what.hasPrefix("beyond ") {
+            say("  \(count) × \(what)")
         }
         let seeds = lived.map { "seeds \($0.lowerBound)-\($0.upperBound), " } ?? ""
         say("simulate: \(seeds)\(lives) lives, \(steps) steps in \(Int(time)) s, \(failures) failing")

@@ -16,6 +16,14 @@ extension System {
         Double((end ?? monotonicNanoseconds) &- start) / 1e9
     }
 
+    /// Returns a random UUID (RFC 9562, version 4), made of unique names.
+    package func uniqueIdentifier() -> String {
+        var digits = Array((uniqueName() + uniqueName()).uppercased())
+        (digits[12], digits[16]) = ("4", "8")
+        let ends = [8, 12, 16, 20, 32]
+        return zip([0] + ends, ends).map { String(digits[$0..<$1]) }.joined(separator: "-")
+    }
+
     package func exists(_ path: String) throws -> Bool { try status(of: path) != nil }
 
     /// Returns the path of a file that need not exist, as it is from every working folder; the path itself if the

@@ -236,7 +236,9 @@ package struct StoreDowngrade: Sendable {
         else { return false }
         let lineage = layout.model.lineage(of: entity).map(\.name)
         let answered = answers.list.filter { $0.is == .value && $0.property == name && lineage.contains($0.entity) }
-        let filled = ([attribute.defaultValue] + answered.map { $0.value(for: attribute) }).compactMap { $0?.stored }
+        let filled = ([attribute.defaultValue] + answered.map { $0.value(for: attribute) }).compactMap {
+            $0?.stored(for: attribute)
+        }
         guard !filled.isEmpty else { return false }
         let others = filled.map { _ in " AND \(column.quotedName) IS NOT ?" }.joined()
         return try connection.integer(

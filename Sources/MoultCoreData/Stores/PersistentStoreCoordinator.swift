@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
@@ -107,9 +108,13 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     }
 
     @discardableResult
-    func add(_ description: PersistentStoreDescription) throws -> PersistentStore {
+    package func add(
+        _ description: PersistentStoreDescription, on system: any System = POSIXSystem()
+    ) throws -> PersistentStore {
         defer { description.endMigrationUpdates() }
-        return try add(StoreLoader(description, model: managedObjectModel, versions: modelVersions))
+        var loader = try StoreLoader(description, model: managedObjectModel, versions: modelVersions)
+        loader.system = system
+        return try add(loader)
     }
 
     private func add(_ loader: StoreLoader) throws -> PersistentStore {

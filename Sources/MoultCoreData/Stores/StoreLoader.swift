@@ -32,6 +32,8 @@ package struct StoreLoader {
     /// The wording of remedies, which tell the app how to allow a refused operation.
     package var words: any RemedyWords = DescriptionWords()
     package var system: any System = POSIXSystem()
+    /// Whether a migration runs on one thread, so that it makes the same calls in the same order each time.
+    package var isSequential = false
     /// Receives Core Data's messages about a migration; nil unless the program was asked for them.
     package var debug: (@Sendable (String) -> Void)? = MigrationDebug.isAsked ? MigrationDebug.say : nil
 
@@ -169,7 +171,8 @@ extension StoreLoader {
         }
         return try inferringIfAllowed(path) { isRecognised in
             try StoreSession(
-                at: path, run, isReadOnly: options.isReadOnly, on: system, isCurrent: isCurrent
+                at: path, run, isReadOnly: options.isReadOnly, isSequential: isSequential, on: system,
+                isCurrent: isCurrent
             ) { connection in
                 // The snapshot gives a better error for invalid metadata.
                 if let metadata = try? StoreMetadata(from: connection), try isCurrent(metadata) { return nil }

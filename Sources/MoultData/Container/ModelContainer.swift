@@ -32,7 +32,7 @@ public final class ModelContainer: Sendable {
     }
 
     /// - Parameter adjust: changes the way that the stores are opened, before they are.
-    init(
+    package init(
         _ schema: Schema, _ migrationPlan: (any SchemaMigrationPlan.Type)?,
         _ configurations: [any DataStoreConfiguration], adjusting adjust: @escaping (inout StoreOpener) -> Void
     ) throws {

@@ -21,6 +21,8 @@ package struct StoreOpener {
     var logger: (any MigrationLogging)?
     /// The system below the files beside SQLite's.
     package var system: any System = POSIXSystem()
+    /// Whether a migration runs on one thread, so that it makes the same calls in the same order each time.
+    package var isSequential = false
     /// The resolved plan; nil if there is none.
     private var plan: ResolvedPlan?
     /// The models by their names.
@@ -91,7 +93,7 @@ package struct StoreOpener {
         var opening = StoreLoader(
             model: model, versions: plan.map { ModelVersions(versions: $0.versions) }, url: url,
             type: isInMemory ? .inMemory : .sqlite, configuration: configuration, options: options)
-        opening.system = system
+        (opening.system, opening.isSequential) = (system, isSequential)
         (opening.migration.registry, opening.migration.onLosses) = (registry, onLosses)
         (opening.migration.onProgress, opening.migration.isCancelled) = (onProgress, isCancelled)
         opening.words = ConfigurationWords()

@@ -14,6 +14,8 @@ final class InstancePlan {
     private let written: [Step]
     /// The required attributes that get no value from the plan.
     private let missing: [Int]
+    /// The attributes copied from a column that may name a file.
+    let files: [Int]
     private let reader: InstanceReader?
     private let row: Statement?
     /// The index of each property's step; nil for none.
@@ -64,6 +66,10 @@ final class InstancePlan {
             if let copy = Copy(step, entity.inserter) { copies.append(copy) } else { written.append(step) }
         }
         (self.stepOfPosition, self.copies, self.written) = (stepOfPosition, copies, written)
+        files = steps.compactMap { step in
+            guard case .copy = step.value else { return nil }
+            return entity.attributes[step.position]?.allowsExternalBinaryDataStorage == true ? step.position : nil
+        }
     }
 
     /// Creates a plan with only the default values of an entity's attributes.
@@ -209,7 +215,7 @@ extension InstancePlan {
         case .expression(let index, let type):
             // Convert as statements do. A value that cannot be converted fails when it is written, with its object.
             let value = try reader.value(ofExpression: index)
-            return try value.converted(to: type) ?? AttributeValue(value, for: type)
+            return try value.converted(to: type) ?? AttributeValue(value, for: type.isNumber ? .undefined : type)
         case .call(let transform, let arguments, let type):
             let values = try arguments.map { try AttributeValue(reader.value(ofExpression: $0), for: .undefined) }
             return try transform.body(values)?.fitted(to: type)

@@ -16,8 +16,13 @@ extension MigrationManager {
         }
         current.hasMadeInstances = true
         let isFirst = !associated.contains { $0.destination.key == source.key && $0.destination.entity === entity }
+        let isFurther = associated.contains { $0.mapping == current.position && $0.source === source }
         let key = try current.keepsKeys && isFirst ? source.key : entity.inserter.nextKey()
         let object = try make(entity, key: key, plan: plan)
+        // A file of external data belongs to one row: a further part gets its own.
+        if isFurther {
+            for position in plan.files { object.change(position, to: .attribute(try plan.value(at: position))) }
+        }
         associated.append((current.position, source, object))
         return object
     }

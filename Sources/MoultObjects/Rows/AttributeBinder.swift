@@ -3,12 +3,6 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// A binder of one attribute's values to a parameter, in the column's storage format.
 final class AttributeBinder {
     let attribute: AttributeDescription
@@ -97,7 +91,7 @@ final class ExternalFiles {
         }
         // Remove files left by a process that died.
         if written.isEmpty { try storage.removeUnsaved(in: connection, on: system) }
-        let name = UUID().uuidString
+        let name = system.uniqueIdentifier()
         try storage.noteUnsaved(name, on: system)
         written.append(name)
         try system.writeExactly(value, to: Path.join(storage.folder, name), storage.rights)

@@ -8,6 +8,7 @@ import Synchronization
 /// a database (``Connection/proveWrites()``).
 package enum WatchedVFS {
     private static let folders = Mutex<[(folder: String, watcher: any FileWatcher)]>([])
+    private static let seed = Mutex<UInt64?>(nil)
     static let below = Result { () throws(Missing) in
         guard let vfs = sqlite3_vfs_find(nil) else { throw Missing() }
         return Below(vfs: vfs)
@@ -28,6 +29,26 @@ package enum WatchedVFS {
     }
 
     package static func unwatch(_ folder: String) { folders.withLock { $0.removeAll { $0.folder == folder + "/" } } }
+
+    /// Makes SQLite's random numbers, such as the salts of a WAL, follow from a seed; nil for those of the system again.
+    package static func seedRandomness(_ number: UInt64?) {
+        guard isRegistered else { return }
+        seed.withLock { $0 = number }
+        // SQLite asks for a new start.
+        sqlite3_randomness(0, nil)
+    }
+
+    private static func fillRandomly(_ count: Int32, _ bytes: UnsafeMutablePointer<CChar>?) -> Int32 {
+        guard var state = seed.withLock({ $0 }), let bytes else {
+            return forward { $0.pointee.xRandomness?($0, count, bytes) }
+        }
+        for place in 0..<Int(count) {
+            // The generator of Knuth's MMIX; SQLite only mixes the bytes into its own.
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            bytes[place] = CChar(truncatingIfNeeded: state >> 56)
+        }
+        return count
+    }
 
     static func watcher(of path: String) -> (any FileWatcher)? {
         folders.withLock { $0.first { path.hasPrefix($0.folder) }?.watcher }
@@ -61,6 +82,7 @@ package enum WatchedVFS {
         vfs.pointee.xOpen = opening
         vfs.pointee.xDelete = { _, name, syncsFolder in WatchedVFS.delete(name, syncsFolder) }
         vfs.pointee.xAccess = { _, name, flags, result in WatchedVFS.access(name, flags, result) }
+        vfs.pointee.xRandomness = { _, count, bytes in WatchedVFS.fillRandomly(count, bytes) }
         vfs.pointee.xFullPathname = { _, name, count, result in
             WatchedVFS.forward { $0.pointee.xFullPathname?($0, name, count, result) }
         }

@@ -84,17 +84,19 @@ package final class StoreSession: Sendable {
     /// - Parameters:
     ///   - options: the options for recovery; the request has its own.
     ///   - isReadOnly: whether to skip recovery.
+    ///   - isSequential: whether everything runs on one thread, as in ``Context/isSequential``.
     ///   - isCurrent: returns whether the metadata alone shows that there is nothing to do; nil if it cannot. A store next
     ///     to which an app has left its log need not be copied then.
     ///   - recognise: receives the connection to the store, and returns the request.
     /// - Throws: what recovering, `recognise` and planning throw.
     package init?(
-        at store: String, _ options: RunOptions, isReadOnly: Bool = false, on system: any System = POSIXSystem(),
+        at store: String, _ options: RunOptions, isReadOnly: Bool = false, isSequential: Bool = false,
+        on system: any System = POSIXSystem(),
         isCurrent: ((StoreMetadata) throws -> Bool)? = nil,
         recognising recognise: (Connection) throws -> (request: StoreRequest, context: Context)?
     ) throws {
         started = system.monotonicNanoseconds
-        let first = options.migrator(on: system)
+        let first = options.migrator(on: system, isSequential: isSequential)
         // A call with a budget recovers what it cannot continue from.
         let recovers = !isReadOnly && options.budget == nil
         if recovers {
@@ -115,7 +117,8 @@ package final class StoreSession: Sendable {
             return (context.versions, request.target, PreparedMigration.Options(request.options, context))
         }
         guard let prepared, let asked else { return nil }
-        (self.prepared, request, migrator) = (prepared, asked, asked.options.migrator(on: system))
+        (self.prepared, request) = (prepared, asked)
+        migrator = asked.options.migrator(on: system, isSequential: isSequential)
     }
 
     /// Creates a session for a store that this process has open, over its connection: another connection would drop the

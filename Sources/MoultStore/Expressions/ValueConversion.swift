@@ -37,8 +37,7 @@ package enum ValueConversion {
         switch (value.kind, type) {
         case (.null, _), (.string, .string), (.uri, .uri), (.uuid, .uuid), (.data, .binary), (.date, .date),
             (.boolean, .boolean), (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64),
-            (.integer, .integer64), (.integer, .double), (.real, .double), (.number, .double), (.decimal, .decimal),
-            (.integer, .decimal):
+            (.integer, .integer64), (.real, .double), (.number, .double), (.decimal, .decimal), (.integer, .decimal):
             return true
         default: return false
         }
@@ -47,8 +46,8 @@ package enum ValueConversion {
 
 extension ExpressionValue {
     /// Returns the equal value for an attribute of the type. The result is nil for nil, and if there is no equal value:
-    /// a fraction for an integer, a number out of range, a text that is not a number. Texts of dates are ISO 8601 in
-    /// UTC.
+    /// a fraction for an integer, a number out of range, a whole number that a Double or Float would round, a text that
+    /// is not a number. Only a fraction becomes the nearest Float. Texts of dates are ISO 8601 in UTC.
     package func converted(to type: AttributeType) -> AttributeValue? {
         if isNull { return nil }
         switch type {
@@ -56,12 +55,8 @@ extension ExpressionValue {
         case .integer32: return whole.flatMap { Int32(exactly: $0) }.map { .integer(Int64($0)) }
         case .integer64: return whole.map { .integer($0) }
         case .boolean: return flag.map { .boolean($0) }
-        case .double: return anyNumber.map { .double($0.double) }
-        case .float:
-            return anyNumber.flatMap { number in
-                let single = Float(number.double)
-                return single.isFinite || number.double.isInfinite ? .double(Double(single)) : nil
-            }
+        case .double: return anyNumber?.exactDouble.map { .double($0) }
+        case .float: return anyNumber?.exactFloat.map { .double(Double($0)) }
         case .date: return moment.map { .date($0) }
         case .string:
             if case .date(let seconds) = self { return Self.iso8601(seconds).map { .string($0) } }
@@ -114,6 +109,24 @@ extension ExpressionValue {
 
     /// 2001-01-01 00:00:00 UTC, in seconds since 1970.
     private static let referenceDate: Int64 = 978_307_200
+}
+
+extension ExpressionNumber {
+    /// The equal Double; nil for an integer that has none.
+    fileprivate var exactDouble: Double? {
+        switch self {
+        case .integer(let number): Double(exactly: number)
+        case .real(let number): number
+        }
+    }
+
+    /// The equal Float of an integer, or the nearest one of a real; nil if there is none.
+    fileprivate var exactFloat: Float? {
+        switch self {
+        case .integer(let number): Float(exactly: number)
+        case .real(let number): Float(number).isFinite || number.isInfinite ? Float(number) : nil
+        }
+    }
 }
 
 extension AttributeValue {

@@ -37,6 +37,18 @@ import Testing
         }
     }
 
+    /// Makes two of each.
+    private final class Splitting: EntityMigrationPolicy {
+        override func createDestinationInstances(
+            forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
+        ) throws {
+            for number in ["1", "2"] {
+                let photo = try manager.makeDestinationInstance(forSource: source)
+                photo["name"] = .string((source.string("name") ?? "") + number)
+            }
+        }
+    }
+
     /// Fails when its files are written already.
     private final class Failing: Photos {
         override func end(_ mapping: EntityMapping, manager: MigrationManager) throws {
@@ -131,6 +143,33 @@ import Testing
         #expect(try Self.images(folder) == after)
         let files = try FileManager.default.contentsOfDirectory(atPath: folder + Self.data)
         #expect(files.count == 2 && !files.contains(stray))
+    }
+
+    @Test func `each part of an object that is split has a file of its own`() throws {
+        let folder = try ScratchFolder()
+        let versions = ModelVersions(versions: [
+            ModelVersion(names: ["1"], model: try Self.model()),
+            ModelVersion(names: ["2"], model: try Self.model(.init(name: "caption", type: .string))),
+        ])
+        let store = folder.path + "/Photos.sqlite"
+        try StoreCreator(versions.versions[0]).make(at: store)
+        let objects = try ObjectStore(store, model: versions.versions[0].model)
+        _ = try objects.insertAll(
+            "Photo",
+            [
+                ["name": .string("large"), "image": .data(Self.bytes(1))],
+                ["name": .string("small"), "image": .data([1, 2])], ["name": .string("none")],
+            ])
+        objects.close()
+        _ = try Self.migrate(folder.path, versions) { Splitting() }
+        let counts = "SELECT count(*), count(ZIMAGE), count(DISTINCT ZIMAGE) FROM ZPHOTO"
+        #expect(try SQLiteShell.run(store, counts) == "6|4|3\n")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path + Self.data)
+        #expect(files.count == 2)
+        for file in files {
+            let contents = try Data(contentsOf: URL(fileURLWithPath: folder.path + Self.data + file))
+            #expect([UInt8](contents) == Self.bytes(1))
+        }
     }
 
     @Test func `files are right after a migration that fails, after one that does not, and after a rollback`() throws {

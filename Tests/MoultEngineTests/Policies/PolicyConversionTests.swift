@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultStore
@@ -83,5 +84,45 @@ struct PolicyConversionTests {
         #expect(
             try SQLiteShell.run(store, "SELECT quote(ZA0), quote(ZA1), quote(ZA2) FROM ZROW ORDER BY Z_PK")
                 == "'-7'|42|12.5\nNULL|NULL|NULL\n")
+    }
+
+    @Test(arguments: [false, true]) func `a whole number that a Double or a Float would round stands in the way`(
+        hasPolicy: Bool
+    ) throws {
+        let versions = ModelVersions(versions: [
+            try Self.version(1, [.integer64, .integer32, .decimal]), try Self.version(2, [.double, .float, .double]),
+        ])
+        var registry = MigrationRegistry()
+        registry.register(policy: { Plain() }, named: "Plain")
+        var mapping = EntityMapping(from: "Row", to: "Row")
+        mapping.attributeMappings = try ["a0", "a1", "a2"].map { try PropertyMapping($0, "$source.\($0)") }
+        if hasPolicy { mapping.entityMigrationPolicyClassName = "Plain" }
+        registry.register(mapping: MappingModel([mapping]), from: "1", to: "2")
+        let exact = ["9007199254740992", "16777216", "-9007199254740992"]
+        let rounded = ["9007199254740993", "16777217", "-9007199254740993"]
+        for place in [nil, 0, 1, 2] {
+            let folder = try ScratchFolder()
+            let store = folder.path + "/Rows.sqlite"
+            try StoreCreator(versions.versions[0]).make(at: store)
+            let values = exact.indices.map { $0 == place ? rounded[$0] : exact[$0] }
+            _ = try SQLiteShell.run(
+                store,
+                """
+                INSERT INTO ZROW (Z_PK, Z_ENT, Z_OPT, ZA0, ZA1, ZA2) VALUES (1, 1, 1, \(values.joined(separator: ", ")));
+                UPDATE Z_PRIMARYKEY SET Z_MAX = 1
+                """)
+            let rows = "SELECT CAST(ZA0 AS INTEGER), CAST(ZA1 AS INTEGER), CAST(ZA2 AS INTEGER) FROM ZROW"
+            func migrate() throws {
+                let prepared = try PreparedMigration(store, versions: versions, options: .init(registry: registry))
+                _ = try Migrator().run(#require(try prepared.migration()), on: store)
+            }
+            if place == nil {
+                try migrate()
+            } else {
+                let error = try #require(throws: MigrationError.self) { try migrate() }
+                #expect([.dataConflict, .policyFailed].contains(error.code), "\(error)")
+            }
+            #expect(try SQLiteShell.run(store, rows) == values.joined(separator: "|") + "\n")
+        }
     }
 }

@@ -97,6 +97,21 @@ struct WayBackTests {
         #expect(try shell("SELECT count(*) FROM ZITEM WHERE ZN = 0") == "2\n")
     }
 
+    @Test func `a default of external bytes is no loss where no object has others`() throws {
+        let first = EntityDescription("Item = n Integer16")
+        var second = first
+        second.attributes.append(
+            AttributeDescription(
+                name: "cover", type: .binary, defaultValue: .binary([1, 2]), allowsExternalBinaryDataStorage: true))
+        let versions = try ModelVersions(of: [[first], [second]])
+        try forward(versions, "ZN", ["1"])
+        #expect(try shell("SELECT hex(ZCOVER) FROM ZITEM") == "010102\n")
+        _ = try shell("UPDATE ZITEM SET ZCOVER = x'0103'")
+        #expect(try back(versions)?.count == 1)
+        _ = try shell("UPDATE ZITEM SET ZCOVER = x'010102'")
+        #expect(try back(versions) == nil)
+    }
+
     @Test func `what both versions have under one name stays, though a version between did not have it`() throws {
         let versions = try ModelVersions(
             "Item = name String, note String", "Item = name String", "Item = name String, note String, extra Integer16")

@@ -155,7 +155,8 @@ extension DynamicModel {
         _ end: HistoryModel.End, to destination: any DynamicModel.Type, inverse: AnyKeyPath?
     ) -> Schema.PropertyMetadata {
         let declared = Schema.PropertyMetadata.Declaration.relationship(
-            deleteRule: end.cascades ? .cascade : .nullify, originalName: end.renamingIdentifier, inverse: inverse)
+            deleteRule: end.rule.map { $0 == .deny ? .deny : .noAction } ?? (end.cascades ? .cascade : .nullify),
+            originalName: end.renamingIdentifier, inverse: inverse)
         if end.isToMany {
             let property = DynamicToMany(destination: destination)
             return .init(end.name, \Self.[DynamicKey(end.name, property)], property, declared)

@@ -243,13 +243,17 @@ extension HistoryEditor {
         return true
     }
 
-    /// To a wider type, where the values stay unasked, or to any, where they go.
+    /// To a wider type, where the values stay unasked, or to one that loses some or to any, where they go.
     mutating func changeType() -> Bool {
         guard let place = someAttribute(where: { !$0.isDistinct }) else { return false }
         let entity = model.entities[place.entity]
         let old = entity.attributes[place.attribute]
         let wider = HistoryValues.wider(old.description.type)
-        let type = isLikely(2, in: 3) ? wider.randomElement(using: &random) : someType()
+        let narrower = HistoryValues.narrower(old.description.type)
+        let type =
+            isLikely(1, in: 2)
+            ? wider.randomElement(using: &random)
+            : isLikely(2, in: 3) ? narrower.randomElement(using: &random) : someType()
         guard let type, type != old.description.type else { return false }
         let keeps = wider.contains(type)
         var new = newAttribute(old.description.name, type: type, id: keeps ? old.id : nil)

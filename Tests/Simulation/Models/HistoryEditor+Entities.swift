@@ -35,10 +35,14 @@ extension HistoryEditor {
         guard model.entities.count > 2, let position = someEntity(where: { !parents.contains($0.id) }) else {
             return false
         }
-        let entity = model.entities.remove(at: position)
-        model.links.removeAll { link in
+        let entity = model.entities[position]
+        var next = model
+        next.links.removeAll { link in
             link.ends.contains { $0.entity == entity.id } || link.destination == entity.id
         }
+        guard !next.isNeeded(entity.id) else { return false }
+        next.entities.remove(at: position)
+        model = next
         touched.insert(entity.id)
         entitiesChanged = true
         return true
@@ -60,6 +64,10 @@ extension HistoryEditor {
     mutating func changeParent() -> Bool {
         guard !isPlain, let position = someEntity() else { return false }
         let entity = model.entities[position]
+        let tree = Set(model.tree(of: entity.id).map(\.id))
+        // Whoever leaves may be the destination that another one has to have.
+        guard !model.links.contains(where: { $0.isRequired && (tree.contains($0.end.entity) || tree.contains($0.far)) })
+        else { return false }
         let below = Set(model.family(of: entity.id).map(\.id))
         let goals = model.tree(of: entity.id).map { Optional($0.id) }.filter { !below.contains($0 ?? -1) } + [nil]
         guard let goal = goals.randomElement(using: &random), goal != entity.parent else { return false }

@@ -13,10 +13,12 @@ extension HistoryEditor {
             guard let back = freeName(around: to.id), back != name else { return false }
             var inverse = HistoryModel.End(entity: to.id, name: back, isToMany: isLikely(1, in: 2))
             inverse.isOrdered = !isPlain && inverse.isToMany && isLikely(1, in: 3)
-            link.inverse = inverse
             link.end.isToMany = isLikely(1, in: 2)
             link.end.isOrdered = !isPlain && link.end.isToMany && isLikely(1, in: 3)
-            if isLikely(1, in: 4) { link.end.cascades = true }
+            ruleDeletions(&link.end)
+            if isLikely(1, in: 3) { ruleDeletions(&inverse) }
+            link.inverse = inverse
+            if !isPlain { bound(&link) }
         } else if isLikely(1, in: 2) {
             link.end.isToMany = true
             link.end.isOrdered = isLikely(1, in: 3)
@@ -24,6 +26,28 @@ extension HistoryEditor {
         model.links.append(link)
         touched.insert(link.id)
         return true
+    }
+
+    private mutating func ruleDeletions(_ end: inout HistoryModel.End) {
+        end.cascades = isLikely(1, in: 4)
+        let isRuled = !end.cascades && isLikely(1, in: 4)
+        end.rule = isRuled ? HistoryModel.End.Rule.allCases.randomElement(using: &random) : nil
+    }
+
+    /// Requires a destination of the objects of an entity that the version before does not have, and limits lists.
+    private mutating func bound(_ link: inout HistoryModel.Link) {
+        guard var inverse = link.inverse else { return }
+        func isNew(_ end: HistoryModel.End) -> Bool { !end.isToMany && start.entity(end.entity) == nil }
+        if isNew(link.end), isLikely(1, in: 3) {
+            link.end.isRequired = true
+            // Else hardly a destination could be deleted.
+            if isLikely(1, in: 2) { (inverse.cascades, inverse.rule) = (true, nil) }
+        } else if isNew(inverse), isLikely(1, in: 3) {
+            inverse.isRequired = true
+        }
+        if link.end.isToMany, isLikely(1, in: 5) { link.end.limit = 3 }
+        if inverse.isToMany, isLikely(1, in: 5) { inverse.limit = 2 }
+        link.inverse = inverse
     }
 
     mutating func someLink(where isFit: (HistoryModel.Link) -> Bool = { _ in true }) -> Int? {
@@ -62,7 +86,7 @@ extension HistoryEditor {
     }
 
     mutating func changeCardinality() -> Bool {
-        guard let position = someLink(where: { $0.inverse != nil }) else { return false }
+        guard let position = someLink(where: { $0.inverse != nil && !$0.isRequired }) else { return false }
         change(position) { end in
             end.isToMany.toggle()
             end.isOrdered = false
@@ -85,9 +109,11 @@ extension HistoryEditor {
 
     /// A to-one gets a to-many inverse, or loses it.
     mutating func changeInverse() -> Bool {
-        guard !isPlain, let position = someLink(where: { !$0.end.isToMany && $0.inverse?.isToMany != false }) else {
-            return false
-        }
+        guard !isPlain,
+            let position = someLink(where: {
+                !$0.end.isToMany && $0.inverse?.isToMany != false && !$0.isRequired
+            })
+        else { return false }
         let link = model.links[position]
         if link.inverse == nil {
             guard let name = freeName(around: link.destination) else { return false }
@@ -103,7 +129,7 @@ extension HistoryEditor {
     mutating func changeDeleteRule() -> Bool {
         guard let position = someLink(where: { $0.inverse != nil }) else { return false }
         touched.insert(model.links[position].id)
-        model.links[position].end.cascades.toggle()
+        ruleDeletions(&model.links[position].end)
         return true
     }
 }

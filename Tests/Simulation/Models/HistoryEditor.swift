@@ -56,26 +56,12 @@ struct HistoryEditor {
     /// Makes one to four edits.
     mutating func advance() {
         (touched, edits, entitiesChanged, start) = ([], [], false, model)
-        if isLikely(1, in: 2) { forgetIdentifiers() }
+        // Identifiers stay in a model as long as nobody tidies up.
+        if isLikely(1, in: 2) { model.forgetIdentifiers() }
         let wanted = Int.random(in: 1...4, using: &random)
         for _ in 0..<40 where edits.count < wanted {
             let edit = Self.edits[Int.random(in: 0..<Self.edits.count, using: &random)]
             if edit.make(&self) { edits.append(edit.name) }
-        }
-    }
-
-    /// Identifiers stay in a model as long as nobody tidies up.
-    private mutating func forgetIdentifiers() {
-        for position in model.entities.indices {
-            model.entities[position].renamingIdentifier = nil
-            model.entities[position].composites = nil
-            for attribute in model.entities[position].attributes.indices {
-                model.entities[position].attributes[attribute].description.renamingIdentifier = nil
-            }
-        }
-        for position in model.links.indices {
-            model.links[position].end.renamingIdentifier = nil
-            model.links[position].inverse?.renamingIdentifier = nil
         }
     }
 

@@ -26,8 +26,11 @@ struct HistoryMapping: Codable, Sendable {
     }
 
     enum Means: String, Codable, CaseIterable, Sendable {
-        case closure, other, fallback, reached, arithmetic, upper, text
+        case closure, other, fallback, reached, arithmetic, upper, text, converted
     }
+
+    /// What values without an equal in their new type make of a migration.
+    enum Conflict: Comparable, Sendable { case none, mayRefuse, mustRefuse }
 
     /// One end of a link.
     struct Step: Codable, Sendable {
@@ -36,40 +39,24 @@ struct HistoryMapping: Codable, Sendable {
         let name: String
     }
 
-    /// A policy for the objects of exactly one entity: drops those of some keys, and computes an attribute.
-    struct Policy: Codable, Sendable {
-        let entity: Int
-        let remainder: Int64
-        let change: Change?
-
-        func drops(_ key: Int64) -> Bool { key % 3 == remainder }
-    }
-
-    init(position: Int, from old: HistoryModel, to new: HistoryModel, using random: inout HistoryRandom) {
+    /// - Parameter models: those of all versions up to the newer one.
+    init(position: Int, _ models: [HistoryModel], using random: inout HistoryRandom) {
         self.position = position
+        let (old, new) = (models[position - 1], models[position])
         for entity in new.entities where !entity.isAbstract && old.entity(entity.id)?.isAbstract == false {
             for attribute in new.lineage(entity.id).flatMap(\.attributes)
-            where !attribute.isDistinct && attribute.description.compositePath == nil
-                && Int.random(in: 0..<3, using: &random) == 0
-            {
+            where !attribute.isDistinct && attribute.description.compositePath == nil {
+                var change = Change(keeping: attribute, entity.id, old, &random)
                 // Most ways need a type or a source that is not always there.
-                var change: Change?
-                for _ in 0..<4 where change == nil { change = Change(of: attribute, entity.id, old, &random) }
+                if change == nil, Int.random(in: 0..<3, using: &random) == 0 {
+                    for _ in 0..<4 where change == nil { change = Change(of: attribute, entity.id, old, &random) }
+                }
+                // A value that has no equal may stand in the way for good.
+                if change?.means == .converted, changes.contains(where: { $0.means == .converted }) { change = nil }
                 if let change { changes.append(change) }
             }
         }
-        let places = new.entities.filter { !$0.isAbstract && old.entity($0.id)?.isAbstract == false }
-        guard Int.random(in: 0..<3, using: &random) == 0, let place = places.randomElement(using: &random) else {
-            return
-        }
-        let attributes = new.lineage(place.id).flatMap(\.attributes).filter {
-            !$0.isDistinct && $0.description.type != .transformable
-        }
-        let change = attributes.randomElement(using: &random).map { attribute in
-            let sources = old.lineage(place.id).flatMap(\.attributes).shuffled(using: &random).prefix(2)
-            return Change(entity: place.id, attribute: attribute, sources: Array(sources), means: .closure)
-        }
-        policy = Policy(entity: place.id, remainder: .random(in: 0..<3, using: &random), change: change)
+        if Int.random(in: 0..<3, using: &random) == 0 { policy = Policy(models, &random) }
     }
 
     /// What it computes, for whoever looks into a difference.
@@ -80,7 +67,8 @@ struct HistoryMapping: Codable, Sendable {
                     separator: ", ")
         }
         let dropping = policy.map {
-            ["a policy drops \(model.entity($0.entity)?.name ?? "?") \($0.remainder) of 3"]
+            let words = $0.splits == true ? "drops and splits" : "drops"
+            return ["a policy \(words) \(model.entity($0.entity)?.name ?? "?") \($0.remainder) of 3"]
                 + ($0.change.map { [place($0)] } ?? [])
         }
         return "[" + (changes.map(place) + (dropping ?? [])).joined(separator: "; ") + "]"
@@ -91,6 +79,18 @@ struct HistoryMapping: Codable, Sendable {
 }
 
 extension HistoryMapping.Change {
+    /// The value of an attribute that has changed its type, as the equal of the new type; nil for another attribute,
+    /// and now and then.
+    fileprivate init?(
+        keeping attribute: HistoryModel.Attribute, _ entity: Int, _ old: HistoryModel, _ random: inout HistoryRandom
+    ) {
+        guard let source = old.attribute(attribute.description.name, of: entity), attribute.description.isOptional,
+            HistoryValues.converts(source.description.type, to: attribute.description.type),
+            Bool.random(using: &random)
+        else { return nil }
+        self.init(entity: entity, attribute: attribute, sources: [source], means: .converted)
+    }
+
     /// Some way to compute the attribute that its type allows; nil where the one that was picked does not.
     fileprivate init?(
         of attribute: HistoryModel.Attribute, _ entity: Int, _ old: HistoryModel, _ random: inout HistoryRandom
@@ -115,6 +115,8 @@ extension HistoryMapping.Change {
         case .arithmetic where isOptional && type == .integer64: sources = some(integers.contains).map { [$0] } ?? []
         case .upper where isOptional && type == .string: sources = some { $0 == .string }.map { [$0] } ?? []
         case .text where isOptional && type == .string: sources = some(integers.contains).map { [$0] } ?? []
+        case .converted where isOptional:
+            sources = some { HistoryValues.converts($0, to: type) }.map { [$0] } ?? []
         default: return nil
         }
         guard !sources.isEmpty, means != .fallback || HistoryValues.standard(type) != nil else { return nil }
@@ -130,7 +132,7 @@ extension HistoryMapping.Change {
                 return PropertyMapping(
                     name, from: sources.map(\.description.name),
                     ValueTransform("\(name)Of\(entity)") { value(of: $0.map(HistoryValues.text)) })
-            case .other: return PropertyMapping(name, .source(source))
+            case .other, .text, .converted: return PropertyMapping(name, .source(source))
             case .fallback:
                 let isNil = Predicate.comparison(.init(.source(source), .equal, .constant(.null)))
                 let standard = HistoryValues.standard(type).map(ExpressionValue.init) ?? .null
@@ -138,7 +140,6 @@ extension HistoryMapping.Change {
             case .reached: return PropertyMapping(name, .source("\(link?.name ?? "").\(source)"))
             case .arithmetic: return try PropertyMapping(name, "$source.\(source) * 3 + 1")
             case .upper: return try PropertyMapping(name, "uppercase:($source.\(source))")
-            case .text: return PropertyMapping(name, .source(source))
             }
         }
     }
@@ -160,6 +161,10 @@ extension HistoryMapping.Change {
         case .arithmetic: return number.map { "i:\($0 * 3 + 1)" } ?? "-"
         case .text: return number.map { HistoryValues.text(.string("\($0)")) } ?? "-"
         case .upper: return HistoryValues.uppercased(text)
+        case .converted:
+            return text == "-"
+                ? text
+                : HistoryValues.converted(text, to: type) ?? HistoryValues.text(attribute.description.defaultValue)
         }
     }
 }
@@ -198,7 +203,10 @@ extension HistoryMapping {
         if let policy, let place = mapping.position(of: policy.entity, from: old, to: new) {
             mapping.entityMappings[place].entityMigrationPolicyClassName = policyName
             mapping.entityMappings[place].type = .custom
-            registry.register(policy: { HistoryPolicy(policy) }, named: policyName)
+            let names = Dictionary(
+                mapping.entityMappings.map { ($0.sourceEntityName ?? "", $0.name) },
+                uniquingKeysWith: { first, _ in first })
+            registry.register(policy: { HistoryPolicy(policy, mappings: names) }, named: policyName)
         }
         registry.register(mapping: mapping, from: "V\(position)", to: "V\(position + 1)")
     }
@@ -212,26 +220,18 @@ extension MappingModel {
     }
 }
 
-/// Drops some objects and computes an attribute of the others.
-private final class HistoryPolicy: EntityMigrationPolicy {
-    private let policy: HistoryMapping.Policy
+// MARK: - The slow and obvious meaning
 
-    init(_ policy: HistoryMapping.Policy) { self.policy = policy }
-
-    override func createDestinationInstances(
-        forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
-    ) throws {
-        guard !policy.drops(source.objectID.key) else {
-            source.outcome = .dropped(reason: "its key")
-            return
+extension HistoryMapping {
+    /// Whether it computes a value in place of one that an object has.
+    func overwrites(_ world: HistoryWorld) -> Bool {
+        (changes + (policy?.change.map { [$0] } ?? [])).contains { change in
+            world.objects.values.contains {
+                $0.entity == change.entity && $0.values[change.attribute.id] ?? "-" != "-"
+            }
         }
-        let made = try manager.makeDestinationInstance(forSource: source)
-        guard let change = policy.change else { return }
-        made[change.name] = change.value(of: change.sources.map { HistoryValues.text(source[$0.description.name]) })
     }
 }
-
-// MARK: - The slow and obvious meaning
 
 extension HistoryWorld {
     /// What the mapping makes of this world beside what inference makes: `next`.
@@ -245,16 +245,30 @@ extension HistoryWorld {
                     return (step.isForward ? pairs?.forward[number] : pairs?.backward[number])?.first
                 }
                 let holder = change.link == nil ? object : (owner ?? nil).flatMap { objects[$0] }
-                let texts = change.sources.map { holder?.values[$0.id] ?? "-" }
+                let found = change.sources.map { holder?.values[$0.id] ?? "-" }
+                let texts = change.means == .closure ? found.map(HistoryValues.asRead) : found
                 next.set(change.text(of: texts), for: change.attribute.id, of: number)
             }
         }
         return next
     }
 
-    /// Without the objects that a policy drops.
-    func dropping(by mapping: HistoryMapping?) -> HistoryWorld {
-        guard let policy = mapping?.policy else { return self }
-        return removing { $0.entity == policy.entity && policy.drops(Int64($0.key)) }
+    /// What values without an equal in the type that the mapping gives them make of it. Where there is a default value,
+    /// they become that; where a policy makes the objects, it may refuse them, or drop the object.
+    func conflict(with mapping: HistoryMapping?) -> HistoryMapping.Conflict {
+        guard let mapping else { return .none }
+        var found = HistoryMapping.Conflict.none
+        for change in mapping.changes where change.means == .converted {
+            let policy = mapping.policy?.entity == change.entity ? mapping.policy : nil
+            for object in objects.values where object.entity == change.entity {
+                guard let text = object.values[change.sources[0].id], text != "-",
+                    HistoryValues.converted(text, to: change.type) == nil
+                else { continue }
+                let isLeftOut = policy.map { $0.drops(Int64(object.key)) || $0.change?.name == change.name } ?? false
+                if change.attribute.description.defaultValue == nil, !isLeftOut { return .mustRefuse }
+                if policy != nil { found = .mayRefuse }
+            }
+        }
+        return found
     }
 }

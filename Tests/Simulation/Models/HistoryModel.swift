@@ -42,6 +42,22 @@ struct HistoryModel: Codable, Sendable {
         var renamingIdentifier: String?
         /// Whether an object takes its destinations with it when it is deleted; no part of the version hash.
         var cascades = false
+        /// The delete rule where it is neither to cascade nor to nullify; no part of the version hash either.
+        var rule: Rule?
+        /// Whether every object has a destination; of a to-one.
+        var isRequired: Bool?
+        /// The highest number of destinations of a to-many; nil for any number.
+        var limit: Int?
+
+        enum Rule: String, Codable, CaseIterable, Sendable { case deny, noAction }
+
+        var deleteRule: DeleteRule {
+            switch rule {
+            case .deny: .deny
+            case .noAction: .noAction
+            case nil: cascades ? .cascade : .nullify
+            }
+        }
     }
 
     /// A relationship with its inverse, or without one.
@@ -52,6 +68,11 @@ struct HistoryModel: Codable, Sendable {
         var inverse: End?
 
         var ends: [End] { [end] + (inverse.map { [$0] } ?? []) }
+        /// The entity at the other end.
+        var far: Int { inverse?.entity ?? destination }
+        var isRequired: Bool { ends.contains { $0.isRequired == true } }
+        /// Whether a save may be refused for what the link is then.
+        var isRuled: Bool { isRequired || ends.contains { $0.limit != nil || $0.rule == .deny } }
     }
 
     var entities: [Entity] = []
@@ -96,6 +117,27 @@ struct HistoryModel: Codable, Sendable {
         lineage(entity).flatMap(\.attributes).first { $0.description.name == name }
     }
 
+    /// Whether an object of the entity may be the destination that another one has to have.
+    func isNeeded(_ id: Int) -> Bool {
+        links.contains { link in
+            link.end.isRequired == true && isKind(id, of: link.far)
+                || link.inverse?.isRequired == true && isKind(id, of: link.end.entity)
+        }
+    }
+
+    /// An entity with objects, and an attribute of theirs whose bytes stay in the file.
+    var longPlace: (entity: Entity, attribute: Attribute)? {
+        for entity in entities where !entity.isAbstract && !entity.isEmpty {
+            let attributes = lineage(entity.id).flatMap(\.attributes)
+            let fitting = attributes.first {
+                [.binary, .transformable].contains($0.description.type)
+                    && !$0.description.allowsExternalBinaryDataStorage
+            }
+            if let fitting { return (entity, fitting) }
+        }
+        return nil
+    }
+
     /// The end that objects of the entity know by that name, and its link.
     func end(_ name: String, of entity: Int) -> (link: Link, end: End)? {
         let members = Set(lineage(entity).map(\.id))
@@ -103,6 +145,90 @@ struct HistoryModel: Codable, Sendable {
             for end in link.ends where end.name == name && members.contains(end.entity) { return (link, end) }
         }
         return nil
+    }
+}
+
+extension HistoryModel {
+    /// Leaves out what things were called in earlier versions.
+    mutating func forgetIdentifiers() {
+        for position in entities.indices {
+            entities[position].renamingIdentifier = nil
+            entities[position].composites = nil
+            for attribute in entities[position].attributes.indices {
+                entities[position].attributes[attribute].description.renamingIdentifier = nil
+            }
+        }
+        for position in links.indices {
+            links[position].end.renamingIdentifier = nil
+            links[position].inverse?.renamingIdentifier = nil
+        }
+    }
+}
+
+// MARK: - Compared with another version
+
+extension HistoryModel {
+    /// What it holds, by the numbers: versions of one form differ in names, rules and indexes alone.
+    var form: Set<String> {
+        Set(
+            entities.flatMap { entity in
+                ["\(entity.id) \(entity.parent ?? 0) \(entity.isAbstract)"]
+                    + entity.attributes.map { "\(entity.id) \($0.id) \($0.description.type)" }
+            }
+                + links.map { link in
+                    "\(link.id) \(link.destination) "
+                        + link.ends.map { "\($0.entity) \($0.isToMany) \($0.isOrdered)" }.joined(separator: " ")
+                })
+    }
+
+    /// The form with everything that tables, columns and indexes depend on.
+    var tables: Set<String> {
+        form.union(
+            entities.flatMap { entity in
+                ["\(entity.name) \(entity.unique) \(entity.indexes)"]
+                    + entity.attributes.map(\.description).map {
+                        "\($0.name) \($0.isOptional) \($0.allowsExternalBinaryDataStorage)"
+                    }
+            } + links.map { "\($0.ends.map(\.name))" })
+    }
+
+    /// A sort of property.
+    struct Sort: Hashable {
+        var isAttribute = false
+        var words: String
+    }
+
+    /// Its entities with objects, and their properties, by their names.
+    var places: [String: Sort] {
+        var places: [String: Sort] = [:]
+        for entity in entities where !entity.isAbstract {
+            places[entity.name] = Sort(words: "entity")
+            let lineage = lineage(entity.id)
+            for attribute in lineage.flatMap(\.attributes).map(\.description) {
+                places["\(entity.name).\(attribute.name)"] = Sort(isAttribute: true, words: "\(attribute.type)")
+            }
+            let kinds = Set(lineage.map(\.id))
+            for end in links.flatMap(\.ends) where kinds.contains(end.entity) {
+                places["\(entity.name).\(end.name)"] = Sort(words: "\(end.isToMany) \(end.isOrdered)")
+            }
+        }
+        return places
+    }
+
+    /// Whether it has a place for everything that an earlier version can hold.
+    func holdsAll(of old: HistoryModel) -> Bool {
+        func attributes(_ model: HistoryModel, _ id: Int) -> Set<Int> {
+            Set(model.lineage(id).flatMap(\.attributes).map(\.id))
+        }
+        return old.entities.allSatisfy {
+            entity($0.id) != nil && attributes(old, $0.id).isSubset(of: attributes(self, $0.id))
+        }
+            && old.links.allSatisfy { before in
+                guard let after = link(before.id) else { return false }
+                return zip(before.ends, after.ends).allSatisfy {
+                    ($1.isToMany || !$0.isToMany) && ($1.isOrdered || !$0.isOrdered)
+                }
+            }
     }
 }
 
@@ -206,9 +332,9 @@ extension HistoryModel {
 
     private func relationship(_ end: End, to entity: String, inverse: String?) -> RelationshipDescription {
         RelationshipDescription(
-            name: end.name, destinationEntityName: entity, inverseName: inverse, maxCount: end.isToMany ? 0 : 1,
-            isOrdered: end.isOrdered, deleteRule: end.cascades ? .cascade : .nullify,
-            renamingIdentifier: end.renamingIdentifier)
+            name: end.name, destinationEntityName: entity, inverseName: inverse,
+            isOptional: end.isToMany || end.isRequired != true, maxCount: end.isToMany ? end.limit ?? 0 : 1,
+            isOrdered: end.isOrdered, deleteRule: end.deleteRule, renamingIdentifier: end.renamingIdentifier)
     }
 }
 

@@ -41,7 +41,10 @@ extension HistoryWorld {
             objects[number]?.values[attribute] = HistoryValues.stored(text)
             return true
         case .link(let link, let from, let to, let place, let isBackward):
-            return self.link(link, from, to, place, isBackward, in: model)
+            let next = linked(link, from, to, place, isBackward, in: model)
+            guard let next, next.keepsLimit(link, from, to, model) else { return false }
+            self = next
+            return true
         case .unlink(let link, let from, let to, _):
             guard model.link(link) != nil, pairs[link]?.forward[from]?.contains(to) == true else { return false }
             part(link, from, to)
@@ -49,6 +52,8 @@ extension HistoryWorld {
         case .delete(let number):
             guard objects[number] != nil else { return false }
             let gone = fallen(with: number, in: model)
+            // A program that deletes by no rule would have to care for the other ends itself.
+            if leavesOthers(gone, .deny, in: model) || leavesOthers(gone, .noAction, in: model) { return false }
             // What leads to an object without an inverse does not learn of its deletion.
             for link in model.links where link.inverse == nil {
                 let members = gone.filter { pairs[link.id]?.backward[$0]?.isEmpty == false }
@@ -71,27 +76,29 @@ extension HistoryWorld {
         }
     }
 
-    private mutating func link(
+    /// The world with a link between two objects, which may be one; nil where the link makes no sense.
+    private func linked(
         _ id: Int, _ from: Int, _ to: Int, _ place: Int, _ isBackward: Bool, in model: HistoryModel
-    ) -> Bool {
-        guard let link = model.link(id), let owner = objects[from], let other = objects[to], from != to,
-            model.isKind(owner.entity, of: link.end.entity),
-            model.isKind(other.entity, of: link.inverse?.entity ?? link.destination),
+    ) -> HistoryWorld? {
+        guard let link = model.link(id), let owner = objects[from], let other = objects[to],
+            model.isKind(owner.entity, of: link.end.entity), model.isKind(other.entity, of: link.far),
             pairs[id]?.forward[from]?.contains(to) != true, !isBackward || link.inverse != nil
-        else { return false }
+        else { return nil }
         // Each member of a to-many without inverse has one owner; taking it from another is not asked of a program.
         let isAlone = link.inverse == nil && link.end.isToMany
-        if isAlone, pairs[id]?.backward[to]?.isEmpty == false { return false }
-        if !link.end.isToMany { for old in pairs[id]?.forward[from] ?? [] { part(id, from, old) } }
-        if link.inverse?.isToMany == false { for old in pairs[id]?.backward[to] ?? [] { part(id, old, to) } }
+        if isAlone, pairs[id]?.backward[to]?.isEmpty == false { return nil }
+        var next = self
+        if !link.end.isToMany { for old in pairs[id]?.forward[from] ?? [] { next.part(id, from, old) } }
+        if link.inverse?.isToMany == false { for old in pairs[id]?.backward[to] ?? [] { next.part(id, old, to) } }
         func insert(_ number: Int, into list: inout [Int], _ isPlaced: Bool) {
             list.insert(number, at: isPlaced ? place % (list.count + 1) : list.count)
         }
-        insert(to, into: &pairs[id, default: Pairs()].forward[from, default: []], !isBackward && link.end.isOrdered)
         insert(
-            from, into: &pairs[id, default: Pairs()].backward[to, default: []],
+            to, into: &next.pairs[id, default: Pairs()].forward[from, default: []], !isBackward && link.end.isOrdered)
+        insert(
+            from, into: &next.pairs[id, default: Pairs()].backward[to, default: []],
             isBackward && link.inverse?.isOrdered == true)
-        return true
+        return next
     }
 
     private mutating func part(_ link: Int, _ from: Int, _ to: Int) {
@@ -103,13 +110,58 @@ extension HistoryWorld {
     func fallen(with number: Int, in model: HistoryModel) -> Set<Int> {
         var (gone, next) = (Set([number]), [number])
         while let object = next.popLast() {
-            for link in model.links where link.end.cascades {
-                for other in pairs[link.id]?.forward[object] ?? [] where gone.insert(other).inserted {
-                    next.append(other)
-                }
+            for (end, lists) in ends(of: model) where end.deleteRule == .cascade {
+                for other in lists[object] ?? [] where gone.insert(other).inserted { next.append(other) }
             }
         }
         return gone
+    }
+
+    private func ends(of model: HistoryModel) -> [(end: HistoryModel.End, lists: [Int: [Int]])] {
+        model.links.flatMap { link in
+            [(link.end, pairs[link.id]?.forward ?? [:])]
+                + (link.inverse.map { [($0, pairs[link.id]?.backward ?? [:])] } ?? [])
+        }
+    }
+
+    /// Whether objects that go lead by such a rule to some that stay. No rule counts for what was never saved.
+    private func leavesOthers(_ gone: Set<Int>, _ rule: DeleteRule, in model: HistoryModel) -> Bool {
+        let saved = gone.filter { objects[$0]?.key ?? 0 > 0 }
+        return ends(of: model).contains { end, lists in
+            end.deleteRule == rule && saved.contains { lists[$0]?.contains { !gone.contains($0) } == true }
+        }
+    }
+
+    // MARK: - What a save refuses
+
+    /// Whether a save with the change is refused: by a rule of the model, or because no column holds what is not a number.
+    func refuses(_ change: Change, in model: HistoryModel) -> Bool {
+        switch change {
+        case .link(let link, let from, let to, let place, let isBackward):
+            return linked(link, from, to, place, isBackward, in: model)?.keepsLimit(link, from, to, model) == false
+        case .delete(let number):
+            return objects[number] != nil && leavesOthers(fallen(with: number, in: model), .deny, in: model)
+        case .set(let number, let id, let text):
+            let attributes = objects[number].map { model.lineage($0.entity).flatMap(\.attributes) } ?? []
+            return attributes.contains { $0.id == id && HistoryValues.notANumber($0.description.type) == text }
+        case .insert, .unlink: return false
+        }
+    }
+
+    private func keepsLimit(_ id: Int, _ from: Int, _ to: Int, _ model: HistoryModel) -> Bool {
+        guard let link = model.link(id) else { return true }
+        func keeps(_ end: HistoryModel.End?, _ list: [Int]?) -> Bool {
+            end?.isToMany != true || list?.count ?? 0 <= end?.limit ?? .max
+        }
+        return keeps(link.end, pairs[id]?.forward[from]) && keeps(link.inverse, pairs[id]?.backward[to])
+    }
+
+    /// The objects without a destination where one is required, which the save that leaves them so is refused for.
+    func lacking(in model: HistoryModel) -> Set<Int> {
+        Set(
+            ends(of: model).filter { $0.end.isRequired == true && !$0.end.isToMany }.flatMap { end, lists in
+                members(of: end.entity, in: model).filter { lists[$0]?.isEmpty != false }
+            })
     }
 
     /// Without what the model does not have: what left before is not there for a later version.

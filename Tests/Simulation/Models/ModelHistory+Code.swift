@@ -32,8 +32,7 @@ extension ModelHistory {
     /// Puts a mapping model on every other edge or so.
     mutating func addMappings(using random: inout HistoryRandom) throws {
         for position in models.indices.dropFirst() where Int.random(in: 0..<2, using: &random) == 0 {
-            try add(
-                HistoryMapping(position: position, from: models[position - 1], to: models[position], using: &random))
+            try add(HistoryMapping(position: position, Array(models.prefix(position + 1)), using: &random))
         }
     }
 

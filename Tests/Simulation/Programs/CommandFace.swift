@@ -212,14 +212,11 @@ struct CommandFace: StoreFace {
 
     func move(to path: String) throws { let _: Moved = try answer(["move", run.store, path] + models) }
 
-    private struct WentBack: Decodable { let way: String }
-
-    func downgrade(to target: Int, isRehearsal: Bool) throws -> String {
+    func downgrade(to target: Int, isRehearsal: Bool) throws -> Said.WayBack {
         let words = ["downgrade", run.store] + models + to(target) + (try file(of: run.history.answers))
-        let said: WentBack = try answer(words + (isRehearsal ? ["--dry-run"] : [])) {
+        return try answer(words + (isRehearsal ? ["--dry-run"] : [])) {
             ["backup", "impossible"].contains($0.way) ? 3 : 0
         }
-        return said.way
     }
 
     private struct Repaired: Decodable {

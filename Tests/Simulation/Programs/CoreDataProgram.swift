@@ -5,23 +5,20 @@ import MoultModel
 import MoultObjects
 import MoultPlan
 
-/// A program that is written to Core Data's API. The files beside the store are the machine's own to it; SQLite's are
-/// those of the simulated disk.
+/// A program that is written to Core Data's API. The files beside the store are the machine's own to it; SQLite's, the
+/// clock and the names are those of the simulated disk.
 final class CoreDataProgram: Program {
     private let coordinator: PersistentStoreCoordinator
     private let store: PersistentStore
     private var context: ManagedObjectContext
 
-    init(_ path: String, _ model: ManagedObjectModel, configuration: String?) throws {
+    init(_ path: String, _ model: ManagedObjectModel, configuration: String?, on system: any System) throws {
         coordinator = PersistentStoreCoordinator(managedObjectModel: model)
         let description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
         description.shouldMigrateStoreAutomatically = false
         description.timeout = 0
         description.configuration = configuration
-        let box = Box()
-        coordinator.add(description) { box.result = $0 }
-        guard let opened = box.result else { throw WitnessFailure("the container called nobody") }
-        store = try opened.get()
+        store = try coordinator.add(description, on: ClockedSystem(simulated: system))
         context = ManagedObjectContext(persistentStoreCoordinator: coordinator)
     }
 
@@ -36,11 +33,9 @@ final class CoreDataProgram: Program {
         description.migrationRegistry = registry
         if !answers.list.isEmpty { description.migrationAnswers = Data(answers.json) }
         var loader = try StoreLoader(description, model: version.model, versions: versions)
-        loader.system = system
+        (loader.system, loader.isSequential) = (system, true)
         try loader.open().close()
     }
-
-    private final class Box: @unchecked Sendable { var result: Result<PersistentStore, any Error>? }
 
     func begin() { context = ManagedObjectContext(persistentStoreCoordinator: coordinator) }
 

@@ -70,6 +70,18 @@ final class ObjectsProgram: Program {
         store.close()
     }
 
-    /// Deletes the history that the store keeps.
-    func trimHistory() throws { try store.deleteHistory(store.historyRecords().map(\.number)) }
+    /// Deletes the history that the store keeps, or what is older than one of its transactions.
+    func trimHistory(_ trim: Life.Trim?) throws {
+        let all = try store.historyRecords()
+        switch trim {
+        case nil: try store.deleteHistory(all.map(\.number))
+        case .token(let count):
+            guard let first = all.suffix(max(count, 1)).first else { return }
+            try store.deleteHistory(store.historyRecords(through: first.number - 1).map(\.number))
+        case .date(let count):
+            guard let first = all.suffix(max(count, 1)).first else { return }
+            let before = -Double.greatestFiniteMagnitude...first.timestamp.nextDown
+            try store.deleteHistory(store.historyRecords(timestamps: before).map(\.number))
+        }
+    }
 }

@@ -1,5 +1,15 @@
 import MoultBasics
 import MoultModel
+import TestSupport
+
+/// The machine of a program whose files are not the simulated disk's: its clock and its names are.
+struct ClockedSystem: ForwardingSystem {
+    let simulated: any System
+
+    var now: Timestamp { simulated.now }
+    var monotonicNanoseconds: UInt64 { simulated.monotonicNanoseconds }
+    func uniqueName() -> String { simulated.uniqueName() }
+}
 
 /// A program that has the store open, through one of the APIs for objects.
 protocol Program: AnyObject {

@@ -19,8 +19,7 @@ protocol StoreFace {
     func rollBack(to name: String?) throws -> String
     func prune(days: Int, count: Int) throws
     func move(to path: String) throws
-    /// - Returns: the way in which the store goes back.
-    func downgrade(to target: Int, isRehearsal: Bool) throws -> String
+    func downgrade(to target: Int, isRehearsal: Bool) throws -> Said.WayBack
     /// - Returns: the faults, each as its rule and its place.
     func repair() throws -> [(rule: String, place: String)]
     func export(_ backup: String, to path: String) throws
@@ -60,6 +59,13 @@ enum Said {
 
         /// Whether it is only counted when deferred work is done.
         var isPutOff: Bool { count == nil && ["rows", "values", "links", "order"].contains(kind) }
+    }
+
+    struct WayBack: Decodable {
+        var way: String
+        var losses: [String]
+        /// The name of the backup that alone restores the older version.
+        var backup: String?
     }
 
     struct Status: Decodable, Equatable {
@@ -140,7 +146,8 @@ struct LibraryFace: StoreFace {
         let migrator = Migrator(options: options, system: run.disk.system)
         switch try migrator.run(prepared, within: .units(units)) {
         case .paused: return Said.Migration(end: .paused)
-        case .finished: return Said.Migration(end: .done)
+        case .finished(let outcome, _):
+            return Said.Migration(end: .done, losses: outcome.losses.map(Said.Loss.init))
         case .nothingToDo: return Said.Migration(end: .nothing)
         }
     }
@@ -162,10 +169,10 @@ struct LibraryFace: StoreFace {
 
     func move(to path: String) throws { _ = try keeper.move(to: path) }
 
-    func downgrade(to target: Int, isRehearsal: Bool) throws -> String {
-        try keeper.downgrade(
-            to: run.name(target), answers: { _ in try Answers(run.history.answers) }, isRehearsal: isRehearsal
-        ).way.rawValue
+    func downgrade(to target: Int, isRehearsal: Bool) throws -> Said.WayBack {
+        let report = try keeper.downgrade(
+            to: run.name(target), answers: { _ in try Answers(run.history.answers) }, isRehearsal: isRehearsal)
+        return Said.WayBack(way: report.way.rawValue, losses: report.losses, backup: report.backup?.name)
     }
 
     func repair() throws -> [(rule: String, place: String)] {

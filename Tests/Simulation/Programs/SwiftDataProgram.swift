@@ -6,18 +6,19 @@ import MoultModel
 import MoultObjects
 import MoultPlan
 
-/// A program that is written to SwiftData's API. The files beside the store are the machine's own to it.
+/// A program that is written to SwiftData's API. The files beside the store are the machine's own to it, the clock and
+/// the names are not.
 final class SwiftDataProgram: Program {
     private let version: Int
     private let container: ModelContainer
     private var context: ModelContext
 
-    init(_ path: String, version: Int) throws {
+    init(_ path: String, version: Int, on system: any System) throws {
         self.version = version
         container = try Self.unnamed {
             try ModelContainer(
-                for: Schema(DynamicModels.types(version)),
-                configurations: ModelConfiguration(url: URL(fileURLWithPath: path)))
+                Schema(DynamicModels.types(version)), nil, [ModelConfiguration(url: URL(fileURLWithPath: path))]
+            ) { $0.system = ClockedSystem(simulated: system) }
         }
         context = ModelContext(container)
     }
@@ -28,7 +29,7 @@ final class SwiftDataProgram: Program {
         try unnamed {
             var opener = try StoreOpener(
                 schema: Schema(versionedSchema: DynamicModels.schema(target)), plan: DynamicPlan.self)
-            opener.system = system
+            (opener.system, opener.isSequential) = (system, true)
             var run = RunOptions()
             run.patience = .zero
             run.maximumAttempts = .max

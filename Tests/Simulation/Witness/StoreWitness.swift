@@ -3,7 +3,8 @@ import MoultBasics
 import MoultModel
 import TestSupport
 
-/// Objects by entity and key, their properties as text: `i:5`, `s:<UTF-8 in hexadecimal>`, `o:Entity/1`, `-` for none.
+/// Objects by entity and key, their properties as text: `i:5`, `s:<UTF-8 in hexadecimal>`, `x:05*110000`, `o:Entity/1`,
+/// `-` for none.
 typealias WitnessedObjects = [String: [Int: [String: String]]]
 
 /// A store as the letter of its format reads it: `Z_PRIMARYKEY`, the entity tables, the join tables
@@ -14,12 +15,17 @@ struct StoreWitness {
     private(set) var highest: [String: Int] = [:]
     /// What of the format's laws the store breaks.
     private(set) var complaints: [String] = []
-    /// The transactions of its persistent history; nil where it keeps none.
-    private(set) var transactions: Int?
+    /// The transactions of its persistent history, oldest first; nil where it keeps none.
+    private(set) var history: [Transaction]?
     /// The number of the last transaction that was given, by `Z_PRIMARYKEY`; nil where it does not say.
     private(set) var lastTransaction: Int?
     /// The files of external data that rows name.
     private(set) var namedFiles: Set<String> = []
+
+    struct Transaction: Equatable {
+        let number: Int
+        let time: Double
+    }
 
     private let file: SQLiteFile
     private let model: HistoryModel
@@ -248,7 +254,15 @@ struct StoreWitness {
 
     private mutating func checkHistory() throws {
         guard try !file.rows("SELECT name FROM sqlite_master WHERE name = 'ATRANSACTION'").isEmpty else { return }
-        transactions = Int(try file.rows("SELECT count(*) FROM ATRANSACTION")[0][0].integer ?? 0)
+        history = try file.table("ATRANSACTION").map { row in
+            let time =
+                switch row["ZTIMESTAMP"] {
+                case .real(let number)?: number
+                case .integer(let number)?: Double(number)
+                default: Double.nan
+                }
+            return Transaction(number: Int(row["Z_PK"]?.integer ?? 0), time: time)
+        }
         let lost = try file.rows(
             "SELECT count(*) FROM ACHANGE WHERE ZTRANSACTIONID NOT IN (SELECT Z_PK FROM ATRANSACTION)")
         if lost[0][0].integer != 0 { complaints.append("changes of history without a transaction") }
@@ -283,14 +297,14 @@ extension StoreWitness {
         case (.uri, .text(let bytes)): return "u:" + bytes.hexadecimal
         case (.uuid, .blob(let bytes)) where bytes.count == 16: return "U:" + bytes.hexadecimal
         case (.binary, .blob(let bytes)), (.transformable, .blob(let bytes)):
-            guard attribute.allowsExternalBinaryDataStorage else { return "x:" + bytes.hexadecimal }
-            if bytes.first == 1 { return "x:" + Array(bytes.dropFirst()).hexadecimal }
+            guard attribute.allowsExternalBinaryDataStorage else { return HistoryValues.text(of: bytes) }
+            if bytes.first == 1 { return HistoryValues.text(of: Array(bytes.dropFirst())) }
             guard bytes.first == 2, bytes.count == 38 else { return "?" }
             let name = String(decoding: bytes[1..<37], as: UTF8.self)
             namedFiles.insert(name)
             let path = "\(support)/_EXTERNAL_DATA/\(name)"
             guard let data = FileManager.default.contents(atPath: path) else { return "? no file" }
-            return "x:" + [UInt8](data).hexadecimal
+            return HistoryValues.text(of: [UInt8](data))
         default: return "?"
         }
     }

@@ -126,13 +126,15 @@ extension StoreLowering {
     }
 
     /// Returns findings for whole numbers that a column of reals cannot store exactly. They are larger than an integer
-    /// attribute that becomes a Float or Double may be, but SQLite does not enforce this.
+    /// attribute that becomes a Float or Double may be, but SQLite does not enforce this. Values that an expression
+    /// converts are counted separately.
     private func inexactNumbers(_ contributions: [RowSource], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             let (old, new) = (source.table(for: contribution.source), destination.table(for: contribution.destination))
             for attribute in destination.model.leaves(of: contribution.destination) {
-                guard let name = carried(contribution.mapping.attributes[attribute.name]),
+                guard contribution.values.failures[attribute.name] == nil,
+                    let name = carried(contribution.mapping.attributes[attribute.name]),
                     let from = source.column(forAttribute: name, in: contribution.source),
                     let to = destination.column(forAttribute: attribute.name, in: contribution.destination),
                     let types = old?.types[from].flatMap({ from in new?.types[to].map { (from, $0) } }),

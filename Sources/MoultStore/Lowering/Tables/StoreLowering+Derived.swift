@@ -106,7 +106,9 @@ extension StoreLayout {
         format.nowText = SQLText(selectList: Self.now)
         format.conversions = ConversionLog()
         guard let value = format.derived(expression) else { return nil }
-        return scope.value(ValueConversion.sql(value, as: attribute.type))
+        // A trigger of a save leaves a whole number in a column of reals to SQLite, which stores the nearest.
+        let isLeftToSQLite = [.integer, .number].contains(value.kind) && [.double, .float].contains(attribute.type)
+        return scope.value(isLeftToSQLite ? value.sql : ValueConversion.sql(value, as: attribute.type))
     }
 
     /// Seconds since 2001-01-01, which is Julian day 2451910.5.
