@@ -129,7 +129,9 @@ extension HistoryEditor {
     mutating func changeDeleteRule() -> Bool {
         guard let position = someLink(where: { $0.inverse != nil }) else { return false }
         touched.insert(model.links[position].id)
-        ruleDeletions(&model.links[position].end)
+        var end = model.links[position].end
+        ruleDeletions(&end)
+        model.links[position].end = end
         return true
     }
 }
