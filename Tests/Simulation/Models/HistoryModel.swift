@@ -149,6 +149,25 @@ struct HistoryModel: Codable, Sendable {
 }
 
 extension HistoryModel {
+    /// Changes only what no version hash sees: default values, delete rules and notes.
+    mutating func retune() {
+        for position in entities.indices {
+            entities[position].note = (entities[position].note ?? "") + "t"
+            for place in entities[position].attributes.indices {
+                let attribute = entities[position].attributes[place].description
+                guard let value = attribute.defaultValue else { continue }
+                let standard = HistoryValues.standard(attribute.type)
+                entities[position].attributes[place].description.defaultValue =
+                    value == standard ? HistoryValues.otherStandard(attribute.type) : standard
+            }
+        }
+        for position in links.indices where links[position].inverse != nil {
+            let before = links[position].end.deleteRule
+            links[position].end.cascades = before == .nullify
+            links[position].end.rule = before == .cascade ? .deny : before == .deny ? .noAction : nil
+        }
+    }
+
     /// Leaves out what things were called in earlier versions.
     mutating func forgetIdentifiers() {
         for position in entities.indices {
