@@ -31,6 +31,8 @@ struct HistoryModel: Codable, Sendable {
         var indexes: [[Int]] = []
         /// The renaming identifiers of composite attributes, by their names.
         var composites: [String: String]?
+        /// The names of transient attributes, texts that no store has.
+        var transients: [String]?
     }
 
     struct End: Codable, Sendable {
@@ -317,6 +319,7 @@ extension HistoryModel {
     /// The attributes as a model declares them: those with a path are the elements of a composite one.
     private func attributes(of entity: Entity) -> [AttributeDescription] {
         var found: [AttributeDescription] = []
+        found += (entity.transients ?? []).map(AttributeDescription.init(transient:))
         for attribute in entity.attributes.map(\.description) {
             guard let composite = attribute.compositePath else {
                 found.append(attribute)
@@ -358,6 +361,8 @@ extension HistoryModel {
 }
 
 extension AttributeDescription {
+    init(transient name: String) { self.init(name: name, type: .string, isTransient: true) }
+
     /// The name of the composite attribute that it is an element of; nil for an attribute of its own.
     var compositePath: String? {
         name.firstIndex(of: ".").map { String(name[..<$0]) }
