@@ -116,6 +116,8 @@ struct Life: Codable, Sendable {
         case spoilText(Int, attribute: Int, bytes: Int?)
         /// The manifest of a known backup is cut in half, by the backup's place in the order of their names.
         case spoilManifest(Int)
+        /// The app's developers change what no hash sees of the store's version, which stays that version.
+        case retune
         /// A migration to a version that cannot follow, with the barrier at an entity.
         case bar(HistoryBarrier, entity: Int)
         /// Every face is asked about the store and its way to a version.

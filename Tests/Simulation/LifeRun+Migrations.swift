@@ -22,8 +22,8 @@ extension LifeRun {
             // An expression reads the old store, where an object that a policy drops still stands.
             let begun = world.changed(by: stage?.before, in: old)
             let next = begun.dropping(by: mapping).advanced(from: old, to: new, kept: kept[position] ?? [])
-            world = begun.changed(by: mapping, into: next).splitting(by: mapping, in: new, after: &keys)
-                .changed(by: stage?.after, in: new)
+            world = begun.changed(by: mapping, into: next, of: new)
+                .splitting(by: mapping, in: new, after: &keys).changed(by: stage?.after, in: new)
             if stops { world = world.kept(by: new) }
             if life.plant == .lostRow, let first = world.objects.keys.min() {
                 world = world.removing(numbers: [first])

@@ -113,6 +113,13 @@ extension LifeRun {
         case .spoilText(let number, let attribute, let bytes): return spoiling(number, attribute, bytes ?? 0)
         case .spoilManifest(let place): return spoilingManifest(place)
         case .bar(let barrier, let entity): return barring(barrier, at: entity)
+        case .retune:
+            // What is on its way, or follows, was planned with the model before; SwiftData reads a class once.
+            let isFree = mirror == nil && app == nil && paused == nil && !now.isDeferred && !history.isPlain
+            return Work {
+                if isFree { try self.retune() }
+                return nil
+            }
         case .ask(let target): return asking(target)
         case .mirror(let act): return try mirroring(act)
         }

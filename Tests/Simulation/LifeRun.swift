@@ -43,10 +43,10 @@ final class LifeRun {
     }
 
     let life: Life
-    let history: ModelHistory
+    private(set) var history: ModelHistory
     /// The models and the versions as the store has them: the entities of its configuration.
-    let models: [HistoryModel]
-    let versions: [ModelVersion]
+    private(set) var models: [HistoryModel]
+    private(set) var versions: [ModelVersion]
     let root: String
     let field: String
     let disk: FaultDisk
@@ -148,6 +148,23 @@ final class LifeRun {
                 throw WitnessFailure("the classes of version \(version + 1) have other hashes: \(differing)")
             }
         }
+    }
+
+    /// Changes what no hash sees of the store's version: nothing in the store tells the two models apart.
+    func retune() throws {
+        let hashes = versions.map(\.hashes.entities)
+        var changed = history.models
+        changed[now.version].retune()
+        history = try ModelHistory(
+            changed, stages: Array(history.stages.values), mappings: Array(history.mappings.values))
+        models = history.models.map(\.held)
+        versions = history.models.indices.map(history.held)
+        guard versions.map(\.hashes.entities) == hashes else {
+            throw LifeFailure(kind: "hashes differ", words: "after a change that no hash sees")
+        }
+        // The command line reads the models again.
+        commands = nil
+        try system.removeTree(root + "/command")
     }
 
     func end() {

@@ -186,7 +186,7 @@ struct LifeSchedule {
         case 96..<100 where run.now.version < last && run.mirror == nil && !run.now.isDeferred:
             return .mirror(.start(to: min(last, run.now.version + step())))
         case 94..<95 where !run.backups.isEmpty && run.spoilt.count < 5: return .spoilManifest(some(run))
-        case 95..<96: return barring(run)
+        case 95..<96: return isLikely(1, in: 3) ? .retune : barring(run)
         case 91..<93 where run.app != nil: return .close
         case 91..<94 where run.reader != nil: return .read(false)
         default: return .ask(to: min(last, run.now.version + step()))

@@ -265,6 +265,15 @@ extension HistoryEditor {
         return true
     }
 
+    /// Adds a transient attribute, of a name that no other attribute ever has, or removes the last one.
+    mutating func changeTransient() -> Bool {
+        guard !isPlain, let position = model.entities.indices.randomElement(using: &random) else { return false }
+        var names = model.entities[position].transients ?? []
+        if !names.isEmpty, isLikely(1, in: 2) { names.removeLast() } else { names.append("passing\(newID())") }
+        model.entities[position].transients = names
+        return true
+    }
+
     mutating func changeOptional() -> Bool {
         let isFit = { (attribute: HistoryModel.Attribute) in
             !attribute.isDistinct && HistoryValues.standard(attribute.description.type) != nil

@@ -83,6 +83,7 @@ struct HistoryEditor {
         Edit("configuration changed") { $0.changeConfiguration() },
         Edit("attribute moved") { $0.moveAttribute() }, Edit("type changed") { $0.changeType() },
         Edit("type changed") { $0.changeType() }, Edit("optional changed") { $0.changeOptional() },
+        Edit("transient changed") { $0.changeTransient() },
         Edit("external storage changed") { $0.changeExternal() }, Edit("index changed") { $0.changeIndex() },
         Edit("uniqueness changed") { $0.changeUnique() }, Edit("entity added") { $0.addEntity() },
         Edit("entity removed") { $0.removeEntity() }, Edit("entity renamed") { $0.renameEntity() },

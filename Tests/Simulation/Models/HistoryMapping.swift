@@ -151,7 +151,9 @@ extension HistoryMapping.Change {
     }
 
     /// The text of the attribute, from those of its sources: the slow and obvious meaning.
-    func text(of texts: [String]) -> String {
+    ///
+    /// - Parameter standard: the default value that the attribute has now.
+    func text(of texts: [String], standard: AttributeValue?) -> String {
         let text = texts.first ?? "-"
         let number = Int64(text.dropFirst(2))
         switch means {
@@ -162,9 +164,7 @@ extension HistoryMapping.Change {
         case .text: return number.map { HistoryValues.text(.string("\($0)")) } ?? "-"
         case .upper: return HistoryValues.uppercased(text)
         case .converted:
-            return text == "-"
-                ? text
-                : HistoryValues.converted(text, to: type) ?? HistoryValues.text(attribute.description.defaultValue)
+            return text == "-" ? text : HistoryValues.converted(text, to: type) ?? HistoryValues.text(standard)
         }
     }
 }
@@ -234,11 +234,12 @@ extension HistoryMapping {
 }
 
 extension HistoryWorld {
-    /// What the mapping makes of this world beside what inference makes: `next`.
-    func changed(by mapping: HistoryMapping?, into next: HistoryWorld) -> HistoryWorld {
+    /// What the mapping to a model makes of this world beside what inference makes: `next`.
+    func changed(by mapping: HistoryMapping?, into next: HistoryWorld, of model: HistoryModel) -> HistoryWorld {
         guard let mapping else { return next }
         var next = next
         for change in mapping.changes + (mapping.policy?.change.map { [$0] } ?? []) {
+            let known = model.lineage(change.entity).flatMap(\.attributes).first { $0.id == change.attribute.id }
             for (number, object) in objects where object.entity == change.entity {
                 let owner = change.link.map { step in
                     let pairs = pairs[step.link]
@@ -247,7 +248,8 @@ extension HistoryWorld {
                 let holder = change.link == nil ? object : (owner ?? nil).flatMap { objects[$0] }
                 let found = change.sources.map { holder?.values[$0.id] ?? "-" }
                 let texts = change.means == .closure ? found.map(HistoryValues.asRead) : found
-                next.set(change.text(of: texts), for: change.attribute.id, of: number)
+                let text = change.text(of: texts, standard: known?.description.defaultValue)
+                next.set(text, for: change.attribute.id, of: number)
             }
         }
         return next

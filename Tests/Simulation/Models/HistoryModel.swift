@@ -31,6 +31,8 @@ struct HistoryModel: Codable, Sendable {
         var indexes: [[Int]] = []
         /// The renaming identifiers of composite attributes, by their names.
         var composites: [String: String]?
+        /// The names of transient attributes, texts that no store has.
+        var transients: [String]?
     }
 
     struct End: Codable, Sendable {
@@ -149,6 +151,25 @@ struct HistoryModel: Codable, Sendable {
 }
 
 extension HistoryModel {
+    /// Changes only what no version hash sees: default values, delete rules and notes.
+    mutating func retune() {
+        for position in entities.indices {
+            entities[position].note = (entities[position].note ?? "") + "t"
+            for place in entities[position].attributes.indices {
+                let attribute = entities[position].attributes[place].description
+                guard let value = attribute.defaultValue else { continue }
+                let standard = HistoryValues.standard(attribute.type)
+                entities[position].attributes[place].description.defaultValue =
+                    value == standard ? HistoryValues.otherStandard(attribute.type) : standard
+            }
+        }
+        for position in links.indices where links[position].inverse != nil {
+            let before = links[position].end.deleteRule
+            links[position].end.cascades = before == .nullify
+            links[position].end.rule = before == .cascade ? .deny : before == .deny ? .noAction : nil
+        }
+    }
+
     /// Leaves out what things were called in earlier versions.
     mutating func forgetIdentifiers() {
         for position in entities.indices {
@@ -298,6 +319,7 @@ extension HistoryModel {
     /// The attributes as a model declares them: those with a path are the elements of a composite one.
     private func attributes(of entity: Entity) -> [AttributeDescription] {
         var found: [AttributeDescription] = []
+        found += (entity.transients ?? []).map(AttributeDescription.init(transient:))
         for attribute in entity.attributes.map(\.description) {
             guard let composite = attribute.compositePath else {
                 found.append(attribute)
@@ -339,6 +361,8 @@ extension HistoryModel {
 }
 
 extension AttributeDescription {
+    init(transient name: String) { self.init(name: name, type: .string, isTransient: true) }
+
     /// The name of the composite attribute that it is an element of; nil for an attribute of its own.
     var compositePath: String? {
         name.firstIndex(of: ".").map { String(name[..<$0]) }

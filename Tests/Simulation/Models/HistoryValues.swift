@@ -21,6 +21,22 @@ enum HistoryValues {
         }
     }
 
+    /// The default that a model gets in place of the standard one.
+    static func otherStandard(_ type: AttributeType) -> AttributeValue? {
+        switch type {
+        case .boolean: .boolean(false)
+        case .integer16, .integer32, .integer64: .integer(-7)
+        case .float, .double: .double(-0.5)
+        case .decimal: .decimal("7.25")
+        case .string: .string("another")
+        case .date: .date(-2_000)
+        case .binary: .binary([9])
+        case .uuid: .uuid(Array(repeating: 9, count: 16))
+        case .uri: .uri("moult:other")
+        default: nil
+        }
+    }
+
     /// The types that hold every value of another.
     static func wider(_ type: AttributeType) -> [AttributeType] {
         switch type {

@@ -79,6 +79,9 @@ extension Program {
                     }
                     try set(new, attribute.description, text)
                 }
+                for name in model.lineage(entity).flatMap({ $0.transients ?? [] }) {
+                    try set(new, AttributeDescription(transient: name), "s:70617373")
+                }
             case .set(let number, let id, let text):
                 let attributes = kinds[number].map { model.lineage($0).flatMap(\.attributes) } ?? []
                 guard let attribute = attributes.first(where: { $0.id == id }) else { continue }

@@ -114,6 +114,10 @@ struct StoreWitness {
         let table = table(of: root.id)
         let rows = try file.table(table)
         tables[table] = rows
+        let present = try file.rows("SELECT name FROM pragma_table_info(\"\(table)\")").compactMap { $0[0].text }
+        for name in tree.flatMap({ $0.transients ?? [] }) where present.contains("Z\(name.uppercased())") {
+            complaints.append("\(table) has a column for the transient \(name)")
+        }
         for row in rows {
             guard let key = row["Z_PK"]?.integer, let number = row["Z_ENT"]?.integer, let name = names[number],
                 let entity = tree.first(where: { $0.name == name }), !entity.isAbstract
