@@ -163,7 +163,7 @@ extension HistoryWorld {
     ///
     /// - Parameter keys: the highest keys that were given, by root entities.
     func splitting(by mapping: HistoryMapping?, in model: HistoryModel, after keys: inout [Int: Int]) -> HistoryWorld {
-        guard let mapping, let policy = mapping.policy else { return self }
+        guard let policy = mapping?.policy else { return self }
         var world = self
         let root = model.root(of: policy.entity)
         let split = objects.filter { $0.value.entity == policy.entity && policy.doubles(Int64($0.value.key)) }.keys
@@ -171,7 +171,7 @@ extension HistoryWorld {
             guard var second = objects[number] else { continue }
             keys[root, default: 0] += 1
             second.key = keys[root] ?? 0
-            let other = Self.second(of: number, at: mapping.position)
+            let other = Self.number(ofSecond: second)
             world.objects[other] = second
             for link in model.links {
                 if model.isKind(policy.entity, of: link.end.entity), link.inverse?.isToMany != false {
@@ -189,8 +189,7 @@ extension HistoryWorld {
         pairs[link, default: Pairs()].backward[to, default: []].append(from)
     }
 
-    /// A number for the second object, which no other has and no program gives.
-    private static func second(of number: Int, at position: Int) -> Int {
-        -(2 * (abs(number) * 16 + position) + (number < 0 ? 1 : 0))
-    }
+    /// A number for the second object, which no other has and no program gives: a store that went back a version is
+    /// split again by the same policy, while what it made before is still there, and a key is given once.
+    private static func number(ofSecond second: Object) -> Int { -(second.key * 10_000 + second.entity) }
 }
