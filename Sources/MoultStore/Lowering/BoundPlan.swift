@@ -78,7 +78,7 @@ package final class BoundPlan: Sendable {
     ///   - snapshot: the store, read over `connection`.
     ///   - experimental: whether to write version hashes that are not certain.
     ///   - defersWork: whether to defer slow work. If all of it can be deferred, no row is read: row counts are
-    ///     estimated, and no losses are reported, because the data is kept for now.
+    ///     estimated, and losses are not counted, because the data is kept for now.
     ///   - isUndoing: whether objects that an earlier deferred migration has set aside are restored; with `defersWork`.
     ///   - known: the facts that an earlier plan found in the rows, which have not changed since. That plan had no
     ///     obstacles, and no row is read.
@@ -157,7 +157,8 @@ package final class BoundPlan: Sendable {
                 losses =
                     try mapping.leftBehind(from: source.model, to: target.model, version: target.name)
                     .filter { estimated[$0.entityName, default: 0] > 0 }
-                    .map { $0.placed(by: whole.mapping, in: whole.target) } + objects
+                    .map { $0.placed(by: whole.mapping, in: whole.target) }
+                    + quick.orderLosses(to: target.name) + objects
                     + quick.historyLosses(to: target.name, over: connection)
                 return
             }

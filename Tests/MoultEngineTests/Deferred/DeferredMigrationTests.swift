@@ -131,6 +131,37 @@ struct DeferredMigrationTests {
         #expect(try StoreAudit(store.path, model: model).isSound)
     }
 
+    @Test func `an order that leaves is named, and refused unless declared, as where nothing waits`() throws {
+        let both = try ModelVersions(
+            """
+            Book = title String, shelf > Shelf.books
+            Shelf = name String, books >> Book.shelf ordered, tags >> Tag.shelves ordered
+            Tag = word String, shelves >> Shelf.tags
+            """,
+            """
+            Book = title String, shelf > Shelf.books
+            Shelf = name String, books >> Book.shelf, tags >> Tag.shelves
+            Tag = word String, shelves >> Shelf.tags
+            """)
+        let store = try DeferredStore(both.versions[0])
+        let other = try store.copy()
+        let links = try store.shell("SELECT count(ZSHELF) FROM ZBOOK")
+        var options = PreparedMigration.Options(losses: .refuseUndeclared)
+        options.defersWork = true
+        let prepared = try PreparedMigration(store.path, versions: both, options: options)
+        #expect(try prepared.undeclaredFirstLosses()?.code == .lossNotAccepted)
+        func losses(of store: DeferredStore, defers: Bool) throws -> [MigrationLoss] {
+            let migration = try store.prepared(both, defers: defers).migration()
+            return try Migrator().run(#require(migration), on: store.path).losses.sorted { $0.place < $1.place }
+        }
+        let (deferred, counted) = (try losses(of: store, defers: true), try losses(of: other, defers: false))
+        #expect(deferred.map(\.place) == ["Shelf.books", "Shelf.tags"] && deferred.map(\.count) == [nil, nil])
+        #expect(counted.map(\.place) == deferred.map(\.place) && counted[0].count.map { "\($0)\n" } == links)
+        #expect((deferred + counted).allSatisfy { $0.kind == .order && $0.count != 0 })
+        try store.finish()
+        #expect(try store.contents() == other.contents())
+    }
+
     @Test func `a store with pending work is sound, and is recognised`() throws {
         let store = try DeferredStore(versions.versions[0])
         try store.migrate(versions)

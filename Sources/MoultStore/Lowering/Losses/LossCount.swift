@@ -34,7 +34,7 @@ struct LossCount {
         losses += try narrowed()
         losses += try redirected()
         losses += try repeated()
-        losses += try unordered()
+        losses += try lowering.orderLosses(to: version).compactMap(counted)
         losses += try unconverted()
         losses += try unexplained()
         return losses
@@ -46,8 +46,8 @@ struct LossCount {
         var loss = loss
         switch loss.kind {
         case .rows: loss.count = lowering.rowCounts[loss.entityName, default: 0]
-        case .links: loss.count = try links(of: loss)
-        case .values, .order, .history, .table, .index, .trigger, .view, .column, .constraint: return nil
+        case .links, .order: loss.count = try links(of: loss)
+        case .values, .history, .table, .index, .trigger, .view, .column, .constraint: return nil
         }
         return loss.count == 0 ? nil : loss
     }
@@ -139,19 +139,6 @@ struct LossCount {
         }
     }
 
-    private func unordered() throws -> [MigrationLoss] {
-        try carriedRelationships { new, pairs, contribution in
-            guard case .relationship(let old)? = contribution.mapping.relationships[new.name], new.isToMany,
-                !new.isOrdered, pairs.ownerOrderColumn != nil
-            else { return nil }
-            var loss = MigrationLoss(
-                .links, .removed, entity: contribution.source.name, property: old, version: version)
-            loss.count = try links(of: loss)
-            loss.kind = .order
-            return loss
-        }
-    }
-
     func carriedRelationships(
         _ loss: (RelationshipDescription, RelationshipPairs, StoreLowering.RowSource) throws -> MigrationLoss?
     ) throws -> [MigrationLoss] {
@@ -207,6 +194,21 @@ struct LossCount {
 }
 
 extension StoreLowering {
+    /// Returns the losses of the order of relationships that become unordered, without counts.
+    ///
+    /// - Parameter version: the name of the newer version.
+    func orderLosses(to version: String) -> [MigrationLoss] {
+        contributions.filter { rowCounts[$0.source.name, default: 0] > 0 }.flatMap { contribution in
+            destination.model.relationships(of: contribution.destination).compactMap { new in
+                guard case .relationship(let old)? = contribution.mapping.relationships[new.name], new.isToMany,
+                    !new.isOrdered, links(new.name, of: contribution).first?.pairs.ownerOrderColumn != nil
+                else { return nil }
+                return MigrationLoss(
+                    .order, .removed, entity: contribution.source.name, property: old, version: version)
+            }
+        }
+    }
+
     /// Returns the losses of changes in persistent history, one for each entity that is not migrated.
     ///
     /// - Parameters:
