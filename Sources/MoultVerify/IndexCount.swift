@@ -96,21 +96,21 @@ package struct IndexFault: Sendable, Equatable {
     /// Returns the faults that `integrity_check` reports for a database, in its order.
     package static func all(_ connection: Connection, schema: String = "main") throws -> [IndexFault] {
         let indexes = try connection.catalogue(schema: schema).entries.filter { $0.kind == .index }
-        var found: [(index: Catalogue.Entry, message: String)] = []
-        try connection.withIndexCache {
-            try connection.forEachRow("PRAGMA \(schema.quotedName).integrity_check(2147483647)") { row in
-                let message = row.text(0) ?? ""
-                if found.last.map({ message.isAbout($0.index) }) != true,
-                    let index = indexes.first(where: message.isAbout), !found.contains(where: { $0.index == index })
-                {
-                    found.append((index, message))
-                }
+        var last: Catalogue.Entry?
+        let messages = try connection.withIndexCache {
+            // There may be a message for each row.
+            try connection.checkMessages("integrity_check", schema: schema, of: "2147483647") { message, kept in
+                if let last, kept.last?.isAbout(last) == true, message.isAbout(last) { return false }
+                guard let index = indexes.first(where: message.isAbout), !kept.contains(where: { $0.isAbout(index) })
+                else { return false }
+                last = index
+                return true
             }
         }
-        return try found.map { fault in
-            IndexFault(
-                index: fault.index, message: fault.message,
-                doubles: try doubles(of: fault.index, connection, schema: schema))
+        return try messages.compactMap { message in
+            guard let index = indexes.first(where: message.isAbout) else { return nil }
+            return IndexFault(
+                index: index, message: message, doubles: try doubles(of: index, connection, schema: schema))
         }
     }
 

@@ -76,12 +76,16 @@ package struct StoreVerifier {
         let check = full ? "integrity_check" : "quick_check"
         let messages = try (tables?.map(\.quotedName) ?? ["20"]).flatMap { limit in
             try connection.withIndexCache {
-                try connection.rows("PRAGMA \(schema.quotedName).\(check)(\(limit))") { $0.text(0) ?? "" }
+                try connection.checkMessages(check, schema: schema, of: limit)
             }
         }
         let isWell = messages.allSatisfy { $0 == "ok" }
-        // Damaged pages may end the check early, but are reported anyway.
-        let indexes = full && !isWell ? (try? IndexFault.all(connection, schema: schema)) ?? [] : []
+        var indexes: [IndexFault] = []
+        do {
+            if full, !isWell { indexes = try IndexFault.all(connection, schema: schema) }
+        } catch let error as MigrationError where error.code == .storeCorrupted {
+            // Damaged pages may end the check early, but are reported anyway.
+        }
         let others = messages.filter { message in message != "ok" && !indexes.contains { message.isAbout($0.index) } }
         let counts = others.isEmpty ? try IndexCount.differences(connection, schema: schema, of: tables) : []
         let damaged = counts.filter(\.isDamage)

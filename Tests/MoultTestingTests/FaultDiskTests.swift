@@ -1,4 +1,6 @@
 import MoultBasics
+import MoultEngine
+import MoultSQLite
 import TestSupport
 import Testing
 
@@ -66,6 +68,44 @@ struct FaultDiskTests {
                 try disk.settle()
                 #expect(try Self.contents(path) == (left.isEmpty ? "old" : left))
             }
+        }
+    }
+
+    @Test func `a backup that cannot be read is not called damaged`() throws {
+        let folder = try ScratchFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let root = try POSIXSystem().resolve(folder.path)
+        try FlightVersions.makeStore(at: root + "/Fleet.sqlite", count: 300, external: 0)
+        let backup = try Migrator().backUp(root + "/Fleet.sqlite", version: "V1")
+        let disk = try FaultDisk(root, nil)
+        try disk.attach()
+        defer { disk.detach() }
+        let backups = BackupFolder(Path.folder(of: backup.folder), disk.system)
+        let works: [() throws -> Void] = [
+            { try backups.verify(backup) }, { try BackupFolder.checkSoundness(of: backup.store) },
+            {
+                let connection = try Connection(backup.store, mode: .immutable)
+                defer { connection.close() }
+                try connection.checkSoundness(place: backup.store)
+            },
+        ]
+        for (position, work) in works.enumerated() {
+            try disk.arm([], clock: TrialClock())
+            try work()
+            let count = disk.readCount
+            #expect(count > 10)
+            for kind in [Fault.Kind.readOn, .readOnce] {
+                for number in 1...count {
+                    try disk.arm([Fault(kind, at: number)], clock: TrialClock())
+                    // A check of SQLite's that failed once is run again.
+                    guard case .failure(let error) = Result(catching: work) else { continue }
+                    let code = (error as? MigrationError)?.code
+                    let isDamage = [.backupInvalid, .storeCorrupted].contains(code)
+                    #expect(code != nil && !isDamage && disk.hasMet, "work \(position), \(kind) \(number): \(error)")
+                }
+            }
+            try disk.arm([], clock: TrialClock())
+            try work()
         }
     }
 }

@@ -124,8 +124,8 @@ struct DiagnosisContext {
                 var damage: String?
                 do {
                     if readsPages { try probe.connection.checkPages(place: probe.path) }
-                } catch let error as MigrationError where error.code == .unsupported {
-                    // A collation that only the app defines is not damage.
+                } catch let error as MigrationError where [.unsupported, .inputOutput].contains(error.code) {
+                    // A collation that only the app defines is not damage, nor a disk that cannot be read.
                     throw error
                 } catch {
                     if let foreign = probe.foreignSideFile { throw foreign }

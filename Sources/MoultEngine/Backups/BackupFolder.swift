@@ -1,6 +1,7 @@
 import MoultBasics
 import MoultModel
 import MoultSQLite
+import MoultStore
 
 /// The folder that holds the backups of one store.
 package struct BackupFolder: Sendable {
@@ -72,7 +73,7 @@ package struct BackupFolder: Sendable {
         defer { connection.close() }
         do {
             try connection.checkPages(place: backup.store)
-        } catch let error as MigrationError {
+        } catch let error as MigrationError where ReadOnlyStore.unreadable.contains(error.code) {
             throw StoreBackup.invalid("The backup is damaged.", backup.store, cause: error.cause ?? error.message)
         }
         let state = try StoreState(connection)
@@ -102,6 +103,16 @@ package struct BackupFolder: Sendable {
         }
     }
 
+    /// Returns whether a backup verifies; one that cannot be read is an error, because it may be whole.
+    private func isWhole(_ backup: StoreBackup) throws -> Bool {
+        do {
+            try verify(backup)
+            return true
+        } catch let error as MigrationError where error.code == .backupInvalid {
+            return false
+        }
+    }
+
     /// Removes the backups that the policy does not keep, but never the newest one that verifies. Returns the removed
     /// backups.
     ///
@@ -111,12 +122,12 @@ package struct BackupFolder: Sendable {
         let all = try list()
         let expired = policy.expired(of: all, now: system.now)
         guard !expired.isEmpty else { return [] }
-        let newestGood = all.last { (try? verify($0)) != nil }
+        let newestGood = try all.last(where: isWhole)
         // The newest sound backup of each version with an expired one.
         var kept: [[String: String]: StoreBackup] = [:]
         if policy.keepsEachVersion {
             for version in Set(expired.map(\.manifest.identity)) {
-                kept[version] = all.last { $0.manifest.identity == version && (try? verify($0)) != nil }
+                kept[version] = try all.last { try $0.manifest.identity == version && isWhole($0) }
             }
         }
         let going = expired.filter { backup in

@@ -234,7 +234,7 @@ extension Connection {
     /// - Returns: the indexes to rebuild in a repair, because their entries do not match their tables' row counts.
     @discardableResult
     package func checkPages(schema: String = "main", place: String) throws -> [IndexCount] {
-        let complaint = try text("PRAGMA \(schema.quotedName).quick_check(1)") ?? "no answer"
+        let complaint = try checkMessages("quick_check", schema: schema, of: "1").first ?? "no answer"
         guard complaint == "ok" else {
             throw MigrationError(
                 .storeCorrupted, "The database is damaged.", place: place, remedy: MigrationError.damagedStoreRemedy,

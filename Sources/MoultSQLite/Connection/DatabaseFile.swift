@@ -10,9 +10,9 @@ package struct DatabaseFile {
     private let methods: sqlite3_io_methods
 
     /// Nil if SQLite has no file of the database, as of one in memory.
-    package init?(_ connection: Connection) {
+    package init?(_ connection: Connection, schema: String = "main") {
         var pointer: UnsafeMutablePointer<sqlite3_file>?
-        guard sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_FILE_POINTER, &pointer) == SQLITE_OK,
+        guard sqlite3_file_control(connection.handle, schema, SQLITE_FCNTL_FILE_POINTER, &pointer) == SQLITE_OK,
             let pointer, let methods = pointer.pointee.pMethods?.pointee
         else { return nil }
         (self.connection, file, self.methods) = (connection, pointer, methods)

@@ -94,7 +94,7 @@ package struct PageCheck {
 
     /// - Parameter scope: the quoted name of a table, or a number of messages.
     private func messagesOfSQLite(_ scope: String) throws -> [String] {
-        try connection.rows("PRAGMA quick_check(\(scope))") { $0.text(0) ?? "" }.filter { $0 != "ok" }
+        try connection.checkMessages("quick_check", of: scope).filter { $0 != "ok" }
     }
 
     private static func fault(_ message: String) -> Fault { Fault(kind: .page, page: 0, tree: "", message: message) }

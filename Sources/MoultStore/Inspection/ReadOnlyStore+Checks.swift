@@ -300,6 +300,6 @@ extension ReadOnlyStore {
     private static func isSound(_ connection: Connection) throws -> Bool {
         let tables = try connection.catalogue().tables.map(\.name)
         return try tables.contains("Z_METADATA") && tables.contains("Z_PRIMARYKEY")
-            && connection.text("PRAGMA quick_check(1)") == "ok"
+            && connection.checkMessages("quick_check", of: "1") == ["ok"]
     }
 }
