@@ -108,4 +108,16 @@ struct FaultDiskTests {
             try work()
         }
     }
+
+    @Test func `no two clocks of a disk give the same name`() throws {
+        try Self.trying([]) { disk, _ in
+            var given: Set<String> = []
+            for era: UInt64 in [0, 0, 1, 1, 2, 16, 16, 17, 32, 256, 4_096] {
+                try disk.arm([], clock: TrialClock(era: era))
+                for _ in 0..<20 { #expect(given.insert(disk.system.uniqueName()).inserted) }
+                #expect(given.insert(disk.system.uniqueIdentifier()).inserted)
+            }
+            #expect(given.allSatisfy { [16, 36].contains($0.count) })
+        }
+    }
 }

@@ -65,6 +65,7 @@ package final class FaultDisk: @unchecked Sendable {
 
     /// Counts from 1 again, toward other faults. What is in the folder counts as durable.
     package func arm(_ faults: [Fault], clock: TrialClock) throws {
+        clock.follow(self.clock)
         (self.faults, self.clock, number, reads, done) = (faults, clock, 0, 0, [])
         (hasFired, hasFlipped) = (false, false)
         model = try makeModel()

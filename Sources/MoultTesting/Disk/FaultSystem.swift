@@ -185,7 +185,7 @@ package final class TrialClock: Sendable {
     let era: UInt64
 
     /// - Parameters:
-    ///   - era: the number of the clock; a later clock has a higher one, and their names never collide.
+    ///   - era: the number of the clock; clocks with different numbers give different names.
     ///   - jump: the reading, counted from 1, after which the clock is wrong by `seconds`.
     ///   - offset: the seconds that the clock is ahead.
     package init(era: UInt64 = 0, jump: (look: Int, seconds: Int64)? = nil, ahead offset: Int64 = 0) {
@@ -199,6 +199,13 @@ package final class TrialClock: Sendable {
     package var count: Int { looks.withLock { $0 } }
     /// The milliseconds that a slow disk has taken so far.
     package var waited: UInt64 { waits.withLock { $0 } }
+
+    /// Gives no name that an earlier clock of the same era has given.
+    func follow(_ earlier: TrialClock) {
+        guard earlier.era == era else { return }
+        let given = earlier.names.withLock { $0 }
+        names.withLock { $0 = max($0, given) }
+    }
 
     func wait(_ milliseconds: UInt64) { waits.withLock { $0 += milliseconds } }
 
@@ -219,9 +226,9 @@ package final class TrialClock: Sendable {
             number += 1
             return number
         }
-        // The digits that make a name unique come first, because some names are truncated.
+        // The digits that make a name unique come first, because some names are truncated: the era's last one too.
         let digits = String(number, radix: 16)
-        let tail = String(era, radix: 16)
+        let tail = String(String(era, radix: 16).reversed())
         return String(repeating: "0", count: max(0, 7 - digits.count)) + digits + tail
             + String(repeating: "0", count: max(0, 9 - tail.count))
     }
