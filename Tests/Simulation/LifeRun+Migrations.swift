@@ -232,7 +232,7 @@ extension LifeRun {
             try check(face.migrate(to: target, way, answers, into: nil))
             if way == .rehearsal { return now }
             paused = nil
-            let waits = way == .deferred && Migrator().hasDeferredWork(store)
+            let waits = try way == .deferred && Migrator().hasDeferredWork(store)
             return waits ? last.deferred : last
         }
     }

@@ -24,7 +24,7 @@ extension LifeRun {
                 throw LifeFailure(kind: "history differs", words: "\(saves) are left of \(saved)")
             }
             // The states with and without deferred work have the same objects.
-            if candidates.contains(where: \.isDeferred) { now.isDeferred = Migrator().hasDeferredWork(store) }
+            if candidates.contains(where: \.isDeferred) { now.isDeferred = try Migrator().hasDeferredWork(store) }
         } catch let failure as LifeFailure where isDamageAllowed {
             try noteBackups(among: [before] + candidates + copied)
             try heal(failure)
@@ -236,7 +236,7 @@ extension LifeRun {
             throw LifeFailure(kind: "not healed", words: "\(failure.words); then \(error)")
         }
         now = try identify(store, among: expected.map { [$0] } ?? [], "the store that was healed")
-        if now.isDeferred { now.isDeferred = Migrator().hasDeferredWork(store) }
+        if now.isDeferred { now.isDeferred = try Migrator().hasDeferredWork(store) }
         // What was kept of the damaged store is nothing that anyone goes back to.
         for kept in try StoreKeeper(store).backups().backups
         where backups[kept.name] == nil && !spoilt.contains(kept.name) {

@@ -210,7 +210,8 @@ package struct StoreDowngrade: Sendable {
 
     /// Returns the losses that matter to the older version. It has no use for history of things that it lacks; a link
     /// is stored at its other end, too; and an attribute with only the values that the way forward filled in needs no
-    /// place. Indexes, triggers and views hold no data: a warning names them, as on the way forward.
+    /// place. Indexes, triggers, views, and columns that are empty or generated hold no data: a warning names them, as on
+    /// the way forward.
     static func sentences(
         of losses: [MigrationLoss], in layout: StoreLayout, _ store: String, _ answers: Answers, _ system: any System
     ) throws -> [String] {
@@ -250,7 +251,7 @@ package struct StoreDowngrade: Sendable {
 extension MigrationLoss {
     /// Whether the loss is an index with a name of Core Data's own.
     fileprivate var isOfOwnIndex: Bool { kind == .index && entityName.hasPrefix("Z") }
-    fileprivate var isWithoutData: Bool { [.index, .trigger, .view].contains(kind) }
+    fileprivate var isWithoutData: Bool { [.index, .trigger, .view, .column].contains(kind) }
 }
 
 extension ModelVersion {

@@ -4,10 +4,17 @@ import MoultSQLite
 import MoultStore
 
 extension Migrator {
-    /// Whether a deferred migration has left work to do; false for an unreadable store.
-    package func hasDeferredWork(_ store: String) -> Bool {
-        (try? ReadOnlyStore.read(store, system: system) { try StoreMetadata(from: $0.connection).hasDeferredWork })
-            ?? false
+    /// Whether a deferred migration has left work to do; false for a store that is gone or damaged.
+    ///
+    /// - Throws: why the store cannot be read otherwise, which says nothing about its work.
+    package func hasDeferredWork(_ store: String) throws -> Bool {
+        do {
+            return try ReadOnlyStore.read(store, system: system) {
+                try StoreMetadata(from: $0.connection).hasDeferredWork
+            }
+        } catch let error as MigrationError where (ReadOnlyStore.unreadable + [.fileNotFound]).contains(error.code) {
+            return false
+        }
     }
 
     /// Returns the tasks that a deferred migration has left, measured. Does not change the store.

@@ -183,7 +183,7 @@ extension Migrator {
     /// Checks that the last run made a backup. A deferred migration makes none, because no data is gone until its work
     /// is done; an older backup would undo more.
     private func checkHasBackup(_ last: StoreRun?, _ store: String) throws {
-        guard let last, last.backup == nil, hasDeferredWork(store) else { return }
+        guard let last, last.backup == nil, try hasDeferredWork(store) else { return }
         throw MigrationError(
             .deferredWork, "The last migration made no backup: what it would drop is still in the store.", place: store,
             remedy: "Use \(.downgrade, .to(last.from)), or name a backup with \(option: .to(nil)).")

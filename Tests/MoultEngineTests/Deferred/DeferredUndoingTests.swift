@@ -38,6 +38,28 @@ struct DeferredUndoingTests {
         #expect(try store.contents() == before)
     }
 
+    @Test func `a store that cannot be read is not said to have no deferred work`() throws {
+        struct Unreadable: ForwardingSystem {
+            let store: String
+
+            func status(of path: String) throws -> FileStatus? {
+                if path.hasSuffix(store) { throw MigrationError.system("read", path, error: 5) }
+                return try real.status(of: path)
+            }
+        }
+        let store = try DeferredStore(versions.versions[0])
+        try store.migrate(versions)
+        for (migrator, code) in [
+            (Migrator(), MigrationError.Code.deferredWork),
+            (Migrator(system: Unreadable(store: Path.name(of: store.path))), .inputOutput),
+        ] {
+            let error = #expect(throws: MigrationError.self) {
+                try migrator.backup(named: nil, of: store.path, in: { nil })
+            }
+            #expect(error?.code == code)
+        }
+    }
+
     @Test func `what was written since is there, with defaults for what the newer version does not know`() throws {
         let store = try DeferredStore(versions.versions[0])
         let words = try store.shell("SELECT Z_PK, ZWORD FROM ZTAG ORDER BY 1")

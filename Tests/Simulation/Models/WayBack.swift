@@ -77,7 +77,7 @@ struct WayBack {
         let isOrderLost = ([link] + earlier).contains { version in
             zip(version.ends, old.link(link.id)?.ends ?? []).contains { $0.isOrdered && !$1.isOrdered }
         }
-        if isOrderLost { obstacles.append("the order of \(link.end.name)") }
+        if isOrderLost || isOrderLeft(of: link, earlier) { obstacles.append("the order of \(link.end.name)") }
         for (from, others) in world.pairs[link.id]?.forward ?? [:] where !others.isEmpty {
             let lost = others.filter { back[from]?.contains($0) != true }
             if stays(from), lost.contains(where: stays) {
@@ -86,6 +86,20 @@ struct WayBack {
                 obstacles.append("a link \(link.end.name)")
             }
         }
+    }
+
+    /// Whether there may be values in the column of an order that the version no longer has: it is in the rows of pairs,
+    /// or in those of objects, also after they are unlinked. Nobody says what they mean to the older version's order.
+    private func isOrderLeft(of link: HistoryModel.Link, _ earlier: [HistoryModel.Link]) -> Bool {
+        let isLeft = earlier.contains { zip($0.ends, link.ends).contains { $0.isOrdered && !$1.isOrdered } }
+        let isOfPairs = link.inverse != nil && link.ends.allSatisfy(\.isToMany)
+        let hasRows =
+            isOfPairs
+            ? world.pairs[link.id]?.forward.values.contains { !$0.isEmpty } == true
+            : world.objects.values.contains {
+                new.isKind($0.entity, of: link.end.entity) || new.isKind($0.entity, of: link.far)
+            }
+        return isLeft && hasRows
     }
 
     private mutating func examineUnique(_ attribute: Int, of entity: HistoryModel.Entity) {
