@@ -128,8 +128,13 @@ extension AttributeValue {
         case (.double, _), (.float, _):
             guard let number = document.double ?? document.string.flatMap(Double.init) else { return nil }
             self = .double(number)
-        case (.date, .string(let text)):
-            guard let seconds = seconds ?? Self.seconds(text) else { return nil }
+        case (.date, _):
+            // The document of a date outside the calendar has its seconds alone, as digits in base64.
+            let digits = document["base64"]?.string.flatMap([UInt8].init(base64:))
+            guard
+                let seconds = seconds ?? document.string.flatMap(Self.seconds)
+                    ?? digits.flatMap({ Double(String(decoding: $0, as: UTF8.self)) })
+            else { return nil }
             self = .date(seconds)
         case (.decimal, .string(let digits)): self = .decimal(digits)
         case (.string, .string(let text)): self = .string(text)
