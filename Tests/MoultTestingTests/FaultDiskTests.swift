@@ -109,6 +109,34 @@ struct FaultDiskTests {
         }
     }
 
+    @Test func `a backup that cannot be read is not removed, nor one that only it replaces`() throws {
+        let folder = try ScratchFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let root = try POSIXSystem().resolve(folder.path)
+        try FlightVersions.makeStore(at: root + "/Fleet.sqlite", count: 3, external: 0)
+        let made = try (0..<2).map { _ in try Migrator().backUp(root + "/Fleet.sqlite", version: "V1") }
+        let disk = try FaultDisk(root, nil)
+        try disk.attach()
+        defer { disk.detach() }
+        let backups = BackupFolder(Path.folder(of: made[0].folder), disk.system)
+        let policy = RetentionPolicy(keepAllDays: -1, keepWeeklyDays: -1, minimumCount: 1)
+        var refusals = 0
+        for number in 1...200 {
+            try disk.arm([Fault(.readOn, at: number)], clock: TrialClock())
+            let gone = try? backups.prune(policy).map(\.name)
+            try disk.arm([], clock: TrialClock())
+            let left = try backups.list().map(\.name)
+            // The newest one was read.
+            if let gone, !gone.isEmpty {
+                #expect(gone == [made[0].name] && left == [made[1].name])
+                break
+            }
+            #expect(left == made.map(\.name))
+            if gone != nil { refusals += 1 }
+        }
+        #expect(try refusals > 0 && backups.list().count == 1)
+    }
+
     @Test func `no two clocks of a disk give the same name`() throws {
         try Self.trying([]) { disk, _ in
             var given: Set<String> = []

@@ -103,18 +103,8 @@ package struct BackupFolder: Sendable {
         }
     }
 
-    /// Returns whether a backup verifies; one that cannot be read is an error, because it may be whole.
-    private func isWhole(_ backup: StoreBackup) throws -> Bool {
-        do {
-            try verify(backup)
-            return true
-        } catch let error as MigrationError where error.code == .backupInvalid {
-            return false
-        }
-    }
-
-    /// Removes the backups that the policy does not keep, but never the newest one that verifies. Returns the removed
-    /// backups.
+    /// Removes the backups that the policy does not keep, but never the newest one that verifies, nor a newer one that
+    /// cannot be read, because it may be whole. Returns the removed backups.
     ///
     /// - Parameter name: the name of a backup that is also kept, if the policy keeps each version.
     @discardableResult
@@ -122,16 +112,28 @@ package struct BackupFolder: Sendable {
         let all = try list()
         let expired = policy.expired(of: all, now: system.now)
         guard !expired.isEmpty else { return [] }
-        let newestGood = try all.last(where: isWhole)
+        var unread: [StoreBackup] = []
+        func isWhole(_ backup: StoreBackup) -> Bool {
+            do {
+                try verify(backup)
+                return true
+            } catch let error as MigrationError where [.backupInvalid, .unsupported].contains(error.code) {
+                return false
+            } catch {
+                unread.append(backup)
+                return false
+            }
+        }
+        let newestGood = all.last(where: isWhole)
         // The newest sound backup of each version with an expired one.
         var kept: [[String: String]: StoreBackup] = [:]
         if policy.keepsEachVersion {
             for version in Set(expired.map(\.manifest.identity)) {
-                kept[version] = try all.last { try $0.manifest.identity == version && isWhole($0) }
+                kept[version] = all.last { $0.manifest.identity == version && isWhole($0) }
             }
         }
         let going = expired.filter { backup in
-            backup != newestGood && kept[backup.manifest.identity] != backup
+            backup != newestGood && kept[backup.manifest.identity] != backup && !unread.contains(backup)
                 && !(policy.keepsEachVersion && backup.name == name)
         }
         for backup in going { try remove(backup) }
