@@ -119,7 +119,7 @@ struct FaultDiskTests {
         try disk.attach()
         defer { disk.detach() }
         let backups = BackupFolder(Path.folder(of: made[0].folder), disk.system)
-        let policy = RetentionPolicy(keepAllDays: -1, keepWeeklyDays: -1, minimumCount: 1)
+        let policy = RetentionPolicy(keepAllDays: .min, keepWeeklyDays: .min, minimumCount: 1)
         var refusals = 0
         for number in 1...200 {
             try disk.arm([Fault(.readOn, at: number)], clock: TrialClock())
