@@ -191,5 +191,7 @@ extension HistoryWorld {
 
     /// A number for the second object, which no other has and no program gives: a store that went back a version is
     /// split again by the same policy, while what it made before is still there, and a key is given once.
-    private static func number(ofSecond second: Object) -> Int { -(second.key * 10_000 + second.entity) }
+    private static func number(ofSecond second: Object) -> Int {
+        -(second.key % (.max / 20_000) * 10_000 + second.entity)
+    }
 }
