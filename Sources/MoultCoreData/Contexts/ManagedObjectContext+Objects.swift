@@ -210,12 +210,9 @@ extension ManagedObjectContext {
             case .count: return [try graph.count(fetch)].compactMap { $0 as? Result }
             case .dictionary:
                 return try graph.fetchRows(fetch).compactMap { row in
-                    try row.columns.names.reduce(into: [String: Any]()) { values, name in
-                        if case .object(let id)? = row[name] {
-                            values[name] = id
-                        } else if let value = try row[name]?.foundation(in: nil) {
-                            values[name] = value
-                        }
+                    try row.compactMapValues { value in
+                        if case .object(let id) = value { return id }
+                        return try value.foundation(in: nil)
                     } as? Result
                 }
             }

@@ -92,9 +92,17 @@ extension NSManagedObjectContext {
                 case .countResultType: return [NSNumber(value: try graph.count(fetch))]
                 case .dictionaryResultType:
                     let rows = try graph.fetchRows(fetch)
-                    if Result.self is [String: Any].Type { return try rows.map { try $0.dictionary } }
-                    guard let keys = rows.first?.columns.names.map({ NSString(string: $0) }) else { return [] }
-                    return try rows.map { try $0.foundationDictionary(keys) }
+                    if Result.self is [String: Any].Type {
+                        return try rows.map { try $0.compactMapValues(dictionaryValue) }
+                    }
+                    // All rows share their keys.
+                    let keys = rows.first?.places.map { (name: NSString(string: $0), place: $1) } ?? []
+                    return try rows.map { row in
+                        let found = try keys.compactMap { key, place in
+                            try dictionaryValue(row.values[place]).map { (key: key, value: $0) }
+                        }
+                        return NSDictionary(objects: found.map(\.value), forKeys: found.map(\.key))
+                    }
                 default:
                     let objects = try base.publicObjects(try graph.fetch(fetch), as: NSManagedObject.self)
                     if request.shouldRefreshRefetchedObjects {
@@ -108,32 +116,9 @@ extension NSManagedObjectContext {
             }
         }
     }
-}
 
-extension FetchedRow {
-    /// The values by the names of their columns; nil has none.
-    fileprivate var dictionary: [String: Any] {
-        get throws {
-            try columns.names.reduce(into: [:]) { values, name in
-                if let value = try self[name].flatMap(Self.foundation) { values[name] = value }
-            }
-        }
-    }
-
-    /// The same as Foundation's class.
-    ///
-    /// - Parameter keys: the names of the columns, which all rows share.
-    fileprivate func foundationDictionary(_ keys: [NSString]) throws -> NSDictionary {
-        var (present, objects): ([NSString], [Any]) = ([], [])
-        for (key, name) in zip(keys, columns.names) {
-            guard let value = try self[name].flatMap(Self.foundation) else { continue }
-            present.append(key)
-            objects.append(value)
-        }
-        return NSDictionary(objects: objects, forKeys: present)
-    }
-
-    private static func foundation(_ value: ExpressionValue) throws -> Any? {
+    /// Returns a value in the form of a dictionary result.
+    private func dictionaryValue(_ value: ExpressionValue) throws -> Any? {
         switch value {
         case .object(let id): id
         case .decimal(let digits): NSDecimalNumber(string: digits)

@@ -126,39 +126,33 @@ extension Expression {
     }
 }
 
-/// A row of a fetch of values. All rows of a fetch share the places of their columns.
+/// A row of a fetch of values.
 package struct FetchedRow: Sendable {
-    package let columns: FetchedColumns
+    /// The place of each column's value. All rows of a fetch share them.
+    package let places: [String: Int]
     /// A value for each column; ``ExpressionValue/null`` where it has none.
     package let values: [ExpressionValue]
 
     /// The value of a column; nil if the row has no such column.
-    package subscript(name: String) -> ExpressionValue? { columns.places[name].map { values[$0] } }
-}
+    package subscript(name: String) -> ExpressionValue? { places[name].map { values[$0] } }
 
-/// The columns of rows, by their names. Of two columns with one name, the later counts.
-package final class FetchedColumns: Sendable {
-    /// Each name once.
-    package let names: [String]
-    package let places: [String: Int]
-
-    init(_ names: [String]) {
-        let places = Dictionary(names.enumerated().map { ($1, $0) }) { _, last in last }
-        self.places = places
-        self.names = names.indices.filter { places[names[$0]] == $0 }.map { names[$0] }
+    /// Returns what becomes of the values, by the names of their columns; nil has none.
+    package func compactMapValues(_ transform: (ExpressionValue) throws -> Any?) rethrows -> [String: Any] {
+        try places.compactMapValues { try transform(values[$0]) }
     }
 }
 
 /// A reader of rows of values, by the columns of a ``RowsLowering``.
 final class RowReader {
     private let columns: [RowsLowering.Column]
-    private let shared: FetchedColumns
+    private let places: [String: Int]
     private let decoders: [AttributeDecoder?]
     private unowned let store: ObjectStore
 
     init(_ columns: [RowsLowering.Column], in store: ObjectStore) {
         self.columns = columns
-        shared = FetchedColumns(columns.map(\.name))
+        // Of two columns with one name, the later counts.
+        places = Dictionary(columns.enumerated().map { ($1.name, $0) }) { _, last in last }
         self.store = store
         decoders = columns.map { column in
             guard case .attribute(let attribute) = column.source else { return nil }
@@ -170,7 +164,7 @@ final class RowReader {
 
     /// - Throws: `storeCorrupted` for a stored value that does not fit the declared type.
     func values(_ row: Statement) throws -> FetchedRow {
-        FetchedRow(columns: shared, values: try columns.indices.map { try value(at: $0, row) })
+        FetchedRow(places: places, values: try columns.indices.map { try value(at: $0, row) })
     }
 
     func value(at index: Int, _ row: Statement) throws -> ExpressionValue {
