@@ -76,9 +76,12 @@ extension [String] {
 
 extension Sequence where Element: Hashable {
     /// Returns each element once, at its first position.
-    package func unique() -> [Element] {
+    @inlinable package func unique() -> [Element] {
+        let all = Array(self)
+        // A search of a few is faster than a set of them.
+        guard all.count > 8 else { return all.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
         var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
+        return all.filter { seen.insert($0).inserted }
     }
 }
 

@@ -225,20 +225,6 @@ extension ObjectSave {
     }
 }
 
-extension [ObjectID] {
-    /// Returns each identity once, at its first position. The call for any element is not specialised in other modules,
-    /// and a search of a few is faster than a set of them.
-    func unique() -> [ObjectID] {
-        guard count <= 8 else {
-            var seen: Set<ObjectID> = []
-            return filter { seen.insert($0).inserted }
-        }
-        var found: [ObjectID] = []
-        for id in self where !found.contains(id) { found.append(id) }
-        return found
-    }
-}
-
 extension RandomAccessCollection<ObjectID> where Index == Int {
     /// The ranges of consecutive objects of one entity. Most saves have few.
     var entityRuns: [(name: String, places: Range<Int>)] {
