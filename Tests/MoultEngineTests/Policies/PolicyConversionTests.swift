@@ -73,17 +73,23 @@ struct PolicyConversionTests {
             VALUES (1, 1, 1, -7, '42', '12.50'), (2, 1, 1, NULL, NULL, NULL);
             UPDATE Z_PRIMARYKEY SET Z_MAX = 2
             """)
+        let registry = try Self.copying(hasPolicy: hasPolicy)
+        let prepared = try PreparedMigration(store, versions: versions, options: .init(registry: registry))
+        _ = try Migrator().run(#require(try prepared.migration()), on: store)
+        #expect(
+            try SQLiteShell.run(store, "SELECT quote(ZA0), quote(ZA1), quote(ZA2) FROM ZROW ORDER BY Z_PK")
+                == "'-7'|42|12.5\nNULL|NULL|NULL\n")
+    }
+
+    /// A mapping of version 1 to 2 that copies the three attributes, by statements or by a policy.
+    private static func copying(hasPolicy: Bool) throws -> MigrationRegistry {
         var registry = MigrationRegistry()
         registry.register(policy: { Plain() }, named: "Plain")
         var mapping = EntityMapping(from: "Row", to: "Row")
         mapping.attributeMappings = try ["a0", "a1", "a2"].map { try PropertyMapping($0, "$source.\($0)") }
         if hasPolicy { mapping.entityMigrationPolicyClassName = "Plain" }
         registry.register(mapping: MappingModel([mapping]), from: "1", to: "2")
-        let prepared = try PreparedMigration(store, versions: versions, options: .init(registry: registry))
-        _ = try Migrator().run(#require(try prepared.migration()), on: store)
-        #expect(
-            try SQLiteShell.run(store, "SELECT quote(ZA0), quote(ZA1), quote(ZA2) FROM ZROW ORDER BY Z_PK")
-                == "'-7'|42|12.5\nNULL|NULL|NULL\n")
+        return registry
     }
 
     @Test(arguments: [false, true]) func `a whole number that a Double or a Float would round stands in the way`(
@@ -92,12 +98,7 @@ struct PolicyConversionTests {
         let versions = ModelVersions(versions: [
             try Self.version(1, [.integer64, .integer32, .decimal]), try Self.version(2, [.double, .float, .double]),
         ])
-        var registry = MigrationRegistry()
-        registry.register(policy: { Plain() }, named: "Plain")
-        var mapping = EntityMapping(from: "Row", to: "Row")
-        mapping.attributeMappings = try ["a0", "a1", "a2"].map { try PropertyMapping($0, "$source.\($0)") }
-        if hasPolicy { mapping.entityMigrationPolicyClassName = "Plain" }
-        registry.register(mapping: MappingModel([mapping]), from: "1", to: "2")
+        let registry = try Self.copying(hasPolicy: hasPolicy)
         let exact = ["9007199254740992", "16777216", "-9007199254740992"]
         let rounded = ["9007199254740993", "16777217", "-9007199254740993"]
         for place in [nil, 0, 1, 2] {
