@@ -190,7 +190,7 @@ extension Life.Action {
         return first(self)
     }
 
-    /// Whether it is a program's, whose writes nobody reads again to compare them.
+    /// Whether it is a program's, whose writes are not read again and compared.
     var isOfProgram: Bool {
         switch self {
         case .save, .look, .open, .close, .begin, .commit, .read, .spoilText, .trimHistory, .mirror(.visit): true

@@ -195,7 +195,7 @@ extension LifeRun {
         }
         switch way {
         case .budget:
-            // A call that died goes on at the next one.
+            // The next call continues one that died.
             defer { if disk.hasDied { paused = target } }
             let said = try face.migrate(to: target, way, answers, into: nil)
             try check(said)

@@ -173,13 +173,13 @@ extension LifeRun {
     }
 
     /// Every backup has a name only when it is whole, and holds a state that the store had. One whose manifest cannot
-    /// be read is there. The last of a version goes only if someone asks for it.
+    /// be read is there. The last of a version is removed only on request.
     private func noteBackups(among states: [Snapshot], isDone: Bool = false) throws {
         let listed = try StoreKeeper(store).backups().backups
         for backup in listed
         where backups[backup.name] == nil && !damagedBackups.union(spoilt).contains(backup.name) {
             if wound != nil {
-                // It holds the damage, to which nobody goes back.
+                // It holds the damage, and is not restored.
                 try system.removeTree(backup.folder)
                 continue
             }

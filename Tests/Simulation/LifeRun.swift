@@ -34,7 +34,7 @@ final class LifeRun {
         /// The position of its version.
         var version: Int
         var world = HistoryWorld()
-        /// The transactions of its history; nil where there is none, or nobody knows.
+        /// The transactions of its history; nil where there is none, or it is unknown.
         var transactions: Int?
         /// Whether a migration has put work off, and it has not been done.
         var isDeferred = false
@@ -261,7 +261,7 @@ final class LifeRun {
             // What was restored and is not the backup has to be restored again, whatever is in its rows.
             (isNoticed, isRestore) = (true, (error as? MigrationError)?.message.contains("The restored store") == true)
         }
-        // Nobody compares what a program writes: its user has to be told by somebody else, and goes back.
+        // What a program writes is not compared: a wrong bit in it is found later, and the newest backup is restored.
         let isGivenUp = isWrong && step.action.isOfProgram
         try work.settleOutput()
         let found = try work.settleStore()

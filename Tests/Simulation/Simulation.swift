@@ -22,7 +22,7 @@ import MoultBasics
 // findings and the plan; no key and no transaction of history is given twice; a save that fails for certain has saved
 // nothing; the last backup of a version stays, and one whose manifest cannot be read is there; a run leaves no new file
 // of external data that no row names; nothing is wider readable than the store, which keeps its permissions. What a disk
-// writes wrong for a program, and not for Moult, is compared by nobody: the newest backup must bring the store back.
+// writes wrong for a program, and not for Moult, is not compared: the newest backup must bring the store back.
 //
 // A life that fails is cut down (`LifeShrinker`) and written to Tests/Simulation/Kept, where it is a test from then on. A
 // ledger (`LifeLedger`) lets several processes, one after another or side by side, live the seeds of one range.

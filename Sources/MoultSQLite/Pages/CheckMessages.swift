@@ -4,8 +4,8 @@ import MoultBasics
 extension Connection {
     /// Runs `quick_check` or `integrity_check`, and returns its rows: `ok`, or what is damaged.
     ///
-    /// For a page that it cannot read, SQLite writes a row, as for a damaged one, and goes on. The check is then run
-    /// again, in case the disk failed only once.
+    /// For a page that it cannot read, SQLite writes a row, as for a damaged one, and continues. The check is then
+    /// run again, in case the disk failed only once.
     ///
     /// - Parameters:
     ///   - scope: the quoted name of a table, or a number of messages.

@@ -179,7 +179,7 @@ final class DiskFolder {
         let entry: Entry?
     }
 
-    /// Its permissions; nil if nobody knows them, and only this user has any.
+    /// Its permissions; nil if they are unknown, and only this user has any.
     fileprivate(set) var mode: UInt32?
     private(set) var entries: [String: Entry]
     private var durable: [String: Entry]
@@ -227,7 +227,7 @@ final class DiskFile {
         case truncate(size: Int)
     }
 
-    /// Its permissions; nil if nobody knows them, and only this user has any.
+    /// Its permissions; nil if they are unknown, and only this user has any.
     fileprivate(set) var mode: UInt32?
     private(set) var contents: [UInt8]
     private var durable: [UInt8]

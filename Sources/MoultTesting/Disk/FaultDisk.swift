@@ -83,7 +83,7 @@ package final class FaultDisk: @unchecked Sendable {
 
     /// Whether the process or the machine has died, and has not been started again.
     package var hasDied: Bool { lock.withLock { death != nil } }
-    /// What it has died of; nil if it has not, or has been started again.
+    /// The fault that the process or the machine has died of; nil while it runs.
     package var deathFault: Fault? { lock.withLock { death } }
 
     /// The calls so far, in order.

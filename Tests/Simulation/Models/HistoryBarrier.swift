@@ -7,9 +7,9 @@ enum HistoryBarrier: String, Codable, CaseIterable, Sendable {
     case requiredAttribute
     /// A destination that every object must have, which those that are there lack.
     case requiredLink
-    /// A type in which not every value has an equal, and nobody says what becomes of the others.
+    /// A type in which not every value has an equal, without an answer for the others.
     case unasked
-    /// The same, and somebody says that all values are kept.
+    /// The same, with the answer that all values are kept.
     case kept
     /// Two hierarchies of objects become one, whose root none of them had.
     case merged

@@ -56,7 +56,7 @@ struct HistoryEditor {
     /// Makes one to four edits.
     mutating func advance() {
         (touched, edits, entitiesChanged, start) = ([], [], false, model)
-        // Identifiers stay in a model as long as nobody tidies up.
+        // Identifiers stay in a model until they are removed.
         if isLikely(1, in: 2) { model.forgetIdentifiers() }
         let wanted = Int.random(in: 1...4, using: &random)
         for _ in 0..<40 where edits.count < wanted {

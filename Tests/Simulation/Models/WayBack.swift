@@ -89,7 +89,7 @@ struct WayBack {
     }
 
     /// Whether there may be values in the column of an order that the version no longer has: it is in the rows of pairs,
-    /// or in those of objects, also after they are unlinked. Nobody says what they mean to the older version's order.
+    /// or in those of objects, also after they are unlinked. What they mean to the older version's order is unknown.
     private func isOrderLeft(of link: HistoryModel.Link, _ earlier: [HistoryModel.Link]) -> Bool {
         let isLeft = earlier.contains { zip($0.ends, link.ends).contains { $0.isOrdered && !$1.isOrdered } }
         let isOfPairs = link.inverse != nil && link.ends.allSatisfy(\.isToMany)
