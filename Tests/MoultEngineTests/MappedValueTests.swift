@@ -167,6 +167,8 @@ import Testing
         #expect(findings.map(\.code) == ["values-not-converted"])
         #expect(findings.first?.message == "4 values for Person.level have no equal of type Integer 32 and become 5.")
         #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZPERSON WHERE ZLEVEL = 5 AND Z_PK % 10 = 0") == "4\n")
+        let losses = try RunHistory(StoreRecords(store: store)).records().last?.losses ?? []
+        #expect(losses.filter { $0.reason == .notConvertible }.map(\.place) == ["Person.digits"])
     }
 
     @Test func `decimals that reckoning makes too long for their column are counted and rounded; others stay exact`()

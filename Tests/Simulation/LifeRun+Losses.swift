@@ -95,7 +95,7 @@ extension LifeRun {
         let gone = gone(in: last, kept: kept)
         var said = Losses()
         for loss in losses {
-            let (place, count) = (place(of: loss, in: model(last.version)), loss.count ?? 0)
+            let (place, count) = ("\(loss.entity).\(loss.member ?? "")", loss.count ?? 0)
             switch loss.kind {
             case "rows": said.objects[loss.entity, default: 0] += count
             case "values" where loss.reason != "unexplained": said.values[place, default: 0] += count
@@ -115,19 +115,6 @@ extension LifeRun {
         let (said, gone) = (said.filter { $0.value != 0 }, gone.filter { $0.value != 0 })
         guard said != gone else { return }
         throw LifeFailure(kind: "losses differ", words: "\(what): \(said) are said, and \(gone) are gone")
-    }
-
-    /// `Entity.property` as the version before names it; a relationship that is narrowed has its new name.
-    private func place(of loss: Said.Loss, in new: HistoryModel) -> String {
-        let old = model()
-        var property = loss.member ?? ""
-        if loss.reason == "narrowed", let entity = old.entities.first(where: { $0.name == loss.entity }),
-            let (link, end) = new.end(property, of: entity.id), let before = old.link(link.id)
-        {
-            let isFirst = (end.entity, end.name) == (link.end.entity, link.end.name)
-            property = (isFirst ? before.end : before.inverse ?? before.end).name
-        }
-        return "\(loss.entity).\(property)"
     }
 
     /// Whether the relationship of a loss has an order in the version before.

@@ -61,7 +61,8 @@ public struct MigrationLoss: Sendable, Hashable, CustomStringConvertible {
     /// The entity, by its name in the older version; the table for ``Reason/unexplained``, ``Kind/column`` and
     /// ``Kind/constraint``; the table, index, trigger or view for ``Reason/conflict``.
     public var entityName: String
-    /// The property, or the column; nil for objects.
+    /// The property, by its name in the older version, or the column; nil for objects. It has the name in the newer
+    /// version if its values or links come from no single property of the older one.
     public var propertyName: String?
     /// The number of lost items; nil if not counted yet, as in a later pass's plan, or not countable.
     public var count: Int64?
@@ -141,7 +142,7 @@ extension MigrationLoss {
         case (_, .repeated):
             return "\(amount) of \(place) \(areDeleted): the store holds \(them) more than once, and one of each stays."
         case (_, .notConvertible):
-            return "\(amount) for \(place) \(areLost): no equal value of type \(detail ?? "the new attribute") exists, "
+            return "\(amount) of \(place) \(areLost): no equal value of type \(detail ?? "the new attribute") exists, "
                 + "and the default value takes \(count == 1 ? "its" : "their") place."
         case (_, .unexplained):
             return

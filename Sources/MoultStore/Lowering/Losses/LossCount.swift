@@ -134,9 +134,27 @@ struct LossCount {
                 (\(lowering.keptPairs(links, as: new, of: contribution, contributions))) WHERE o IN (\(owners)))
                 """)
             return MigrationLoss(
-                .links, .narrowed, entity: contribution.source.name, property: new.name, count: lost, version: version,
+                .links, .narrowed, entity: contribution.source.name, property: oldName(of: new, links, contribution),
+                count: lost, version: version,
                 detail: isTakenOnce ? "without an inverse, one object at most can lead to each destination" : nil)
         }
+    }
+
+    /// The older version's name of the relationship whose links a new one has; the new name if no relationship of the
+    /// older version leads the same way.
+    private func oldName(
+        of new: RelationshipDescription, _ links: Links, _ contribution: StoreLowering.RowSource
+    ) -> String {
+        switch contribution.mapping.relationships[new.name] {
+        case .relationship(let old)?: return old
+        case .path(let keys, _)? where !keys.isEmpty: return keys.joined(separator: ".")
+        case .path, .empty, nil: break
+        }
+        let inverses = links.destinations.lazy.compactMap { other -> String? in
+            guard case .relationship(let old)? = other.mapping.relationships[new.inverseName ?? ""] else { return nil }
+            return source.model.relationship(old, of: other.source)?.inverseName
+        }
+        return inverses.first ?? new.name
     }
 
     func carriedRelationships(
@@ -167,7 +185,8 @@ struct LossCount {
                 else { continue }
                 losses.append(
                     MigrationLoss(
-                        .values, .notConvertible, entity: contribution.source.name, property: name, count: count,
+                        .values, .notConvertible, entity: contribution.source.name,
+                        property: contribution.mapping.attributes[name]?.onlyPath ?? name, count: count,
                         version: version, detail: attribute.type.name))
             }
         }
@@ -225,6 +244,15 @@ extension StoreLowering {
                 MigrationLoss(.history, .removed, entity: $0, count: count, version: version)
             }
         }
+    }
+}
+
+extension AttributeSource {
+    /// The path of the only values of the older version that an expression reads; nil if it reads none or several.
+    fileprivate var onlyPath: String? {
+        guard case .expression(let expression) = self else { return nil }
+        let paths = expression.replacing { $0 == .variable("source") ? .evaluatedObject : nil }.keyPaths
+        return paths.count == 1 ? paths.first : nil
     }
 }
 
