@@ -11,7 +11,7 @@ extension DiagnosisCheck {
         guard let damage = site.damage else { return [] }
         return [
             site.finding(
-                "damaged-page", .error, "\(damage) Stop all programs that write to it.", try site.remedyForDamage)
+                "damaged-page", .error, "\(damage) Stop all programs that write to it.", site.restoring ?? site.salvage)
         ]
     }
 

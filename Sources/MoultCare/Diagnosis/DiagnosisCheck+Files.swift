@@ -7,16 +7,13 @@ extension DiagnosisCheck {
     /// The check for a file that is missing, is not a store, or cannot be read at all.
     static let unreadable = DiagnosisCheck { site in
         guard let error = site.obstacle else { return [] }
-        // If the folder is inaccessible, its backups are too.
-        let backup = (try? site.newestGoodBackup()) ?? nil
-        let restore: Remedy? = backup.map { "\(.rollback, site.store, .to($0.name))" }
         let remedy: Remedy
         switch error.code {
-        case .fileNotFound, .metadataInvalid: remedy = restore ?? error.advice
+        case .fileNotFound, .metadataInvalid, .notAStore: remedy = site.restoring ?? error.advice
         case .storeCorrupted where !StoreSalvage.hasPage(site.path, site.system):
-            remedy = restore ?? "Nothing of the store is left in the file. Copy it again from where it came from."
-        case .storeCorrupted: remedy = restore ?? site.salvage
-        case .notAStore where backup != nil: remedy = restore ?? error.advice
+            remedy =
+                site.restoring ?? "Nothing of the store is left in the file. Copy it again from where it came from."
+        case .storeCorrupted: remedy = site.restoring ?? site.salvage
         default: remedy = error.advice
         }
         return [site.finding("store-unreadable", .error, "\(error.message)\(cause(error))", remedy)]
@@ -262,7 +259,7 @@ extension DiagnosisCheck {
                 ? [site.finding("no-backup", .note, "There is no backup yet.", "\(.makeBackup, site.store)")]
                 : []
         }
-        let bad: [(StoreBackup, MigrationError)] = try WorkMeter.each(
+        let failed: [(StoreBackup, MigrationError)] = try WorkMeter.each(
             beats: 1,
             all.map { backup in
                 (
@@ -277,9 +274,17 @@ extension DiagnosisCheck {
                     }
                 )
             })
-        guard let newest = all.last, let first = bad.first else { return [] }
+        let bad = failed.filter { BackupFolder.isFault($0.1) }
+        let unread = failed.filter { !BackupFolder.isFault($0.1) }
+        let findings = unread.prefix(1).map { backup, error in
+            site.finding(
+                "backup-unreadable", .warning, place: backup.folder,
+                "\(unread.count) of \(Quantity.count(all.count, "backup")) could not be read, and may be whole: "
+                    + error.message, "\(.verifyBackups, site.store)")
+        }
+        guard let newest = all.last, let first = bad.first else { return findings }
         let isUseless = bad.count == all.count
-        return [
+        return findings + [
             site.finding(
                 "backup-damaged", isUseless ? .error : .warning, place: first.0.folder,
                 "\(bad.count) of \(Quantity.count(all.count, "backup")) cannot be restored: \(first.1.message)",

@@ -47,8 +47,7 @@ package struct StoreDiagnosis: Sendable {
         let general = MigrationError.damagedStoreRemedy
         // Finding a sound backup reads it.
         for position in found.indices where found[position].advice.contains(general) {
-            let damage = (try? site.remedyForDamage) ?? site.salvage
-            found[position].advice = found[position].advice.replacing(general, with: damage)
+            found[position].advice = found[position].advice.replacing(general, with: site.restoring ?? site.salvage)
         }
         found = Self.onceForEachFault(found).map { $0.naming(store: site.name, at: site.path) }
         findings = found.unique().enumerated().sorted {
@@ -94,7 +93,7 @@ struct DiagnosisContext {
     /// The name of the version of the model that a damaged store has; nil if it is unknown.
     private let damagedVersion: String?
     private let onceListed = Once<Result<(backups: [StoreBackup], unreadable: [MigrationError]), any Error>>()
-    private let onceVerified = Once<StoreBackup?>()
+    private let onceVerified = Once<Result<StoreBackup?, any Error>>()
     private let onceExamined = Once<Result<PreparedMigration?, any Error>>()
     private let onceMeasured = Once<Result<Room, any Error>>()
 
@@ -197,10 +196,14 @@ struct DiagnosisContext {
         return (finding, cause)
     }
 
-    /// The command that helps with a damaged store: a rollback to the newest sound backup, or else a salvage of the
-    /// readable data.
-    var remedyForDamage: Remedy {
-        get throws { try newestGoodBackup().map { "\(.rollback, store, .to($0.name))" } ?? salvage }
+    /// The command that restores the newest sound backup; nil if there is none. A newer one that cannot be read may be
+    /// whole.
+    var restoring: Remedy? {
+        do {
+            return try newestGoodBackup().map { "\(.rollback, store, .to($0.name))" }
+        } catch {
+            return "\(.verifyBackups, store) says which can be read, and \(.rollback, store, .to(nil)) restores one."
+        }
     }
 
     var salvage: Remedy {
@@ -229,9 +232,11 @@ struct DiagnosisContext {
     }
 
     /// Returns the newest backup that matches its manifest.
+    ///
+    /// - Throws: the error of a newer one that cannot be read.
     func newestGoodBackup() throws -> StoreBackup? {
         let (folder, backups) = (try migrator.backups(of: path), try listed().backups)
-        return onceVerified.value { backups.last { (try? folder.verify($0)) != nil } }
+        return try onceVerified.value { Result { try backups.last(where: folder.isWhole) } }.get()
     }
 
     /// The store's path, quoted for a shell.

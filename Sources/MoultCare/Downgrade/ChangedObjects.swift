@@ -102,7 +102,8 @@ public struct ChangedObjects: Sendable, Hashable {
 public struct EarlierLosses: Sendable, Equatable {
     /// The run.
     public let run: StoreRun
-    /// The run's backup, if it still holds the lost data; nil if the run made none, or if it is gone or damaged.
+    /// The run's backup, if it still holds the lost data; nil if the run made none, or if it is gone or damaged. One
+    /// that cannot be read now, and may be whole, has the error.
     public let backup: StoreBackup?
 
     /// The number of objects that the run quarantined.
@@ -122,16 +123,26 @@ public struct EarlierLosses: Sendable, Equatable {
     ) throws -> [EarlierLosses] {
         let system = migrator.system
         let runs = RunHistory.inForce(try RunHistory(StoreRecords(store: try system.resolve(store)), system).records())
-        let backups = try migrator.backups(of: store)
+        let folder = try migrator.backups(of: store)
+        let backups = try [folder].all(of: store)
         let position = versions.position(named: goal.name)
         return try runs.compactMap { run in
             if let position, let reached = versions.position(named: run.to), reached <= position { return nil }
-            let backup = run.backup.flatMap { name in try? backups.backup(named: name) }
-                .flatMap { backup in (try? backups.verify(backup)) == nil ? nil : backup }
-            let earlier = EarlierLosses(run: run, backup: backup)
+            let backup = backups.first { $0.name == run.backup }
+            let earlier = EarlierLosses(run: run, backup: try backup.flatMap { try unlessDamaged($0, in: folder) })
             guard try earlier.losses.contains(where: { $0.count != 0 }) || earlier.quarantined(migrator, store) > 0
             else { return nil }
             return earlier
+        }
+    }
+
+    private static func unlessDamaged(_ backup: StoreBackup, in folder: BackupFolder) throws -> StoreBackup? {
+        do {
+            if let error = backup.error { throw error }
+            return try folder.isWhole(backup) ? backup : nil
+        } catch let error as MigrationError {
+            if BackupFolder.isFault(error) { return nil }
+            return StoreBackup(folder: backup.folder, manifest: backup.manifest, error: error)
         }
     }
 

@@ -178,7 +178,12 @@ extension EarlierLosses {
             lines.append(
                 "The migration from \(run.from) to \(run.to) at \(run.startTime) lost something that is still missing:")
             lines += losses.map { "  \($0.sentence.printable)" }
-            if let backup {
+            if let backup, let error = backup.error {
+                lines.append(
+                    String(
+                        advice: "The backup \(backup.name) of that time could not be read, and may be whole: "
+                            + "\(error.message.printable) \(.verifyBackups) reads it again."))
+            } else if let backup {
                 lines += [
                     "The backup \(backup.name), of \(backup.version.printable), holds it. This prints its objects:",
                     "  \(backup.showing)",

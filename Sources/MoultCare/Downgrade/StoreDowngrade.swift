@@ -89,10 +89,8 @@ package struct StoreDowngrade: Sendable {
         }
         let hashes = wanted.entities.mapValues(\.base64)
         let backups = try migrator.backups(of: store)
-        // Offer only a backup that can be restored.
-        let matching = try backups.list().last { backup in
-            backup.manifest.versionHashes == hashes && (try? backups.verify(backup)) != nil
-        }
+        // Offer only a backup that can be restored, and no older one in place of one that may be whole.
+        let matching = try backups.list().last { try $0.manifest.versionHashes == hashes && backups.isWhole($0) }
         way =
             try matching.map { backup in
                 let renamed = Self.renamedEntities(from: goal, to: source, versions, answers)

@@ -103,6 +103,23 @@ package struct BackupFolder: Sendable {
         }
     }
 
+    /// Whether a backup verifies.
+    ///
+    /// - Throws: the error of one that cannot be read, because it may be whole.
+    package func isWhole(_ backup: StoreBackup) throws -> Bool {
+        do {
+            try verify(backup)
+            return true
+        } catch let error as MigrationError where Self.isFault(error) {
+            return false
+        }
+    }
+
+    /// Whether an error of verifying a backup is one of its contents; with any other, the backup may be whole.
+    package static func isFault(_ error: MigrationError) -> Bool {
+        [.backupInvalid, .unsupported].contains(error.code)
+    }
+
     /// Removes the backups that the policy does not keep, but never the newest one that verifies, nor a newer one that
     /// cannot be read, because it may be whole. Returns the removed backups.
     ///
@@ -115,10 +132,7 @@ package struct BackupFolder: Sendable {
         var unread: [StoreBackup] = []
         func isWhole(_ backup: StoreBackup) -> Bool {
             do {
-                try verify(backup)
-                return true
-            } catch let error as MigrationError where [.backupInvalid, .unsupported].contains(error.code) {
-                return false
+                return try self.isWhole(backup)
             } catch {
                 unread.append(backup)
                 return false

@@ -12,7 +12,8 @@ public struct StoreBackup: Sendable, Equatable {
     public let folder: String
     package let manifest: Manifest
     /// The error from reading its manifest, which makes the backup unusable as it is; nil for any other backup. With an
-    /// error, only the name, the folder and the creation time are known.
+    /// error, only the name, the folder and the creation time are known. Among earlier losses, also the error from
+    /// reading its files.
     public let error: MigrationError?
 
     package init(folder: String, manifest: Manifest, error: MigrationError? = nil) {

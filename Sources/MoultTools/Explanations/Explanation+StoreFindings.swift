@@ -132,7 +132,8 @@ extension Explanation {
             "no-backup", .doctor, "There is no backup yet.", "A migration makes its own; until then there is none.",
             "\(.makeBackup, .anyStore)"),
         Explanation(
-            "backup-unreadable", .doctor, "A backup's manifest cannot be read.", "It cannot be restored.",
+            "backup-unreadable", .doctor, "A backup or its manifest cannot be read.",
+            "It cannot be restored until it can be read.",
             "\(.verifyBackups, .anyStore), then \(.makeBackup, .anyStore)."),
         Explanation(
             "backup-damaged", .doctor, "A backup is not as it was written.", "It cannot be restored.",

@@ -163,6 +163,12 @@ struct DowngradeTests {
         #expect(since.first { $0.entityName == "Item" }.map { [$0.inserted, $0.updated, $0.deleted] } == [1, 2, 1])
         #expect(since.first { $0.entityName == "Item" }?.keys == [1, 2, 90001])
         #expect(!since.contains { $0.entityName == "Author" })
+        let unread = try #require(throws: MigrationError.self) {
+            try StoreDowngrade(
+                fixture.store, versions: versions, to: "1",
+                migrator: Migrator(system: UnreadableBackup(name: backup.name)))
+        }
+        #expect(unread.code == .inputOutput)
         // Without a sound backup there is no way.
         try POSIXSystem().append([0], to: backup.store)
         if case .impossible = try StoreDowngrade(fixture.store, versions: versions, to: "1").way {
@@ -276,6 +282,11 @@ struct DowngradeTests {
         #expect(try fixture.shell("SELECT count(*) FROM ZNOTE") == "45\n")
         let second = try migrate()
         #expect(try earlier().map(\.run.run) == [second.run])
+        // One that cannot be read may be whole.
+        let disk = UnreadableBackup(name: try #require(second.backup).name)
+        let unread = try StoreDowngrade(fixture.store, versions: versions, to: "1", migrator: Migrator(system: disk))
+        #expect(unread.earlierLosses.map(\.backup?.name) == [second.backup?.name])
+        #expect(unread.earlierLosses.first?.backup?.error?.code == .inputOutput)
         // A backup that is damaged is no help.
         try POSIXSystem().append([0], to: try #require(second.backup).store)
         #expect(try earlier().map(\.backup) == [nil])

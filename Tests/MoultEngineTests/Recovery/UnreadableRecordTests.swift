@@ -9,6 +9,16 @@ import Testing
 
 @testable import MoultCare
 
+/// A disk on which the files of one backup cannot be read.
+struct UnreadableBackup: ForwardingSystem {
+    let name: String
+
+    func digest(of path: String) throws -> [UInt8] {
+        guard !path.contains(name) else { throw MigrationError.system("read", path, error: EIO) }
+        return try real.digest(of: path)
+    }
+}
+
 /// What Moult keeps of a store and cannot be read is never taken for missing.
 struct UnreadableRecordTests {
     private let fixture: EngineFixture
@@ -49,6 +59,21 @@ struct UnreadableRecordTests {
         _ = try Migrator().rollback(fixture.store, to: taken)
         let findings = StoreDiagnosis(fixture.store).findings
         #expect(findings.contains { $0.code == "backup-unreadable" && $0.severity > .note })
+    }
+
+    @Test func `a backup that cannot be read is neither called damaged nor passed over`() throws {
+        let older = try Migrator().backUp(fixture.store, version: "1")
+        let newest = try Migrator().backUp(fixture.store, version: "1")
+        let disk = UnreadableBackup(name: newest.name)
+        let codes = StoreDiagnosis(fixture.store, on: disk).findings.map(\.code)
+        #expect(codes.contains("backup-unreadable") && !codes.contains("backup-damaged"), "\(codes)")
+        try system.write([1, 2, 3], to: fixture.store)
+        func remedy(on system: any System) throws -> String {
+            let findings = StoreDiagnosis(fixture.store, on: system).findings
+            return try #require(findings.first { $0.code == "store-unreadable" }).remedy
+        }
+        #expect(try remedy(on: system).contains(newest.name))
+        #expect(try !remedy(on: disk).contains(older.name))
     }
 
     @Test func `an older backup is not taken for the newest, whose manifest cannot be read`() throws {
