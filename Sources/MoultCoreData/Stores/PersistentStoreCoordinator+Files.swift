@@ -86,7 +86,7 @@ extension PersistentStoreCoordinator {
     /// bytes. A file of no bytes where Moult or Core Data has kept something of a store is what is left of that store.
     static func isEmptyDatabase(_ path: String, _ system: any System) throws -> Bool {
         guard let status = try system.status(of: path), status.kind == .file,
-            (512...65_536).contains(status.size)
+            try (512...65_536).contains(status.size)
                 || status.size == 0 && !keepsSomething(of: path, system),
             try ReadOnlyStore.sideFileSuffixes.allSatisfy({ try system.status(of: path + $0)?.size ?? 0 == 0 }),
             let connection = try? Connection(path, mode: .immutable)
@@ -96,11 +96,13 @@ extension PersistentStoreCoordinator {
     }
 
     /// Whether there are records, backups or external data of a store at a path.
-    private static func keepsSomething(of path: String, _ system: any System) -> Bool {
+    private static func keepsSomething(of path: String, _ system: any System) throws -> Bool {
+        func names(in folder: String) throws -> [String] {
+            try system.status(of: folder)?.kind == .folder ? system.list(folder) : []
+        }
         let records = StoreRecords(store: path)
-        let external = (try? system.list(ExternalStorage(store: path).folder)) ?? []
-        let kept = (try? system.list(records.folder)) ?? []
-        return !external.isEmpty || kept.contains { $0 != Path.name(of: records.lock) }
+        return try !names(in: ExternalStorage(store: path).folder).isEmpty
+            || names(in: records.folder).contains { $0 != Path.name(of: records.lock) }
     }
 
     /// Returns whether this process has the store open.

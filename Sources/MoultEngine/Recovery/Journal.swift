@@ -89,6 +89,17 @@ extension Journal {
         return journal
     }
 
+    /// Returns the journal; nil if there is none, or if it is damaged.
+    ///
+    /// - Throws: the error of one that cannot be read.
+    static func unlessDamaged(_ sidecar: StoreRecords, _ system: any System) throws -> Journal? {
+        do {
+            return try read(sidecar, system)
+        } catch let error as MigrationError where error.code == .metadataInvalid {
+            return nil
+        }
+    }
+
     /// Whether a person stopped the run, no matter how it ended.
     func wasStopped(_ sidecar: StoreRecords, _ system: any System) throws -> Bool {
         try system.status(of: sidecar.stopped).map { $0.modified.iso8601 >= startedAt } ?? false

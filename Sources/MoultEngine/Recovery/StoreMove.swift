@@ -31,7 +31,7 @@ package struct StoreMove {
 
     /// Finds the unfinished move from a place, or to it; nil if there is none.
     init?(at place: StoreRecords, _ system: any System) throws {
-        if let journal = try? Journal.read(place, system) {
+        if let journal = try Journal.unlessDamaged(place, system) {
             self.init(journal, at: place, system)
             return
         }
@@ -96,7 +96,7 @@ package struct StoreMove {
     ///
     /// - Parameter lock: the lock of the file at the old path.
     func settle(_ lock: StoreLock) throws -> RecoveryOutcome {
-        let backup = journal.backup.flatMap { try? backups.backup(named: $0) }
+        let backup = try ownBackup
         let state = try StoreState(lock.connection)
         guard let backup, state.uuid == backup.manifest.uuid else {
             // Another store was made at the old path.
@@ -117,6 +117,17 @@ package struct StoreMove {
         }
         try complete(.recovered, size: state.size, removing: lock)
         return .completed
+    }
+
+    /// The backup that the move made; nil if it is gone or damaged.
+    private var ownBackup: StoreBackup? {
+        get throws {
+            do {
+                return try journal.backup.map(backups.backup(named:))
+            } catch let error as MigrationError where [.backupNotFound, .backupInvalid].contains(error.code) {
+                return nil
+            }
+        }
     }
 
     /// Whether the files of external data that the move carried are still at the old place.
@@ -242,9 +253,15 @@ package struct StoreArrival {
     /// Reads the record at a place; nil if there is none.
     init?(at place: StoreRecords, _ system: any System) throws {
         guard try system.exists(place.arrival) else { return nil }
-        let json = try? JSONValue(
-            parsing: system.read(place.arrival, limit: 64 << 10), place: place.arrival, code: .metadataInvalid)
-        guard let run = json?["run"]?.string, let from = json?["from"]?.string, let uuid = json?["uuid"]?.string else {
+        let json: JSONValue
+        do {
+            json = try JSONValue(
+                parsing: system.read(place.arrival, limit: 64 << 10, as: .metadataInvalid), place: place.arrival,
+                code: .metadataInvalid)
+        } catch let error as MigrationError where error.code == .metadataInvalid {
+            return nil
+        }
+        guard let run = json["run"]?.string, let from = json["from"]?.string, let uuid = json["uuid"]?.string else {
             return nil
         }
         self.init(run: run, from: from, uuid: uuid)

@@ -70,7 +70,7 @@ package struct Migrator: Sendable {
             return .undone
         }
         if let outcome = try finishMove(sidecar) { return outcome }
-        if (try? Journal.read(sidecar, system))?.operation == .rollback {
+        if try Journal.unlessDamaged(sidecar, system)?.operation == .rollback {
             // There may be no store to open.
             let owner = try RunOwner.take(sidecar, system)
             let outcome = try withExtendedLifetime(owner) {
@@ -101,7 +101,7 @@ package struct Migrator: Sendable {
     /// Returns the checkpoint of a paused migration; nil if there is none.
     package func paused(_ store: String) throws -> MigrationCheckpoint? {
         let sidecar = try sidecar(of: store)
-        guard (try? Journal.read(sidecar, system))?.state == .paused else { return nil }
+        guard try Journal.unlessDamaged(sidecar, system)?.state == .paused else { return nil }
         return MigrationCheckpoint.read(sidecar, system)
     }
 

@@ -132,6 +132,9 @@ import Testing
             let error = #expect(throws: MigrationError.self) { try store.container(Library.first()) }
             #expect(error?.code == .notAStore && error?.coreData?.number == 259)
             #expect(try Data(contentsOf: store.url).isEmpty)
+            #expect(throws: MigrationError.self) {
+                try PersistentStoreCoordinator.isEmptyDatabase(store.url.path, UnlistedFolders())
+            }
             try FileManager.default.removeItem(at: kept)
         }
         let container = try store.container(Library.first())
@@ -311,6 +314,11 @@ import Testing
     }
 
     /// Changes a byte of each file that it copies.
+    /// A disk that fails where a folder is listed.
+    private struct UnlistedFolders: ForwardingSystem {
+        func list(_ folder: String) throws -> [String] { throw MigrationError.system("list", folder, error: EIO) }
+    }
+
     private struct FaultyCopies: ForwardingSystem {
         func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
             var bytes = try real.read(path)

@@ -306,6 +306,26 @@ struct MoveTests {
         #expect(place.exists(place.new) && !place.exists(place.old))
     }
 
+    /// A disk on which the manifests of backups cannot be read.
+    private struct UnreadableManifests: ForwardingSystem {
+        func read(_ path: String, prefix count: Int) throws -> [UInt8] {
+            guard !path.hasSuffix("/manifest.json") else { throw MigrationError.system("read", path, error: EIO) }
+            return try real.read(path, prefix: count)
+        }
+    }
+
+    @Test func `the old store is not taken for another one while its backup cannot be read`() throws {
+        let place = try Place()
+        _ = try move(place, on: Dying(place.there, after: place.new))
+        _ = try SQLiteShell.run(place.old, Self.write)
+        let error = #expect(throws: MigrationError.self) {
+            try Migrator(system: UnreadableManifests()).recover(place.old)
+        }
+        #expect(error?.code == .inputOutput)
+        #expect(try Migrator().recover(place.old) == .undone)
+        #expect(try SQLiteShell.run(place.old, Self.written) == "1\n")
+    }
+
     @Test(arguments: [false, true])
     func `another store that was made at the old path stays, and so does the moved one`(isOtherVolume: Bool) throws {
         let place = try Place()
