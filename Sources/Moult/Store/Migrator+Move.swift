@@ -105,7 +105,7 @@ extension Migrator {
 
     /// Returns the report of a move that has ended.
     private func report(of moved: MovedStore, _ old: StoreRecords, _ outcome: MoveReport.Outcome) throws -> MoveReport {
-        let run = try RunHistory(old, system).records().last { $0.run == moved.run }
+        let run = try RunHistory(old, system).last { $0.run == moved.run }
         let backup = try run?.backup.flatMap { name in
             try run?.backups.map { BackupFolder($0, system) }?.list().first { $0.name == name }
         }

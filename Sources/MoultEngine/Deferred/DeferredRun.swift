@@ -249,7 +249,7 @@ extension DeferredRun {
     private func earlierBackup() throws -> StoreBackup? {
         let hashes = version.hashes.entities.mapValues(\.base64)
         let migrated =
-            try RunHistory(lock.sidecar, system).records().last { [.migrate, .downgrade].contains($0.operation) }?
+            try RunHistory(lock.sidecar, system).last { [.migrate, .downgrade].contains($0.operation) }?
             .endTime ?? ""
         return try migrator.backups(of: connection.path).list().first { backup in
             backup.manifest.reason == .finish && backup.manifest.versionHashes == hashes
@@ -303,8 +303,10 @@ extension DeferredRun {
         guard !done.isEmpty else { return }
         let history = RunHistory(lock.sidecar, system)
         // An earlier call may have died before it recorded its backup.
-        let named = Set(((try? history.records()) ?? []).compactMap(\.backup))
-        let backup = self.backup ?? (try? earlierBackup()).flatMap { $0 }.flatMap { named.contains($0.name) ? nil : $0 }
+        func unrecorded() throws -> StoreBackup? {
+            try earlierBackup().flatMap { made in try history.last { $0.backup == made.name } == nil ? made : nil }
+        }
+        let backup = self.backup ?? (try? unrecorded())
         // The tasks are done, whether or not the history can be written.
         try? history.append(
             StoreRun(

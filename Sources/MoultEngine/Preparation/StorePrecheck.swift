@@ -88,10 +88,14 @@ package enum CrashLoopGuard {
     private static func dead(
         from: String, to: String, _ operation: Journal.Operation, _ sidecar: StoreRecords, _ system: any System
     ) throws -> [StoreRun] {
-        let own = try RunHistory(sidecar, system).records().reversed().filter { $0.result != .cancelled }
-        return Array(
-            own.prefix { record in
+        var dead: [StoreRun] = []
+        _ = try RunHistory(sidecar, system).last { record in
+            if record.result == .cancelled { return false }
+            let isDead =
                 record.operation == operation && record.result == .undone && record.from == from && record.to == to
-            })
+            if isDead { dead.append(record) }
+            return !isDead
+        }
+        return dead
     }
 }

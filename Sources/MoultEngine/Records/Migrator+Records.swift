@@ -165,7 +165,7 @@ extension Migrator {
 
     /// Returns the last run that changed the store, which a rollback undoes.
     func lastChange(of store: String) throws -> StoreRun? {
-        try runs(of: store).last {
+        try RunHistory(try records(of: store), system).last {
             // A move is a change of the place that the store has left, where its backup is.
             ![.rollback, .finish].contains($0.operation) && ($0.operation != .move || $0.backup != nil)
                 && [.done, .recovered].contains($0.result)

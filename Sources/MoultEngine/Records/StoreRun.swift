@@ -156,13 +156,39 @@ package struct RunHistory: Sendable {
     /// written by a later version of Moult.
     package func contents() throws -> (records: [StoreRun], unreadable: Unreadable?) {
         guard try system.exists(sidecar.runs) else { return ([], nil) }
-        let lines = try system.read(sidecar.runs).split(separator: UInt8(ascii: "\n")).map { line in
-            (try? JSONValue(parsing: Array(line), place: sidecar.runs, code: .metadataInvalid)).flatMap(StoreRun.init)
-        }
+        let lines = try system.read(sidecar.runs).split(separator: UInt8(ascii: "\n")).map(record)
         let count = lines.count { $0 == nil }
         let isLast = lines.last.map { $0 == nil } ?? false
         return (lines.compactMap { $0 }, count == 0 ? nil : Unreadable(count: count, isLast: isLast))
     }
+
+    private func record(_ line: ArraySlice<UInt8>) -> StoreRun? {
+        (try? JSONValue(parsing: Array(line), place: sidecar.runs, code: .metadataInvalid)).flatMap(StoreRun.init)
+    }
+
+    /// Returns the last readable record that meets a condition. What precedes it is not read, because there may be
+    /// thousands of records, and each run asks.
+    package func last(where isWanted: (StoreRun) throws -> Bool = { _ in true }) throws -> StoreRun? {
+        let size = try system.status(of: sidecar.runs)?.size ?? 0
+        // The end of a line whose start has not been read.
+        var (end, rest): (Int64, [UInt8]) = (size, [])
+        while end > 0 {
+            let start = max(0, end - Self.pieceSize)
+            var piece =
+                try start == 0 && end == size
+                ? system.read(sidecar.runs) : system.bytes(of: sidecar.runs, from: start, count: end - start)
+            piece += rest
+            var lines = piece.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            rest = start > 0 ? Array(lines.removeFirst()) : []
+            for line in lines.reversed() {
+                if let record = record(line), try isWanted(record) { return record }
+            }
+            end = start
+        }
+        return nil
+    }
+
+    private static let pieceSize: Int64 = 1 << 16
 
     /// Lines of a history that cannot be read.
     package struct Unreadable: Sendable, Equatable {

@@ -60,7 +60,7 @@ package enum Recovery {
         guard try RollbackJournal.isSpent(path, system), let status = try system.status(of: path) else { return false }
         let modified = status.modified.iso8601
         if let run = try? Journal.read(sidecar, system) { return run.startedAt <= modified }
-        guard let run = try RunHistory(sidecar, system).records().last else { return false }
+        guard let run = try RunHistory(sidecar, system).last() else { return false }
         return run.startTime <= modified && modified <= run.endTime
     }
 
@@ -109,7 +109,7 @@ package enum Recovery {
     /// Adds a record to the history, unless the run recorded its end before it died.
     private static func record(_ record: StoreRun, _ sidecar: StoreRecords, _ system: any System) throws {
         let history = RunHistory(sidecar, system)
-        if let last = try history.records().last, last.run == record.run,
+        if let last = try history.last(), last.run == record.run,
             [.done, .failed, .cancelled].contains(last.result)
         {
             return

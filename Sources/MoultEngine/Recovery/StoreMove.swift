@@ -179,7 +179,7 @@ package struct StoreMove {
         try MovedStore(run: journal.run, destination: new.store, movedAt: system.now.iso8601)
             .write(from: old.store, rights, system)
         let history = RunHistory(old, system)
-        if try history.records().last?.run != journal.run {
+        if try history.last()?.run != journal.run {
             try history.append(
                 journal.record(result, at: system.now, seconds: seconds, size: size, backup: journal.backup))
         }

@@ -107,6 +107,29 @@ struct UnreadableRecordTests {
         }
     }
 
+    @Test func `a run reads the last records alone, wherever a line begins`() throws {
+        let history = RunHistory(StoreRecords(store: try system.resolve(fixture.store)))
+        _ = try run()
+        let first = try #require(try history.last())
+        for number in 0..<300 {
+            var next = first
+            next.run = "\(number)"
+            next.error = String(repeating: "é", count: number == 150 ? 100_000 : number * 7)
+            try history.append(next)
+        }
+        let all = try history.records()
+        for number in ["0", "149", "150", "151", "299", "300", first.run] {
+            #expect(try history.last { $0.run == number } == all.last { $0.run == number })
+        }
+        // No one reads a file of this size as a whole.
+        let lines = try system.read(history.sidecar.runs)
+        try system.setSize(1 << 30, of: history.sidecar.runs)
+        try system.append([10] + lines, to: history.sidecar.runs)
+        #expect(throws: MigrationError.self) { try history.records() }
+        let backup = try run()
+        #expect(try history.last()?.backup == backup.name)
+    }
+
     @Test func `a removal of a backup that died is finished by the next run`() throws {
         let old = ClockSystem(now: Timestamp(seconds: 1_000_000_000))
         let first = try Migrator(system: old).backUp(fixture.store, version: "1")
