@@ -50,7 +50,15 @@ package struct ExternalStorage: Sendable, Hashable {
     package func contents(of name: String, on system: any System) throws -> [UInt8]? {
         guard let path = try file(name, on: system) else { return nil }
         guard try Self.isPlain(path, on: system) else { throw Self.strange(path) }
-        return try system.read(path, limit: POSIXSystem.largestValue)
+        do {
+            return try system.read(path, limit: POSIXSystem.largestValue)
+        } catch var error as MigrationError {
+            error.advice = """
+                \(error.advice) If the file stays unreadable, repair it, put it back from a backup, or move it away: its \
+                value is missing then.
+                """
+            throw error
+        }
     }
 
     /// Returns whether there is a plain file with that name, which is not a link.

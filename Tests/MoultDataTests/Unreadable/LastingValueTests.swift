@@ -155,6 +155,28 @@ import Testing
         #expect(try SQLiteShell.run(url.path, "SELECT hex(ZIMAGE) FROM ZPHOTO WHERE ZNUMBER = 2") == before)
     }
 
+    @Test func `the error of a file that stays unreadable names the way out, which is one`() throws {
+        let first = try context(Photo.self)
+        first.insert(Photo(1, Data(repeating: 7, count: 300_000)))
+        try first.save()
+        let before = try SQLiteShell.run(url.path, "SELECT hex(ZIMAGE) FROM ZPHOTO")
+        let files = folder.path + "/.app_SUPPORT/_EXTERNAL_DATA"
+        let file = try files + "/" + #require(FileManager.default.contentsOfDirectory(atPath: files).first)
+        // Larger than a value can be.
+        try #require(truncate(file, 1_000_000_001) == 0)
+        let context = try context(Photo.self)
+        let photo = try #require(try context.fetch(FetchDescriptor<Photo>()).first)
+        #expect(photo.image == nil)
+        photo.number = 2
+        let error = try #require(throws: MigrationError.self) { try context.save() }
+        #expect(error.remedy.contains("put it back from a backup, or move it away"), "\(error.remedy)")
+        try FileManager.default.moveItem(atPath: file, toPath: folder.path + "/away")
+        context.rollback()
+        photo.number = 3
+        try context.save()
+        #expect(try SQLiteShell.run(url.path, "SELECT hex(ZIMAGE) FROM ZPHOTO WHERE ZNUMBER = 3") == before)
+    }
+
     @Test func `a missing file of an optional property reads as nil, and the row keeps its name`() throws {
         let context = try context(Photo.self)
         for number in 1...2 { context.insert(Photo(number, Data(repeating: 7, count: 300_000))) }
