@@ -138,7 +138,8 @@ extension LifeRun {
             throw LifeFailure(kind: "loss not said", words: "of the way back to \(name(target)): \(loss)")
         case "backup", "impossible":
             let reasons = way.losses + way.obstacles + (hasSpoiltText ? ["a text that is not UTF-8"] : [])
-            if reasons.isEmpty {
+            let isLeft = now.isDeferred && !said.losses.isEmpty && said.losses.allSatisfy(way.hasLeft)
+            if reasons.isEmpty, !isLeft {
                 throw LifeFailure(kind: "no reason to stay", words: said.losses.joined(separator: " "))
             }
             let name = said.backup ?? ""

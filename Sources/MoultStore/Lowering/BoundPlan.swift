@@ -216,6 +216,12 @@ package final class BoundPlan: Sendable {
         }
     }
 
+    /// Whether a loss is of former copies of links that the target has, in a column that a deferred migration has left.
+    package func isOfCopies(_ loss: MigrationLoss) -> Bool {
+        loss.kind == .values && loss.reason == .unexplained
+            && lowering.repeatsLinks(loss.propertyName ?? "", of: loss.entityName)
+    }
+
     /// The facts found in the rows.
     package var rowFacts: RowFacts { RowFacts(rowCounts: rowCounts, disjoint: disjoint, losses: losses) }
 

@@ -6,6 +6,9 @@ struct WayBack {
     private(set) var losses: [String] = []
     /// What has no place as it is, or is more than the reference can follow.
     private(set) var obstacles: [String] = []
+    /// The properties that earlier versions had in tables that still have rows. Work that waits may have left their
+    /// columns, whose values a mapping drops.
+    private(set) var left: [(table: String, property: String)] = []
 
     private let world: HistoryWorld
     private let new: HistoryModel
@@ -21,6 +24,39 @@ struct WayBack {
         for entity in old.entities { for attribute in entity.unique { examineUnique(attribute, of: entity) } }
         if !isFollowed { obstacles.append("objects or names that move") }
         if isLacking { obstacles.append("an object without a destination") }
+        for version in earlier { findLeft(by: version) }
+    }
+
+    private mutating func findLeft(by version: HistoryModel) {
+        func add(_ name: String, of entity: Int) {
+            let root = new.root(of: entity)
+            guard let table = new.entity(root)?.name.uppercased(),
+                world.objects.values.contains(where: { new.root(of: $0.entity) == root })
+            else { return }
+            left.append(("Z\(table)", name.uppercased()))
+        }
+        let attributes = Set(new.entities.flatMap(\.attributes).map(\.id))
+        for entity in version.entities {
+            for attribute in entity.attributes where !attributes.contains(attribute.id) {
+                add(attribute.description.lastName, of: entity.id)
+            }
+        }
+        for link in version.links {
+            let (later, goal) = (new.link(link.id)?.ends, old.link(link.id)?.ends)
+            for (place, end) in link.ends.enumerated() where !end.isToMany {
+                // Where the older version has the to-one again, its links are those of the other end.
+                func isToOne(_ ends: [HistoryModel.End]?) -> Bool { ends?.dropFirst(place).first?.isToMany == false }
+                let isFilled = later != nil && isToOne(goal) && goal?[place].name == end.name
+                let isKept = isToOne(later)
+                if !isKept, !isFilled { add(end.name, of: end.entity) }
+            }
+        }
+    }
+
+    /// Whether a loss, as it is said, is of the values of a column that work that waits may have left.
+    func hasLeft(_ loss: String) -> Bool {
+        left.contains { loss.contains(" of \($0.table) ") && loss.contains($0.property) }
+            && loss.contains("belongs to no property")
     }
 
     /// Whether the reference knows what the mapping makes of everything.

@@ -199,11 +199,8 @@ extension DeferredLowering {
     mutating func takeBack(
         _ column: EntityTable.Column, of table: EntityTable, _ old: EntityTable, _ value: SQLiteValue
     ) -> (column: String, from: String)? {
-        let names = old.columns.filter { other in
-            other.role == .unknown && other.type == column.type
-                && (DeferredName.original(of: other.name) ?? other.name).uppercased() == column.name.uppercased()
-        }
-        guard names.count == 1, let from = names.first?.name else {
+        let names = old.leftovers(of: column)
+        guard names.count == 1, let from = names.first else {
             obstacles.append(
                 names.isEmpty
                     ? "the column \(table.name).\(column.name) is gone"
@@ -244,5 +241,39 @@ extension DeferredLowering {
                 UPDATE main.\(table.name.quotedName) SET \(key) = NULL WHERE \(key) IS NOT NULL \
                 AND \(key) NOT IN (SELECT Z_PK FROM main.\(target.quotedName))
                 """, "Clear \(column.name) of \(table.name) where its object is gone.", rows: .unknown))
+    }
+}
+
+extension EntityTable {
+    /// Returns the columns that may be what a deferred migration has left of a column of the older version.
+    fileprivate func leftovers(of column: Column) -> [String] {
+        columns.filter { other in
+            other.role == .unknown && other.type == column.type
+                && (DeferredName.original(of: other.name) ?? other.name).uppercased() == column.name.uppercased()
+        }.map(\.name)
+    }
+}
+
+extension StoreLowering {
+    /// Whether a column is what a deferred migration has left of a to-one relationship whose links the destination
+    /// takes from the rows of their other end. The newer version has those links; the column has former copies of them.
+    func repeatsLinks(_ column: String, of table: String) -> Bool {
+        guard obstacle == .workIsPending, let old = source.table(named: table) else { return false }
+        return changes.contains { change in
+            let members = change.contributions.filter { source.table(for: $0.source)?.name == table }
+            return change.table.columns.contains { new in
+                guard old.leftovers(of: new) == [column] else { return false }
+                switch new.role {
+                case .toOne(let entity, let name), .toOneEntity(let entity, let name):
+                    let owners = members.filter { isPart(new.role, of: $0) }
+                    return !owners.isEmpty
+                        && owners.allSatisfy { owner in
+                            let links = links(entity, name, of: owner)
+                            return !links.isEmpty && links.allSatisfy { $0.pairs.row == .destination }
+                        }
+                default: return false
+                }
+            }
+        }
     }
 }
